@@ -1,0 +1,69 @@
+"""The contract of a dataset driver."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from trialbed.errors import UsageError
+from trialbed.records import Api, Query
+
+
+class Dataset(ABC):
+    """Queries and the Apis they are about.
+
+    Attributes:
+        name: the driver's name, or the file's.
+        test_set: names the result document (``G1_instruction``, ``mini``).
+        simulator: which simulator answers for these Apis when neither the cache nor the real API does.
+    """
+
+    name: str
+    test_set: str
+    simulator: str = "template"
+
+    @abstractmethod
+    def queries(self) -> Sequence[Query]:
+        """All queries, in the dataset's order."""
+
+    @abstractmethod
+    def apis(self) -> Sequence[Api]:
+        """Every Api of the dataset, each identity once."""
+
+    def digest(self) -> str:
+        """SHA-256 over the queries as JSON, in order: equal digests mean the same tasks."""
+        digest = hashlib.sha256()
+        for query in self.queries():
+            digest.update(query.model_dump_json().encode())
+            digest.update(b"\n")
+        return digest.hexdigest()
+
+
+class DatasetDriver(ABC):
+    """A kind of dataset; a driver of the group ``trialbed.datasets`` is a subclass that takes no arguments."""
+
+    description: ClassVar[str] = ""
+
+    @abstractmethod
+    def test_sets(self, data_dir: Path) -> Sequence[str]:
+        """The test sets that are ready to use, given the folder that holds imported data."""
+
+    @abstractmethod
+    def open(self, test_set: str | None, data_dir: Path) -> Dataset:
+        """The dataset of this test set (None: the driver's default).
+
+        Raises:
+            UsageError: there is no such test set; says which there are and how to get more.
+            DataError: its files are malformed; names file and key.
+        """
+
+    def recognises(self, folder: Path) -> bool:  # noqa: ARG002 - drivers override it
+        """Whether ``bench data import FOLDER`` is for this driver."""
+        return False
+
+    def import_folder(self, folder: Path, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - drivers override it
+        """Check the folder's data, keep it under ``data_dir``, and return the test sets it gave."""
+        raise UsageError(f"{type(self).__name__} cannot import folders")

@@ -1,0 +1,40 @@
+"""The contract of an executor."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Self
+
+from trialbed.records import FrameworkInfo, Outcome, TrialSpec
+
+
+class Executor(ABC):
+    """Runs trials in workers; an async context manager that owns them.
+
+    A driver of the group ``trialbed.executors`` is a subclass that takes no arguments.
+    """
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    @abstractmethod
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End every worker and all that it started."""
+
+    @abstractmethod
+    async def describe(self, framework: str) -> FrameworkInfo:
+        """Start a worker of this framework and say what it found.
+
+        Raises:
+            DriverError: the adapter is missing, broken or of another contract.
+        """
+
+    @abstractmethod
+    async def execute(self, spec: TrialSpec) -> Outcome:
+        """Run one trial in a worker of its framework; never raises for what the trial does.
+
+        The caller bounds how many run at once. A crash, hang, leak or garbage ends as ``Outcome.failure``.
+        """

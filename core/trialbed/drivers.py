@@ -1,0 +1,130 @@
+"""Finding and loading drivers: one named implementation out of many (stevedore).
+
+Listing reads metadata and imports nothing. Loading a broken driver is an error that names the
+distribution, its version and the cause.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any
+
+from stevedore.driver import DriverManager
+from stevedore.exception import MultipleMatches, NoMatches
+
+from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
+
+GROUPS = {
+    "frameworks": "trialbed.frameworks",
+    "datasets": "trialbed.datasets",
+    "selectors": "trialbed.selectors",
+    "simulators": "trialbed.simulators",
+    "executors": "trialbed.executors",
+    "judges": "trialbed.judges",
+    "reporters": "trialbed.reporters",
+    "components": "trialbed.components",
+}
+"""Kind of driver -> entry-point group. ``components`` are the parts of Trialbed itself that core loads lazily."""
+
+
+@dataclass(frozen=True)
+class DriverInfo:
+    """An installed driver, as its metadata tell; nothing was imported to find it."""
+
+    kind: str
+    name: str
+    target: str
+    distribution: str
+    version: str
+
+
+def list_drivers(kind: str) -> list[DriverInfo]:
+    """Every installed driver of a kind, by name."""
+    found = {
+        (entry.name, entry.value): DriverInfo(
+            kind,
+            entry.name,
+            entry.value,
+            entry.dist.name if entry.dist else "?",
+            entry.dist.version if entry.dist else "?",
+        )
+        for entry in entry_points(group=GROUPS[kind])
+    }
+    return [found[key] for key in sorted(found)]
+
+
+def driver_info(kind: str, name: str) -> DriverInfo:
+    """The installed driver of this name.
+
+    Raises:
+        DriverNotFound: there is none; says which there are.
+        DriverError: two distributions offer the name.
+    """
+    drivers = list_drivers(kind)
+    matches = [driver for driver in drivers if driver.name == name]
+    if not matches:
+        raise DriverNotFound(_not_found(kind, name, [driver.name for driver in drivers]))
+    if len(matches) > 1:
+        owners = " and ".join(f"{match.distribution} {match.version}" for match in matches)
+        raise DriverError(f"{kind}: {name!r} is offered by {owners}; uninstall one of them")
+    return matches[0]
+
+
+def load_driver(kind: str, name: str, contract: str | None = None) -> Any:
+    """Import the driver of this name and return what its entry point names (usually a class).
+
+    Args:
+        contract: the version that the driver must state as its ``contract`` attribute.
+
+    Raises:
+        DriverNotFound, DriverBroken, ContractMismatch: as their docstrings say.
+    """
+    info = driver_info(kind, name)
+    try:
+        manager = DriverManager(
+            GROUPS[kind],
+            name,
+            invoke_on_load=False,
+            on_load_failure_callback=_raise,
+            warn_on_missing_entrypoint=False,
+        )
+    except KeyboardInterrupt:
+        raise
+    except (NoMatches, MultipleMatches) as error:
+        raise DriverBroken(broken_message(info, error)) from error
+    except BaseException as error:
+        raise DriverBroken(broken_message(info, error)) from error
+    driver = manager.driver
+    if contract is not None:
+        _check_contract(info, driver, contract)
+    return driver
+
+
+def broken_message(info: DriverInfo, error: BaseException) -> str:
+    """One text that names the driver, its distribution and the cause."""
+    return (
+        f"{info.kind}: {info.name!r} of {info.distribution} {info.version} cannot be loaded from "
+        f"{info.target}: {type(error).__name__}: {error}"
+    )
+
+
+def _raise(_manager: Any, _entry: Any, error: BaseException) -> None:
+    raise error
+
+
+def _check_contract(info: DriverInfo, driver: Any, contract: str) -> None:
+    stated = getattr(driver, "contract", None)
+    if stated != contract:
+        raise ContractMismatch(
+            f"{info.kind}: {info.name!r} of {info.distribution} {info.version} is written for contract "
+            f"{stated!r}, this Trialbed has contract {contract!r}; install a matching {info.distribution}"
+        )
+
+
+def _not_found(kind: str, name: str, names: list[str]) -> str:
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    install = f" Adapters install as `pip install trialbed-{name}`." if kind == "frameworks" else ""
+    return f"{kind}: there is no {name!r} here{hint} Installed: {', '.join(names) or 'none'}.{install}"

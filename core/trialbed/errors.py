@@ -1,0 +1,100 @@
+"""The one error tree of Trialbed.
+
+::
+
+    TrialbedError                what every error of ours is
+    ├── UsageError               the command, an option or an argument is wrong (exit code 2)
+    ├── SettingsError            a settings file or environment variable is wrong (exit code 2)
+    ├── DataError                a file, record or answer has the wrong form; names file, line or key (exit code 2)
+    │   └── AnswerError          an agent's answer is malformed; names the node
+    ├── DriverError              a driver is missing, broken or of another contract (exit code 2)
+    │   ├── DriverNotFound
+    │   ├── DriverBroken
+    │   └── ContractMismatch
+    ├── NothingMeasured          server, model or environment: no trial could give a number (exit code 3)
+    │   └── ServerUnavailable
+    ├── SimulationError          a simulator could not answer; becomes an API error, is never cached
+    └── JudgeError               a judge gave no usable verdict; becomes the score's error, never a guess
+
+The text of an error is shown to the user as it is: it says what is wrong, where, and what to do next.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AnswerError",
+    "ContractMismatch",
+    "DataError",
+    "DriverBroken",
+    "DriverError",
+    "DriverNotFound",
+    "JudgeError",
+    "NothingMeasured",
+    "ServerUnavailable",
+    "SettingsError",
+    "SimulationError",
+    "TrialbedError",
+    "UsageError",
+]
+
+
+class TrialbedError(Exception):
+    """Base of every error that Trialbed raises on purpose."""
+
+    exit_code = 3
+
+
+class UsageError(TrialbedError):
+    """The command, an option or an argument is wrong."""
+
+    exit_code = 2
+
+
+class SettingsError(TrialbedError):
+    """A settings file or environment variable has a wrong value; names the file and key."""
+
+    exit_code = 2
+
+
+class DataError(TrialbedError):
+    """Data has the wrong form; the message names the file, line or key."""
+
+    exit_code = 2
+
+
+class AnswerError(DataError):
+    """An agent's answer is malformed; the message names the node."""
+
+
+class DriverError(TrialbedError):
+    """A driver cannot be used."""
+
+    exit_code = 2
+
+
+class DriverNotFound(DriverError):
+    """No installed distribution offers a driver of this name."""
+
+
+class DriverBroken(DriverError):
+    """The driver is installed but cannot be loaded; names distribution, version and cause."""
+
+
+class ContractMismatch(DriverError):
+    """The driver was written for another version of its contract; names both versions."""
+
+
+class NothingMeasured(TrialbedError):
+    """No trial could give a number: server, model or environment is not usable."""
+
+
+class ServerUnavailable(NothingMeasured):
+    """The server of the rig cannot be reached or did not start."""
+
+
+class SimulationError(TrialbedError):
+    """A simulator could not answer; the virtual API answers with an API error and caches nothing."""
+
+
+class JudgeError(TrialbedError):
+    """A judge gave no usable verdict; recorded as the score's error."""

@@ -1,0 +1,71 @@
+"""What in an API's response an answer can be held to.
+
+The rule judge asks whether an answer carries the evidence of a response, and scripted models answer with
+it; both mean the values found here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+MIN_TEXT = 3
+MAX_TEXT = 200
+
+
+def evidence_values(response: Any) -> tuple[str, ...]:
+    """The distinctive leaf values of a response, in document order, each once, as text.
+
+    Distinctive are texts of 3 to 200 characters and numbers of at least two digits; booleans, nulls and
+    keys are not. A response that is JSON in a text is read.
+    """
+    return tuple(dict.fromkeys(_leaves(_parsed(response))))
+
+
+def carries(answer: str, values: Iterable[str]) -> bool:
+    """Whether the answer contains any of the values, ignoring case and white space, at word boundaries."""
+    text = _folded(answer)
+    return any(_contains(text, _folded(value)) for value in values)
+
+
+def carries_fact(answer: str, fact: str) -> bool:
+    """Whether the answer contains this one reference fact, by the same rule."""
+    return carries(answer, (fact,))
+
+
+def _contains(text: str, value: str) -> bool:
+    if not value:
+        return False
+    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _parsed(response: Any) -> Any:
+    if isinstance(response, str) and response.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(response)
+        except ValueError:
+            return response
+    return response
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, str):
+        text = " ".join(value.split())
+        if MIN_TEXT <= len(text) <= MAX_TEXT:
+            yield text
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        text = json.dumps(value)
+        if sum(character.isdigit() for character in text) > 1:
+            yield text

@@ -1,0 +1,130 @@
+"""The hooks of Trialbed: what a plugin can listen to and add.
+
+A plugin is a module or object registered under the entry-point group ``trialbed.plugins``; its
+implementations are marked with ``trialbed.hookimpl`` and take any subset of a hook's arguments by name::
+
+    from trialbed import Score, hookimpl
+
+    @hookimpl
+    def score_trial(context):
+        return [Score(name="answer_length", value=float(len(context.answer.final_answer)), bounded=False)]
+
+Arguments are frozen records, so that fields can be added without breaking an implementation. Hooks of one
+family stand together, in the order in which a run meets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+if TYPE_CHECKING:
+    import click
+    from fastapi import FastAPI
+
+    from trialbed.records import Run, Score, TrialResult, TrialSpec
+    from trialbed.scoring import ScoreContext
+
+PROJECT = "trialbed"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+# -- configuration and command line -------------------------------------------------------------------
+
+
+@hookspec
+def trialbed_register_commands(cli: click.Group) -> None:
+    """Add commands to ``bench``.
+
+    Called when a command is asked for that is not built in, and for ``bench --help``.
+
+    .. versionadded:: 0.1
+
+    Args:
+        cli: the root group; use ``cli.add_command``.
+    """
+
+
+# -- run lifecycle ------------------------------------------------------------------------------------
+
+
+@hookspec
+def run_started(run: Run) -> None:
+    """A run has its configuration and its server, and no trial of this sitting has begun.
+
+    Also called when an interrupted run goes on.
+
+    .. versionadded:: 0.1
+    """
+
+
+@hookspec
+def trial_started(run: Run, spec: TrialSpec) -> None:
+    """A trial is about to be handed to a worker.
+
+    .. versionadded:: 0.1
+    """
+
+
+@hookspec
+def trial_finished(run: Run, result: TrialResult) -> None:
+    """A trial has ended, is scored and is committed to the store.
+
+    .. versionadded:: 0.1
+    """
+
+
+@hookspec
+def run_finished(run: Run, documents: Sequence[Mapping[str, Any]]) -> None:
+    """All trials of a run have ended and its result documents are written.
+
+    .. versionadded:: 0.1
+
+    Args:
+        documents: one result document per framework.
+    """
+
+
+# -- scoring ------------------------------------------------------------------------------------------
+
+
+@hookspec
+def score_trial(context: ScoreContext) -> Iterable[Score] | Awaitable[Iterable[Score]]:  # type: ignore[empty-body]
+    """Score one trial that ended with an answer; may be ``async``.
+
+    Every implementation is called and all scores are kept. An exception becomes a failed score of the
+    plugin's name and harms nothing else. A score that cannot be told has ``value=None`` and a ``failure``.
+
+    .. versionadded:: 0.1
+
+    Returns:
+        The scores; names are unique over all plugins.
+    """
+
+
+@hookspec
+def aggregate_scores(run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:  # type: ignore[empty-body]
+    """Add figures over all trials of one framework to the ``summary`` of its result document.
+
+    .. versionadded:: 0.1
+
+    Args:
+        results: the trials of one framework, failed ones too.
+
+    Returns:
+        Keys to add; a key that the summary has already is an error.
+    """
+
+
+# -- server -------------------------------------------------------------------------------------------
+
+
+@hookspec
+def register_routes(app: FastAPI) -> None:
+    """Add routes to the server, before it starts.
+
+    .. versionadded:: 0.1
+    """

@@ -1,0 +1,56 @@
+"""The manager of event listeners (pluggy)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import Distribution, EntryPoint, distributions
+
+import pluggy
+
+from trialbed import hookspecs
+from trialbed.errors import DriverBroken
+
+GROUP = "trialbed.plugins"
+
+
+def plugin_manager(*, own: bool = True) -> pluggy.PluginManager:
+    """A manager with every installed plugin registered and checked.
+
+    Args:
+        own: whether to load the plugins of the main distribution too.
+
+    Raises:
+        DriverBroken: a plugin cannot be loaded or does not fit the hooks; names distribution and cause.
+    """
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    for distribution, entry in plugin_entry_points():
+        if own or distribution.name != "trialbed":
+            register(manager, distribution, entry)
+    return manager
+
+
+def register(manager: pluggy.PluginManager, distribution: Distribution, entry: EntryPoint) -> None:
+    """Load one plugin and register it under its entry point's name."""
+    try:
+        manager.register(entry.load(), name=entry.name)
+        manager.check_pending()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise DriverBroken(
+            f"plugin {entry.name!r} of {distribution.name} {distribution.version} cannot be loaded: "
+            f"{type(error).__name__}: {error}\nUninstall or update {distribution.name}."
+        ) from error
+
+
+def plugin_entry_points() -> Iterable[tuple[Distribution, EntryPoint]]:
+    """Every plugin's entry point with its distribution, each distribution once; imports none."""
+    seen: set[str] = set()
+    for distribution in distributions():
+        if distribution.name in seen:
+            continue
+        seen.add(distribution.name)
+        for entry in distribution.entry_points:
+            if entry.group == GROUP:
+                yield distribution, entry

@@ -1,0 +1,45 @@
+"""What an agent says it did."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from trialbed.records._apis import ApiRef
+from trialbed.records._base import Json, Record
+from trialbed.records._models import Usage
+
+Finish = Literal["give_answer", "give_up_and_restart"]
+
+
+class ClaimedCall(Record):
+    """A tool call as the framework reports it.
+
+    Attributes:
+        name: as reported: the tool's name or the original ``{tool_name}_{api_name}``.
+        api: the Api meant, None where the name is none that was offered.
+        arguments: as reported; text where the framework kept text that is not a JSON object.
+        response: what the framework says came back, as text.
+    """
+
+    name: str
+    api: ApiRef | None = None
+    arguments: dict[str, Json] | str | None = None
+    response: str = ""
+
+
+class Answer(Record):
+    """The outcome of a trial in the agent's own words; all of it is a claim.
+
+    Attributes:
+        final_answer: text for the user; empty when the agent did not finish.
+        calls: in the order in which the framework reports them.
+        finish: how the agent ended: an answer, giving up, or None when it did not finish (step limit, empty text).
+        usage: tokens as the framework counts them, None where it does not.
+        model_turns: model calls as the framework counts them, None where it does not.
+    """
+
+    final_answer: str
+    calls: tuple[ClaimedCall, ...] = ()
+    finish: Finish | None = None
+    usage: Usage | None = None
+    model_turns: int | None = None

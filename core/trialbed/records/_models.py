@@ -1,0 +1,49 @@
+"""Where a trial's model is, and what bounds the trial."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from trialbed.records._base import Record
+
+
+class ModelEndpoint(Record):
+    """The OpenAI-compatible endpoint an agent uses: the trial's own gateway URL and a dummy key.
+
+    Attributes:
+        base_url: ends in ``/v1``; the path carries the trial's token.
+        max_tokens: bound of one completion, in tokens; None leaves it to the model.
+        seed: the trial's own seed, sent with every request.
+    """
+
+    base_url: str
+    api_key: str
+    model: str
+    temperature: float = 0.0
+    max_tokens: int | None = None
+    seed: int = 0
+
+
+class Limits(Record):
+    """What bounds a trial: model requests (``max_steps``) and wall time in seconds (``timeout``)."""
+
+    max_steps: int = Field(default=12, ge=1)
+    timeout: float = Field(default=120.0, gt=0)
+
+
+class Usage(Record):
+    """Tokens of one or more model calls."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )

@@ -1,0 +1,37 @@
+"""Tasks of a dataset."""
+
+from __future__ import annotations
+
+from trialbed.records._apis import Api, ApiRef
+from trialbed.records._base import Json, Record
+
+
+class GoldCall(Record):
+    """A call that solves (part of) a query; ``arguments`` is None where the dataset names the Api only."""
+
+    api: ApiRef
+    arguments: dict[str, Json] | None = None
+
+
+class Query(Record):
+    """One task: its text, the Apis on offer, the gold calls, and what a right answer must say.
+
+    Attributes:
+        query_id: as the dataset spells it; unique within the dataset.
+        apis: the Apis on offer, gold and distractors, each identity once.
+        gold_calls: in the order in which they solve the query; empty where no tool is needed.
+        reference_answer: a right answer in words, if the dataset has one.
+        reference_facts: texts that a right answer contains, each checkable by a rule.
+    """
+
+    query_id: int | str
+    text: str
+    apis: tuple[Api, ...]
+    gold_calls: tuple[GoldCall, ...] = ()
+    reference_answer: str | None = None
+    reference_facts: tuple[str, ...] = ()
+
+    @property
+    def gold_apis(self) -> tuple[ApiRef, ...]:
+        """The gold Apis in order, each once."""
+        return tuple(dict.fromkeys(call.api for call in self.gold_calls))

@@ -1,0 +1,51 @@
+"""Scores and failures."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from trialbed.records._base import Json, Record
+
+FailureKind = Literal[
+    "crash",  # the worker process died
+    "timeout",  # the deadline passed and the worker was killed
+    "memory",  # the worker grew past its memory limit and was killed
+    "protocol",  # the worker wrote something that is not a message, or too much of it
+    "agent",  # the agent raised an exception
+    "answer",  # the agent's answer is malformed
+    "adapter",  # the adapter could not be loaded
+    "server",  # the rig's own server failed
+    "model",  # the model could not be reached or refused the request
+    "judge",  # the judge gave no usable verdict
+    "scorer",  # a scorer raised an exception
+]
+
+
+class Failure(Record):
+    """Why there is no result: the kind, one line for people, and detail (traceback, end of stderr)."""
+
+    kind: FailureKind
+    message: str
+    detail: str = ""
+
+
+class Score(Record):
+    """One score of one trial.
+
+    Attributes:
+        name: as shown and as named by ``--fail-under``.
+        value: a number, None when it could not be told.
+        label: a word for it where there is one (``Solved``).
+        detail: what the number rests on.
+        bounded: whether values lie in [0, 1], so that the mean has an interval.
+        failure: why there is no value.
+    """
+
+    name: str
+    value: float | None
+    label: str | None = None
+    detail: dict[str, Json] = Field(default_factory=dict)
+    bounded: bool = True
+    failure: Failure | None = None

@@ -1,0 +1,101 @@
+"""The tool an agent calls: a model-safe name, a JSON Schema, and a call that goes to the virtual API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from trialbed.records import ApiRef, ToolSpec
+
+TOOL_TIMEOUT = 60.0
+
+
+class Tool:
+    """An Api as an agent sees it.
+
+    ``await tool(**arguments)`` and ``tool.invoke(arguments)`` return the response as text: JSON for data, the
+    text itself for text. A failure of the Api or of the way to it is returned as text that starts with
+    ``Error:``; neither ever raises for it.
+
+    Attributes:
+        name: ``^[a-zA-Z0-9_-]{1,64}$``, unique within the trial.
+        description: for the model.
+        parameters: the JSON Schema of the arguments, whole and unaltered.
+        metadata: ``original_name``, ``category``, ``tool_name``, ``api_name``.
+    """
+
+    def __init__(self, spec: ToolSpec, server_url: str, client: httpx.AsyncClient | None = None) -> None:
+        self.spec = spec
+        self.name = spec.name
+        self.description = spec.description
+        self.parameters = spec.parameters
+        self._server_url = server_url
+        self._client = client
+
+    @property
+    def api(self) -> ApiRef:
+        """The Api behind this tool."""
+        return self.spec.api
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The Api's original names."""
+        api = self.spec.api
+        return {
+            "original_name": api.title,
+            "category": api.category,
+            "tool_name": api.tool_name,
+            "api_name": api.api_name,
+        }
+
+    async def __call__(self, /, **arguments: Any) -> str:
+        """Call the Api with these arguments."""
+        return await self.ainvoke(arguments)
+
+    async def ainvoke(self, arguments: Mapping[str, Any]) -> str:
+        """Call the Api with these arguments, given as a mapping (any names, even ``self``)."""
+        try:
+            if self._client is not None:
+                return _text(await self._client.post(self._server_url, json=self._payload(arguments)))
+            async with httpx.AsyncClient(timeout=TOOL_TIMEOUT) as client:
+                return _text(await client.post(self._server_url, json=self._payload(arguments)))
+        except (httpx.HTTPError, TypeError, ValueError) as error:
+            return _unreachable(error)
+
+    def invoke(self, arguments: Mapping[str, Any]) -> str:
+        """Call the Api from code that is not async; blocks the calling thread."""
+        try:
+            with httpx.Client(timeout=TOOL_TIMEOUT) as client:
+                return _text(client.post(self._server_url, json=self._payload(arguments)))
+        except (httpx.HTTPError, TypeError, ValueError) as error:
+            return _unreachable(error)
+
+    def _payload(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        api = self.spec.api
+        return {
+            "category": api.category,
+            "tool_name": api.tool_name,
+            "api_name": api.api_name,
+            "tool_input": dict(arguments),
+            "strip": "",
+            "toolbench_key": "EMPTY",
+        }
+
+
+def _text(reply: httpx.Response) -> str:
+    if reply.status_code != 200:
+        return f"Error: the server returned status {reply.status_code}: {reply.text[:500]}"
+    body = reply.json()
+    if not isinstance(body, dict):
+        return json.dumps(body, ensure_ascii=False)
+    response = body.get("response", "")
+    text = response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
+    error = body.get("error", "")
+    return f"Error: {error}\n{text}".rstrip() if error else text
+
+
+def _unreachable(error: Exception) -> str:
+    return f"Error: the call could not be made: {type(error).__name__}: {error}"
