@@ -1,1 +1,8 @@
-"""Placeholder."""
+"""Ways to choose the Apis that an agent is offered; each is a driver of ``trialbed.selectors``."""
+
+from trialbed_selection.selectors._all import AllSelector
+from trialbed_selection.selectors._gold import GoldSelector
+from trialbed_selection.selectors._keyword import KeywordSelector
+from trialbed_selection.selectors._query import QuerySelector
+
+__all__ = ["AllSelector", "GoldSelector", "KeywordSelector", "QuerySelector"]

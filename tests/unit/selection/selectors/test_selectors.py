@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+
+import pytest
+
+from trialbed.records import Api, GoldCall, Query
+from trialbed_selection.selectors import AllSelector, GoldSelector, KeywordSelector, QuerySelector
+
+APIS = [
+    Api(category="C", tool_name=tool, api_name=name, description=words)
+    for tool, name, words in [
+        ("SEO", "GetTopBacklinks", "Backlinks of a domain"),
+        ("Weather", "forecast", "Tomorrow's weather for a city"),
+        ("Weather", "current", "The weather now"),
+        ("Finance", "quote", "Price of a share"),
+    ]
+]
+
+
+def query(text: str = "?", apis: Sequence[Api] = (), gold: Sequence[Api] = ()) -> Query:
+    calls = tuple(GoldCall(api=api.ref) for api in gold)
+    return Query(query_id=1, text=text, apis=tuple(apis), gold_calls=calls)
+
+
+@pytest.mark.parametrize("name", ["query", "gold", "all", "keyword"])
+def test_selectors_are_drivers(name: str) -> None:
+    selector = entry_points(group="trialbed.selectors")[name].load()()
+    selector.prepare([])
+    assert list(selector.select(query(), max_tools=5)) == []
+
+
+def test_query_keeps_the_querys_order() -> None:
+    chosen = QuerySelector().select(query(apis=APIS, gold=APIS[2:3]), max_tools=4)
+    assert chosen == [api.ref for api in APIS]
+
+
+@pytest.mark.parametrize("selector", [QuerySelector(), GoldSelector()])
+def test_gold_stays_within_max_tools(selector: QuerySelector | GoldSelector) -> None:
+    chosen = selector.select(query(apis=APIS, gold=[APIS[3], APIS[2]]), max_tools=2)
+    assert set(chosen) == {APIS[3].ref, APIS[2].ref}
+
+
+def test_query_fills_up_with_the_first_others() -> None:
+    chosen = QuerySelector().select(query(apis=APIS, gold=APIS[3:]), max_tools=2)
+    assert chosen == [APIS[3].ref, APIS[0].ref]
+
+
+def test_gold_offers_nothing_else() -> None:
+    assert list(GoldSelector().select(query(apis=APIS, gold=APIS[1:2]), max_tools=10)) == [APIS[1].ref]
+
+
+def test_all_is_cut_in_the_datasets_order_without_favour() -> None:
+    selector = AllSelector()
+    selector.prepare(APIS)
+    assert list(selector.select(query(apis=APIS, gold=APIS[3:]), max_tools=2)) == [api.ref for api in APIS[:2]]
+    assert len(selector.select(query(), max_tools=99)) == len(APIS)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [("What will the weather be tomorrow in my city?", 1), ("backlinks please", 0), ("share price", 3)],
+)
+def test_keyword_finds_the_api_in_question_first(text: str, first: int) -> None:
+    selector = KeywordSelector()
+    selector.prepare(APIS)
+    assert selector.select(query(text), max_tools=3)[0] == APIS[first].ref
+
+
+def test_keyword_is_the_same_in_any_order_of_the_dataset() -> None:
+    twins = [Api(category="C", tool_name=f"t{place}", api_name="same", description="same words") for place in range(9)]
+    one, other = KeywordSelector(), KeywordSelector()
+    one.prepare(twins)
+    other.prepare(twins[::-1])
+    text = query("same words")
+    assert list(one.select(text, max_tools=5)) == list(other.select(text, max_tools=5))
+
+
+def test_keyword_offers_nothing_that_shares_no_word() -> None:
+    selector = KeywordSelector()
+    selector.prepare(APIS)
+    assert list(selector.select(query("zebra"), max_tools=3)) == []
+    assert list(selector.select(query("!?"), max_tools=3)) == []
+    assert len(selector.select(query("quote"), max_tools=3)) == 1

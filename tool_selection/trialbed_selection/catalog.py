@@ -1,0 +1,62 @@
+"""The Apis of a dataset as tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trialbed.records import Api, ApiRef, ToolSpec
+from trialbed_selection.names import tool_names
+
+MAX_DESCRIPTION = 1024
+"""Characters of a tool's description; OpenAI-compatible endpoints refuse longer ones."""
+
+
+class Catalog:
+    """Every Api of a dataset, each identity once, with its tool name.
+
+    Attributes:
+        apis: in the dataset's order; of an identity that occurs twice the first.
+        names: the tool name of every Api.
+    """
+
+    def __init__(self, apis: Sequence[Api]) -> None:
+        self._by_ref = _by_identity(apis)
+        self.apis = tuple(self._by_ref.values())
+        self.names = tool_names(self._by_ref)
+
+    def specs(self, refs: Sequence[ApiRef], own: Sequence[Api] = ()) -> tuple[ToolSpec, ...]:
+        """These Apis as tools, sorted by name.
+
+        Args:
+            refs: identities, each once, of Apis of the catalog or of ``own``.
+            own: a query's own Apis. They describe themselves better than the catalog does, and one that the
+                catalog lacks gets a name that meets none of the catalog's.
+
+        Raises:
+            KeyError: an identity that is in neither.
+        """
+        known = self._by_ref | _by_identity(own)
+        strays = [ref for ref in known if ref not in self.names]
+        names = self.names | tool_names(strays, self.names.values()) if strays else self.names
+        specs = (_spec(names[ref], known[ref]) for ref in refs)
+        return tuple(sorted(specs, key=lambda spec: spec.name))
+
+
+def description(api: Api) -> str:
+    """What the model reads of an Api: the original names, what the Api does, what the tool is for."""
+    words = [f"{api.tool_name} / {api.api_name}", api.description]
+    if api.tool_description:
+        words.append(f"About {api.tool_name}: {api.tool_description}")
+    text = "\n".join(" ".join(part.split()) for part in words if part.strip())
+    return text if len(text) <= MAX_DESCRIPTION else f"{text[: MAX_DESCRIPTION - 1].rstrip()}…"
+
+
+def _by_identity(apis: Sequence[Api]) -> dict[ApiRef, Api]:
+    found: dict[ApiRef, Api] = {}
+    for api in apis:
+        found.setdefault(api.ref, api)
+    return found
+
+
+def _spec(name: str, api: Api) -> ToolSpec:
+    return ToolSpec(name=name, description=description(api), parameters=api.parameters_schema(), api=api.ref)

@@ -1,0 +1,59 @@
+"""Model-safe tool names: ASCII, at most 64 characters, the same for a catalog in whatever order it comes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from trialbed.records import ApiRef
+
+MAX_LENGTH = 64
+"""The longest name that OpenAI-compatible endpoints take."""
+
+SUFFIX_LENGTH = 8
+"""Hexadecimal digits that tell apart Apis whose names meet."""
+
+
+def safe_name(original: str) -> str:
+    """The model-safe form of an original name; two originals may meet in one.
+
+    Characters other than ASCII letters, digits, ``_`` and ``-`` become ``_``, runs of ``_`` collapse, outer
+    ``_`` go, a leading ``-`` gets ``tool_``, an empty name is ``tool``; cut to 64.
+    """
+    name = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9_-]", "_", original)).strip("_")
+    if not name:
+        return "tool"
+    if not name[0].isalnum():
+        name = f"tool_{name}"
+    return name[:MAX_LENGTH].rstrip("_")
+
+
+def tool_names(refs: Iterable[ApiRef], taken: Collection[str] = ()) -> dict[ApiRef, str]:
+    """A unique model-safe name for each Api, whatever the order of ``refs``.
+
+    Apis whose names meet (each other's or one of ``taken``) all get a suffix from the SHA-256 of their
+    identity: the triple, as Apis of two categories may share both names. Where a suffixed name meets another
+    again, the next round hashes anew.
+    """
+    rounds = dict.fromkeys(refs, 0)
+    while True:
+        names = {ref: _name(ref, number) for ref, number in rounds.items()}
+        uses = Counter(names.values())
+        uses.update(set(taken))
+        meeting = [ref for ref, name in names.items() if uses[name] > 1]
+        if not meeting:
+            return names
+        for ref in meeting:
+            rounds[ref] += 1
+
+
+def _name(ref: ApiRef, number: int) -> str:
+    name = safe_name(ref.title)
+    if not number:
+        return name
+    kept = name[: MAX_LENGTH - 1 - SUFFIX_LENGTH].rstrip("_")
+    identity = json.dumps([ref.category, ref.tool_name, ref.api_name, number])
+    return f"{kept}_{hashlib.sha256(identity.encode()).hexdigest()[:SUFFIX_LENGTH]}"
