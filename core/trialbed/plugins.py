@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.metadata import Distribution, EntryPoint, distributions
+from typing import TYPE_CHECKING
 
-import pluggy
-
-from trialbed import hookspecs
-from trialbed.errors import DriverBroken
+if TYPE_CHECKING:
+    import pluggy
 
 GROUP = "trialbed.plugins"
+PROJECT_DISTRIBUTION = "trialbed"
+
+
+def empty_manager() -> pluggy.PluginManager:
+    """A manager that knows the hooks and has no plugin yet."""
+    import pluggy
+
+    from trialbed import hookspecs
+
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    return manager
 
 
 def plugin_manager(*, own: bool = True) -> pluggy.PluginManager:
@@ -22,16 +33,17 @@ def plugin_manager(*, own: bool = True) -> pluggy.PluginManager:
     Raises:
         DriverBroken: a plugin cannot be loaded or does not fit the hooks; names distribution and cause.
     """
-    manager = pluggy.PluginManager(hookspecs.PROJECT)
-    manager.add_hookspecs(hookspecs)
+    manager = empty_manager()
     for distribution, entry in plugin_entry_points():
-        if own or distribution.name != "trialbed":
+        if own or distribution.name != PROJECT_DISTRIBUTION:
             register(manager, distribution, entry)
     return manager
 
 
 def register(manager: pluggy.PluginManager, distribution: Distribution, entry: EntryPoint) -> None:
     """Load one plugin and register it under its entry point's name."""
+    from trialbed.errors import DriverBroken
+
     try:
         manager.register(entry.load(), name=entry.name)
         manager.check_pending()

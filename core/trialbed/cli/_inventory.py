@@ -1,0 +1,63 @@
+"""Every installed driver and plugin, and whether it can be loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trialbed.contracts import AGENT_CONTRACT
+from trialbed.drivers import GROUPS, DriverInfo, list_drivers, load_driver
+from trialbed.errors import DriverError
+from trialbed.plugins import empty_manager, plugin_entry_points, register
+
+
+@dataclass(frozen=True)
+class Item:
+    """A driver or plugin; ``problem`` is empty if it can be loaded."""
+
+    kind: str
+    name: str
+    distribution: str
+    version: str
+    problem: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """For ``--json``."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "distribution": self.distribution,
+            "version": self.version,
+            "problem": self.problem,
+        }
+
+    def as_row(self) -> tuple[str, str, str, str]:
+        """For the table."""
+        return self.kind, self.name, f"{self.distribution} {self.version}", self.problem or "ok"
+
+
+def inventory() -> list[Item]:
+    """All drivers by kind and name, then all plugins; each is loaded."""
+    kinds = [kind for kind in GROUPS if kind != "components"]
+    return [_driver(info) for kind in kinds for info in list_drivers(kind)] + _plugins()
+
+
+def _driver(info: DriverInfo) -> Item:
+    problem = ""
+    try:
+        load_driver(info.kind, info.name, AGENT_CONTRACT if info.kind == "frameworks" else None)
+    except DriverError as error:
+        problem = str(error)
+    return Item(info.kind, info.name, info.distribution, info.version, problem)
+
+
+def _plugins() -> list[Item]:
+    items = []
+    manager = empty_manager()
+    for distribution, entry in sorted(plugin_entry_points(), key=lambda pair: pair[1].name):
+        problem = ""
+        try:
+            register(manager, distribution, entry)
+        except DriverError as error:
+            problem = str(error)
+        items.append(Item("plugins", entry.name, distribution.name, distribution.version, problem))
+    return items

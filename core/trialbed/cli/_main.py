@@ -1,0 +1,54 @@
+"""The entry point: settings, errors and exit codes around the commands.
+
+Exit codes: 0 done · 1 done, but below ``--fail-under`` or with problems found · 2 usage · 3 nothing could be
+measured · 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trialbed.cli._group import cli
+
+INTERRUPTED = 130
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run ``bench`` with these arguments (``sys.argv`` if None) and return its exit code."""
+    from trialbed.errors import TrialbedError
+
+    arguments = list(sys.argv[1:] if args is None else args)
+    try:
+        result = cli.main(arguments, prog_name="bench", standalone_mode=False, **_context(arguments))
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED
+    except TrialbedError as error:
+        click.echo(f"Error: {error}", err=True)
+        return error.exit_code
+    return result if isinstance(result, int) else 0
+
+
+def _context(arguments: list[str]) -> dict[str, Any]:
+    command = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if command is None or not set(arguments).isdisjoint(("-h", "--help")):
+        return {}
+    from trialbed.settings import read_env_file, read_settings_file
+
+    read_env_file(Path.cwd())
+    settings = read_settings_file(Path.cwd())
+    if settings is None:
+        return {}
+    from trialbed.cli._defaults import default_map
+
+    return {"default_map": default_map(settings)}

@@ -1,0 +1,35 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def option(*names: str, **settings: Any) -> Any:
+    """A click option that can also be set by ``TRIALBED_<NAME>`` and shows its default in the help."""
+    long = next(name for name in names if name.startswith("--"))
+    variable = f"TRIALBED_{long[2:].split('/')[0].replace('-', '_').upper()}"
+    settings.setdefault("envvar", variable)
+    settings.setdefault("show_default", settings.get("default") is not None)
+    return click.option(*names, **settings)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
+
+data_dir_option = option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of imported datasets. [default: the user's cache folder]",
+)
+
+base_url_option = option("--base-url", metavar="URL", help="OpenAI-compatible endpoint of real models, ending in /v1.")
+
+api_key_env_option = option(
+    "--api-key-env",
+    metavar="VARIABLE",
+    default="OPENAI_API_KEY",
+    help="Environment variable (or line of .env) that holds the endpoint's key.",
+)

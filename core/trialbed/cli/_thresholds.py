@@ -1,0 +1,53 @@
+"""``--fail-under SCORE=X``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from trialbed.errors import UsageError
+
+
+def parse_thresholds(given: Sequence[str]) -> dict[str, float]:
+    """``SCORE -> X``.
+
+    Raises:
+        UsageError: a text is not of the form SCORE=X.
+    """
+    thresholds: dict[str, float] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        try:
+            thresholds[name.strip()] = float(value)
+        except ValueError:
+            raise UsageError(f"--fail-under: {text!r} is not of the form SCORE=X, such as sopr_score=0.8") from None
+    return thresholds
+
+
+def below(thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether any framework's mean is below a threshold, or could not be told; says so on stderr.
+
+    Raises:
+        UsageError: there is no such score; says which there are.
+    """
+    found = False
+    for document in documents:
+        agent, summary = document["metadata"]["agent_name"], document["summary"]
+        for name, least in thresholds.items():
+            mean = _mean(summary, name)
+            if mean is None or mean < least:
+                shown = "not measured" if mean is None else f"{mean:.4g}"
+                click.echo(f"{agent}: {name} is {shown}, below {least:g}", err=True)
+                found = True
+    return found
+
+
+def _mean(summary: Mapping[str, Any], name: str) -> float | None:
+    key = f"average_{name}"
+    if key not in summary:
+        names = sorted(key.removeprefix("average_") for key in summary if key.startswith("average_"))
+        raise UsageError(f"--fail-under: there is no score {name!r}; there are {', '.join(names)}")
+    value = summary[key]
+    return None if value is None else float(value)

@@ -1,0 +1,117 @@
+"""``bench data``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trialbed.cli._options import data_dir_option, json_option
+
+EPILOG = """\b
+Examples:
+  bench data list
+  bench data import StableToolBench/
+  bench data show stabletoolbench:G1_instruction
+"""
+
+
+@click.group("data", epilog=EPILOG)
+def command() -> None:
+    """List, import and show datasets."""
+
+
+@command.command("list", epilog="Example: bench data list --json")
+@data_dir_option
+@json_option
+def list_(data_dir: Path | None, as_json: bool) -> None:
+    """List the datasets that can be run, with their test sets."""
+    rows = [
+        {"name": name, "test_sets": list(driver.test_sets(_folder(data_dir))), "description": driver.description}
+        for name, driver in _drivers()
+    ]
+    if as_json:
+        _print_json(rows)
+        return
+    for row in rows:
+        click.echo(f"{row['name']}: {row['description']}")
+        for test_set in row["test_sets"]:
+            click.echo(f"  {row['name']}:{test_set}" if test_set != row["name"] else f"  {row['name']}")
+
+
+@command.command("import", epilog="Example: bench data import StableToolBench/")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@data_dir_option
+@json_option
+def import_(folder: Path, data_dir: Path | None, as_json: bool) -> None:
+    """Check a folder of data and keep it, so that --dataset finds its test sets."""
+    from trialbed.errors import UsageError
+
+    for name, driver in _drivers():
+        if driver.recognises(folder):
+            test_sets = list(driver.import_folder(folder, _folder(data_dir)))
+            if as_json:
+                _print_json({"name": name, "test_sets": test_sets})
+                return
+            for test_set in test_sets:
+                click.echo(f"imported {name}:{test_set}")
+            return
+    raise UsageError(f"{folder}: no installed dataset driver recognises this folder; see bench data list")
+
+
+@command.command("show", epilog="Example: bench data show mini --query-id 1")
+@click.argument("dataset")
+@click.option("--query-id", help="Show this query whole.")
+@data_dir_option
+@json_option
+def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: bool) -> None:
+    """Show what is in a dataset, or one query of it."""
+    from trialbed.engine import choose_queries, open_dataset
+
+    opened = open_dataset(dataset, _folder(data_dir))
+    if query_id is not None:
+        (query,) = choose_queries(opened, None, (query_id,))
+        _print_json(query.model_dump(mode="json"))
+        return
+    figures = _figures(opened)
+    if as_json:
+        _print_json(figures)
+        return
+    for key, value in figures.items():
+        click.echo(f"{key}: {value}")
+
+
+def _figures(dataset: Any) -> dict[str, Any]:
+    queries, apis = dataset.queries(), dataset.apis()
+    gold = [len(query.gold_apis) for query in queries]
+    return {
+        "name": dataset.name,
+        "test_set": dataset.test_set,
+        "digest": dataset.digest(),
+        "queries": len(queries),
+        "categories": len({api.category for api in apis}),
+        "tools": len({(api.category, api.tool_name) for api in apis}),
+        "apis": len(apis),
+        "gold_apis": sum(gold),
+        "most_gold_apis_of_a_query": max(gold, default=0),
+    }
+
+
+def _drivers() -> list[tuple[str, Any]]:
+    from trialbed.drivers import list_drivers
+    from trialbed.engine import dataset_driver
+
+    return [(info.name, dataset_driver(info.name)) for info in list_drivers("datasets")]
+
+
+def _folder(chosen: Path | None) -> Path:
+    from trialbed.settings import data_dir
+
+    return chosen or data_dir()
+
+
+def _print_json(value: Any) -> None:
+    import json
+
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))

@@ -1,0 +1,36 @@
+"""``bench doctor``."""
+
+from __future__ import annotations
+
+import click
+
+from trialbed.cli._options import json_option
+
+EPILOG = """\b
+Examples:
+  bench doctor
+  bench doctor --json
+"""
+
+
+@click.command("doctor", epilog=EPILOG)
+@json_option
+def command(as_json: bool) -> int:
+    """Check what is installed, what is missing and how to get it.
+
+    Exits with 1 if something that is installed cannot work. What is merely absent (an adapter, a key) is told,
+    with the command that gets it.
+    """
+    from trialbed.cli._checks import checks
+
+    found = list(checks())
+    if as_json:
+        import json
+
+        click.echo(json.dumps([check.as_json() for check in found], indent=2))
+    else:
+        for check in found:
+            click.echo(f"{click.style(check.mark, fg=check.colour)} {check.subject}: {check.finding}")
+            if check.remedy:
+                click.echo(f"     {check.remedy}")
+    return 1 if any(check.mark == "bad " for check in found) else 0

@@ -1,0 +1,46 @@
+"""``bench plugins``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from trialbed.cli._options import json_option
+
+EPILOG = """\b
+Examples:
+  bench plugins
+  bench plugins --json
+"""
+
+
+@click.command("plugins", epilog=EPILOG)
+@json_option
+def command(as_json: bool) -> None:
+    """List installed drivers and plugins, broken ones with the reason.
+
+    Each is loaded to see whether it can be; one that cannot is listed with its distribution and the cause.
+    """
+    from trialbed.cli._inventory import inventory
+
+    items = inventory()
+    if as_json:
+        import json
+
+        click.echo(json.dumps([item.as_json() for item in items], indent=2))
+        return
+    _print([item.as_row() for item in items])
+
+
+def _print(rows: list[tuple[str, ...]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("kind", "name", "distribution", "state"):
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console: Any = Console(highlight=False, markup=False, soft_wrap=False)
+    console.print(table)

@@ -1,0 +1,96 @@
+"""``bench run``."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli._options import api_key_env_option, base_url_option, data_dir_option, json_option, option
+
+if TYPE_CHECKING:
+    from trialbed.engine import RunOptions
+
+EPILOG = """\b
+Examples:
+  bench run
+  bench run --framework reference --framework langgraph --limit 20
+  bench run --framework langgraph --dataset stabletoolbench:G1_instruction --concurrency 8
+  bench run --model gpt-4o-mini --base-url https://api.openai.com/v1 --judge gpt-4o-mini
+"""
+
+
+@click.command("run", epilog=EPILOG)
+@option("-f", "--framework", "frameworks", multiple=True, default=("reference",), help="Framework to run; repeatable.")
+@option("-d", "--dataset", default="mini", metavar="NAME[:TEST_SET]|FILE", help="Queries to run.")
+@option("-m", "--model", default="scripted:gold", help="A scripted model, or a model of --base-url.")
+@base_url_option
+@api_key_env_option
+@option("-n", "--limit", type=click.IntRange(min=1), help="At most so many queries. [default: all]")
+@option("--query-id", "query_ids", multiple=True, metavar="ID", help="Only this query; repeatable.")
+@option("--repeat", type=click.IntRange(min=1), default=1, help="Trials per framework and query.")
+@option("-j", "--concurrency", type=click.IntRange(min=1), default=4, help="Trials at a time.")
+@option("--selector", default="query", metavar="NAME", help="What chooses the tools that are offered.")
+@option("--max-tools", type=click.IntRange(min=1), default=120, help="Tools offered per query, at most.")
+@option("--judge", default="rule", metavar="rule|MODEL", help="What grades the answers.")
+@option("--judge-votes", type=click.IntRange(min=1), default=1, help="Verdicts per answer.")
+@option("--max-steps", type=click.IntRange(min=1), default=12, help="Model requests per trial, at most.")
+@option("--timeout", type=click.FloatRange(min=0, min_open=True), default=120.0, help="Seconds per trial, at most.")
+@option("--temperature", type=float, default=0.0, help="Sampling temperature of the model.")
+@option("--max-tokens", type=click.IntRange(min=1), help="Tokens per completion, at most. [default: the model's]")
+@option("--seed", type=int, default=0, help="Seed that every trial's own seed derives from.")
+@option("--server-url", metavar="URL", help="Use this running server. [default: start one for the run]")
+@option("--executor", default="local", metavar="NAME", help="Where workers run.")
+@option("--store", metavar="FILE|URL", help="Where trials are kept. [default: .trialbed/trialbed.db]")
+@option("--response-cache", type=click.Path(path_type=Path), help="The started server's cache of API responses.")
+@option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Folder of the result documents.")
+@data_dir_option
+@option(
+    "--fail-under", multiple=True, metavar="SCORE=X", help="Exit with 1 if the mean of SCORE is below X; repeatable."
+)
+@click.option("--fresh", is_flag=True, help="Discard an unfinished run of this configuration and start over.")
+@json_option
+def command(frameworks: tuple[str, ...], fail_under: tuple[str, ...], as_json: bool, **given: Any) -> int:
+    """Run trials and report how well frameworks use tools.
+
+    Every trial is observed at the wire by a server that is started for the run. The same command again
+    resumes an unfinished run; after a finished one it is a new run. Without options: the reference loop on the
+    embedded dataset with a scripted model.
+    """
+    from trialbed.cli._thresholds import below, parse_thresholds
+
+    thresholds = parse_thresholds(fail_under)
+    documents = asyncio.run(_run(_options(frameworks, given)))
+    _print(documents, as_json=as_json)
+    return 1 if below(thresholds, documents) else 0
+
+
+def _options(frameworks: tuple[str, ...], given: dict[str, Any]) -> RunOptions:
+    from trialbed.engine import RunOptions
+    from trialbed.records import Limits
+
+    limits = Limits(max_steps=given.pop("max_steps"), timeout=given.pop("timeout"))
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return RunOptions(frameworks=tuple(dict.fromkeys(frameworks)), limits=limits, **chosen)
+
+
+async def _run(options: RunOptions) -> list[dict[str, Any]]:
+    from trialbed.cli._progress import progress
+    from trialbed.cli._signals import cancel_on_terminate
+    from trialbed.engine import run
+
+    with cancel_on_terminate(), progress() as shown:
+        return await run(options, progress=shown)
+
+
+def _print(documents: list[dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        click.echo(json.dumps(documents[0] if len(documents) == 1 else documents, ensure_ascii=False, indent=2))
+        return
+    from trialbed.drivers import load_driver
+
+    load_driver("reporters", "table")().report(documents, click.get_text_stream("stdout"))

@@ -1,0 +1,58 @@
+"""``bench serve``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trialbed.cli._options import api_key_env_option, base_url_option, option
+
+EPILOG = """\b
+Examples:
+  bench serve
+  bench serve --port 0 --dataset stabletoolbench:G1_instruction
+  bench serve --base-url https://api.openai.com/v1
+"""
+
+
+@click.command("serve", epilog=EPILOG)
+@option("--host", default="127.0.0.1", help="Address to listen on; beyond loopback TRIALBED_SERVER_TOKEN must be set.")
+@option("--port", type=click.IntRange(0, 65535), default=8080, help="Port to listen on, 0 for any.")
+@base_url_option
+@api_key_env_option
+@option(
+    "--response-cache",
+    type=click.Path(path_type=Path),
+    help="The cache of API responses. [default: .trialbed/responses.db]",
+)
+@option(
+    "-d",
+    "--dataset",
+    "datasets",
+    multiple=True,
+    default=("mini",),
+    help="Dataset whose Apis it answers for; repeatable.",
+)
+@option("--simulator", default="template", metavar="NAME", help="What answers for unknown Apis.")
+def command(api_key_env: str, base_url: str | None, response_cache: Path | None, **given: Any) -> None:
+    """Run the virtual API and the gateway alone.
+
+    StableToolBench clients post to /virtual as they are; `bench run --server-url URL` measures against it.
+    """
+    from trialbed.drivers import load_driver
+    from trialbed.settings import state_dir
+
+    cache = response_cache or state_dir() / "responses.db"
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    server = load_driver("components", "server")
+    options = server.ServerOptions(
+        cache=cache,
+        upstream=base_url,
+        upstream_key=os.environ.get(api_key_env) if base_url else None,
+        token=os.environ.get("TRIALBED_SERVER_TOKEN"),
+        **given,
+    )
+    server.serve(options)

@@ -1,0 +1,144 @@
+"""The Python API: benchmark an agent object."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from trialbed.drivers import list_drivers
+from trialbed.engine._live import LiveExecutor
+from trialbed.engine._options import DEFAULT_OUTPUT, RunOptions
+from trialbed.engine._run import run
+from trialbed.engine._server import answers, is_loopback, server_root, split_port
+from trialbed.errors import UsageError
+from trialbed.records import Limits
+from trialbed.settings import read_env_file
+
+DEFAULT_SERVER = "http://localhost:8080/virtual"
+
+
+def run_benchmark(
+    agent: Any,
+    test_set: str = "mini",
+    max_queries: int | None = None,
+    server_url: str = DEFAULT_SERVER,
+    evaluator_model: str = "rule",
+    agent_name: str = "agent",
+    *,
+    use_tool_selector: bool = False,
+    tool_selector_model: str = "keyword",
+    max_tools: int = 120,
+    **settings: Any,
+) -> dict[str, Any]:
+    """Benchmark a live agent object, write its result document and return it.
+
+    The agent's requests to the server's ``/virtual`` and ``/v1`` are counted as the open trial's. If nothing
+    answers at ``server_url`` and it is this machine, a server is started there for as long as the run lasts.
+
+    Args:
+        agent: anything with ``answer(query) -> dict`` (or async); ``bind_tools(tools=…, server_url=…)`` is
+            called before each query where it exists.
+        test_set: a dataset as ``--dataset`` takes it, or a StableToolBench test set such as ``G1_instruction``.
+        max_queries: how many queries at most, None for all.
+        server_url: the server, with or without ``/virtual``.
+        evaluator_model: ``rule``, or a judge model (needs ``base_url``).
+        agent_name: names the agent in the results.
+        use_tool_selector: whether ``tool_selector_model`` chooses the tools; otherwise they are the query's own.
+        tool_selector_model: a selector's name.
+        max_tools: how many tools at most.
+        **settings: further fields of a run: ``model``, ``base_url``, ``repeat``, ``seed``, ``timeout``,
+            ``max_steps``, ``store``, ``output``, ``judge_votes``, ``fresh`` …
+
+    Returns:
+        The result document.
+
+    Raises:
+        TrialbedError: nothing could be measured; says why.
+    """
+    _refuse_running_loop()
+    return asyncio.run(
+        arun_benchmark(
+            agent,
+            test_set,
+            max_queries,
+            server_url,
+            evaluator_model,
+            agent_name,
+            use_tool_selector=use_tool_selector,
+            tool_selector_model=tool_selector_model,
+            max_tools=max_tools,
+            **settings,
+        )
+    )
+
+
+async def arun_benchmark(
+    agent: Any,
+    test_set: str = "mini",
+    max_queries: int | None = None,
+    server_url: str = DEFAULT_SERVER,
+    evaluator_model: str = "rule",
+    agent_name: str = "agent",
+    *,
+    use_tool_selector: bool = False,
+    tool_selector_model: str = "keyword",
+    max_tools: int = 120,
+    **settings: Any,
+) -> dict[str, Any]:
+    """``run_benchmark`` for async callers."""
+    if not callable(getattr(agent, "answer", None)):
+        raise UsageError(f"{type(agent).__name__} has no answer(query) method")
+    read_env_file(Path.cwd())
+    options = RunOptions(
+        frameworks=(agent_name,),
+        dataset=_dataset(test_set),
+        limit=max_queries,
+        judge=evaluator_model,
+        selector=_selector(tool_selector_model) if use_tool_selector else "query",
+        max_tools=max_tools,
+        concurrency=1,
+        **await _server(server_url),
+        **_settings(settings),
+    )
+    return (await run(options, executor=LiveExecutor(agent, agent_name), ambient=True))[0]
+
+
+async def _server(url: str) -> dict[str, Any]:
+    if await answers(url):
+        return {"server_url": server_root(url)}
+    if not is_loopback(url):
+        raise UsageError(f"nothing answers at {url}; start a server there with `bench serve`")
+    return {"server_port": split_port(url)}
+
+
+def _dataset(test_set: str) -> str:
+    name = test_set.partition(":")[0]
+    if name in {driver.name for driver in list_drivers("datasets")} or test_set.endswith(".json"):
+        return test_set
+    return f"stabletoolbench:{test_set}"
+
+
+def _selector(name: str) -> str:
+    names = [driver.name for driver in list_drivers("selectors")]
+    if name not in names:
+        raise UsageError(f"tool_selector_model: there is no selector {name!r}; there are {', '.join(names)}")
+    return name
+
+
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
+    limits = {key: given.pop(key) for key in ("max_steps", "timeout") if key in given}
+    allowed = set(RunOptions.__dataclass_fields__) - {"frameworks", "executor", "concurrency", "server_port"}
+    unknown = sorted(set(given) - allowed)
+    if unknown:
+        raise UsageError(f"run_benchmark: unknown setting {', '.join(unknown)}; there are {', '.join(sorted(allowed))}")
+    output = Path(given.pop("output", DEFAULT_OUTPUT))
+    return {**given, "output": output, "limits": Limits(**limits)}
+
+
+def _refuse_running_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise UsageError("run_benchmark() cannot run inside an event loop; use `await arun_benchmark(…)` there")

@@ -1,0 +1,45 @@
+"""The judge of a run: a rule, or a model that is asked through the gateway like any other."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import cast
+
+from trialbed.contracts import Judge
+from trialbed.drivers import list_drivers, load_driver
+from trialbed.engine._control import ControlClient
+from trialbed.engine._identity import new_trial_token
+from trialbed.engine._trial import DUMMY_KEY, SCRIPTED
+from trialbed.records import ModelEndpoint, RunConfig, TrialRegistration
+
+MODEL_JUDGE = "llm"
+
+
+@asynccontextmanager
+async def judge_of(config: RunConfig, control: ControlClient) -> AsyncIterator[Judge]:
+    """The judge that ``--judge`` names: a driver (``rule``), else the model of that name."""
+    if config.judge in {driver.name for driver in list_drivers("judges")} - {MODEL_JUDGE}:
+        judge = cast("Judge", load_driver("judges", config.judge)(None, votes=config.judge_votes))
+        try:
+            yield judge
+        finally:
+            await judge.close()
+        return
+    async with _endpoint(config, control) as endpoint:
+        judge = cast("Judge", load_driver("judges", MODEL_JUDGE)(endpoint, votes=config.judge_votes))
+        try:
+            yield judge
+        finally:
+            await judge.close()
+
+
+@asynccontextmanager
+async def _endpoint(config: RunConfig, control: ControlClient) -> AsyncIterator[ModelEndpoint]:
+    trial, model = new_trial_token(), config.judge
+    base_url = None if model.startswith(SCRIPTED) else config.base_url
+    await control.open_trial(TrialRegistration(trial=trial, model=model, base_url=base_url, seed=config.seed))
+    try:
+        yield ModelEndpoint(base_url=f"{control.url}/t/{trial}/v1", api_key=DUMMY_KEY, model=model, seed=config.seed)
+    finally:
+        await control.close_trial(trial)

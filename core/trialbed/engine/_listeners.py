@@ -1,0 +1,85 @@
+"""Calling the hooks so that one plugin's fault stays its own."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pluggy
+
+from trialbed.errors import DataError
+from trialbed.records import Failure, Run, Score, TrialResult
+from trialbed.scoring import ScoreContext
+
+log = logging.getLogger("trialbed.plugins")
+
+
+class Listeners:
+    """The plugins of a run, each called on its own."""
+
+    def __init__(self, manager: pluggy.PluginManager) -> None:
+        self._manager = manager
+        self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
+
+    def tell(self, hook: str, **arguments: Any) -> None:
+        """Call a lifecycle hook; a listener's exception is logged under the plugin's name and goes no further."""
+        for plugin, caller in self._each(hook):
+            try:
+                caller(**arguments)
+            except Exception:
+                log.exception("plugin %r failed in %s", plugin, hook)
+
+    async def score(self, context: ScoreContext) -> tuple[Score, ...]:
+        """The scores of every plugin; a plugin that fails gives one failed score under its name."""
+        scores: dict[str, Score] = {}
+        for plugin, caller in self._each("score_trial"):
+            for score in await _scores_of(plugin, caller, context):
+                if score.name in scores:
+                    score = _failed(plugin, f"the score {score.name!r} is given by another plugin already")
+                scores[score.name] = score
+        return tuple(scores.values())
+
+    def aggregate(self, run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:
+        """What plugins add to a summary.
+
+        Raises:
+            DataError: two plugins give the same key; names the second and the key.
+        """
+        extra: dict[str, Any] = {}
+        for plugin, caller in self._each("aggregate_scores"):
+            for figures in caller(run=run, results=results):
+                for key, value in figures.items():
+                    if key in extra:
+                        raise DataError(f"plugin {plugin!r}: another plugin gives the summary's key {key!r} already")
+                    extra[key] = value
+        return extra
+
+    def _each(self, hook: str) -> list[tuple[str, pluggy.HookCaller]]:
+        if hook not in self._callers:
+            self._callers[hook] = self._split(hook)
+        return self._callers[hook]
+
+    def _split(self, hook: str) -> list[tuple[str, pluggy.HookCaller]]:
+        plugins = self._manager.get_plugins()
+        named = [(self._manager.get_name(plugin) or repr(plugin), plugin) for plugin in plugins]
+        callers = (
+            (name, self._manager.subset_hook_caller(hook, [other for other in plugins if other is not plugin]))
+            for name, plugin in sorted(named, key=lambda pair: pair[0])
+        )
+        return [(name, caller) for name, caller in callers if caller.get_hookimpls()]
+
+
+async def _scores_of(plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> list[Score]:
+    try:
+        scores: list[Score] = []
+        for given in caller(context=context):
+            scores.extend(await given if inspect.isawaitable(given) else given)
+    except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
+        return [_failed(plugin, f"{type(error).__name__}: {error}")]
+    return scores
+
+
+def _failed(plugin: str, message: str) -> Score:
+    return Score(name=f"{plugin}:failed", value=None, failure=Failure(kind="scorer", message=f"{plugin}: {message}"))

@@ -1,0 +1,98 @@
+"""An agent that is a live object in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import platform
+import time
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any
+
+from trialbed.answers import read_answer
+from trialbed.contracts import Executor
+from trialbed.errors import AnswerError, NothingMeasured
+from trialbed.records import Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
+from trialbed.tools import Tool
+
+
+class LiveExecutor(Executor):
+    """Runs one agent object in this process, one trial after the other.
+
+    Nothing can kill a thread: an agent whose ``answer`` does not return in time ends the run, since what it
+    would still send could be taken for the next trial's.
+
+    Args:
+        agent: anything with ``answer(query)``; ``bind_tools`` is called where it exists.
+        name: the framework's name in the results.
+    """
+
+    def __init__(self, agent: Any, name: str) -> None:
+        self._agent = agent
+        self._name = name
+        self._stuck = False
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the agent to its owner."""
+
+    async def describe(self, framework: str) -> FrameworkInfo:
+        """The object's class stands for its framework."""
+        return FrameworkInfo(
+            name=framework,
+            version=f"{type(self._agent).__module__}.{type(self._agent).__qualname__}",
+            adapter="in process",
+            adapter_version=version("trialbed"),
+            python=platform.python_version(),
+        )
+
+    async def execute(self, spec: TrialSpec) -> Outcome:
+        """Run one trial in this process."""
+        if self._stuck:
+            raise NothingMeasured(
+                f"{self._name}: answer() did not return in {spec.limits.timeout:g} s and still runs; an agent in "
+                "process cannot be killed. Raise timeout, or write an adapter: workers are killed at the deadline."
+            )
+        started_at, began = datetime.now(UTC), time.perf_counter()
+        answer, failure = None, None
+        deadline = asyncio.timeout(spec.limits.timeout)
+        try:
+            async with deadline:
+                answer = await self._answer(spec)
+        except TimeoutError as error:
+            failure = self._timeout(spec) if deadline.expired() else _failure("agent", error)
+        except AnswerError as error:
+            failure = _failure("answer", error)
+        except Exception as error:  # noqa: BLE001 - the agent is foreign code: its fault is its trial's failure
+            failure = _failure("agent", error)
+        wall_time = time.perf_counter() - began
+        return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure)
+
+    async def _answer(self, spec: TrialSpec) -> Answer:
+        tools = [Tool(tool, spec.server_url) for tool in spec.tools]
+        if hasattr(self._agent, "bind_tools"):
+            await _call(self._agent.bind_tools, tools=tools, server_url=spec.server_url)
+        value = await _call(self._agent.answer, spec.query)
+        names = {tool.name: tool.api for tool in tools} | {tool.api.title: tool.api for tool in tools}
+        return read_answer(value, names)
+
+    def _timeout(self, spec: TrialSpec) -> Failure:
+        self._stuck = not inspect.iscoroutinefunction(self._agent.answer)
+        return Failure(kind="timeout", message=f"no answer in {spec.limits.timeout:g} s")
+
+
+async def _call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    if inspect.iscoroutinefunction(function):
+        return await function(*arguments, **named)
+    value = await asyncio.to_thread(function, *arguments, **named)
+    return await value if inspect.isawaitable(value) else value
+
+
+def _failure(kind: FailureKind, error: BaseException) -> Failure:
+    text = f"{type(error).__name__}: {error}"
+    return Failure(kind=kind, message=text, detail="".join(traceback.format_exception(error)))

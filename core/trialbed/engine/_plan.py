@@ -1,0 +1,92 @@
+"""Which run this is, and which of its trials are still to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from trialbed.contracts import Dataset
+from trialbed.drivers import driver_info
+from trialbed.engine._identity import config_digest, environment, environment_digest, new_run_id
+from trialbed.engine._options import RunOptions
+from trialbed.records import Query, Run, RunConfig, TrialKey
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a run needs that does not depend on the server or the workers."""
+
+    options: RunOptions
+    dataset: Dataset
+    queries: tuple[Query, ...]
+    config: RunConfig
+
+
+def run_config(
+    options: RunOptions, dataset: Dataset, queries: Sequence[Query], version: str, *, in_process: bool
+) -> RunConfig:
+    """The frozen configuration of these options.
+
+    Args:
+        in_process: the framework is a live object, which no installed distribution answers for.
+    """
+    return RunConfig(
+        frameworks=options.frameworks,
+        adapter_versions={} if in_process else adapter_versions(options.frameworks),
+        dataset=options.dataset,
+        test_set=dataset.test_set,
+        dataset_digest=dataset.digest(),
+        query_ids=tuple(query.query_id for query in queries),
+        model=options.model,
+        base_url=options.base_url,
+        repeat=options.repeat,
+        selector=options.selector,
+        max_tools=options.max_tools,
+        judge=options.judge,
+        judge_votes=options.judge_votes,
+        limits=options.limits,
+        temperature=options.temperature,
+        max_tokens=options.max_tokens,
+        seed=options.seed,
+        trialbed_version=version,
+    )
+
+
+def adapter_versions(frameworks: Iterable[str]) -> dict[str, str]:
+    """``framework -> adapter distribution and version``; imports none of them."""
+    infos = {framework: driver_info("frameworks", framework) for framework in frameworks}
+    return {framework: f"{info.distribution} {info.version}" for framework, info in infos.items()}
+
+
+def new_run(config: RunConfig) -> Run:
+    """A run of this configuration that has not begun."""
+    lines = environment()
+    return Run(
+        run_id=new_run_id(),
+        config=config,
+        config_digest=config_digest(config),
+        status="running",
+        created_at=datetime.now(UTC),
+        environment_digest=environment_digest(lines),
+        environment=lines,
+    )
+
+
+def trial_keys(config: RunConfig) -> list[TrialKey]:
+    """Every trial of a run, query by query with the frameworks side by side.
+
+    So an interrupted run has its frameworks compared on the same queries, and what changes while a run
+    lasts changes for all of them.
+    """
+    return [
+        TrialKey(framework=framework, query_id=query_id, repeat=repeat)
+        for repeat in range(config.repeat)
+        for query_id in config.query_ids
+        for framework in config.frameworks
+    ]
+
+
+def by_id(queries: Sequence[Query]) -> Mapping[int | str, Query]:
+    """The queries under their ids."""
+    return {query.query_id: query for query in queries}

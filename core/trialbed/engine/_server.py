@@ -1,0 +1,141 @@
+"""The server of a run: a running one, or one that lives as long as the run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import httpx
+
+from trialbed.engine._control import ControlClient
+from trialbed.engine._options import RunOptions
+from trialbed.errors import ServerUnavailable
+
+KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
+START_TIMEOUT = 60.0
+STOP_TIMEOUT = 10.0
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@asynccontextmanager
+async def server(options: RunOptions) -> AsyncIterator[ControlClient]:
+    """A client of the run's server; the server is stopped afterwards if it was started for the run.
+
+    Raises:
+        ServerUnavailable: it cannot be reached or does not start; says why.
+    """
+    if options.server_url is not None:
+        async with ControlClient(server_root(options.server_url)) as client:
+            await client.health()
+            yield client
+        return
+    async with _process(_command(options), _environment(options)) as url, ControlClient(url) as client:
+        await client.health()
+        yield client
+
+
+async def answers(url: str) -> bool:
+    """Whether anything answers HTTP at this URL's server."""
+    try:
+        async with httpx.AsyncClient(timeout=5.0) as client:
+            await client.get(f"{server_root(url)}/healthz")
+    except httpx.HTTPError:
+        return False
+    return True
+
+
+def server_root(url: str) -> str:
+    """The server's root, whether ``url`` is it, its ``/virtual`` or its ``/v1``."""
+    url = url.rstrip("/")
+    for suffix in ("/virtual", "/v1"):
+        url = url.removesuffix(suffix)
+    return url
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the URL's host is this machine."""
+    return urlsplit(url).hostname in LOOPBACK
+
+
+def _command(options: RunOptions) -> list[str]:
+    command = [sys.executable, "-m", "trialbed_server", "--watch-stdin", "--port", str(options.server_port)]
+    command += ["--cache", str(options.response_cache)]
+    return [*command, "--upstream", options.base_url] if options.base_url else command
+
+
+def _environment(options: RunOptions) -> dict[str, str]:
+    environment = dict(os.environ)
+    key = environment.get(options.api_key_env)
+    if options.base_url and key:
+        environment[KEY_VARIABLE] = key
+    return environment
+
+
+@asynccontextmanager
+async def _process(command: Sequence[str], environment: dict[str, str]) -> AsyncIterator[str]:
+    options_path = command[command.index("--cache") + 1]
+    os.makedirs(os.path.dirname(options_path) or ".", exist_ok=True)
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=environment,
+        # Ctrl-C in the terminal is the engine's to handle: the server must outlive it to hand over what it saw.
+        start_new_session=True,
+    )
+    errors = _Tail(process.stderr)
+    try:
+        yield await _ready(process, errors)
+    finally:
+        await _stop(process)
+        await errors.end()
+
+
+class _Tail:
+    """Reads a process's stderr to its end and keeps the last of it."""
+
+    KEEP = 8192
+
+    def __init__(self, stream: asyncio.StreamReader | None) -> None:
+        self.text = ""
+        self._task = asyncio.create_task(self._read(stream)) if stream else None
+
+    async def _read(self, stream: asyncio.StreamReader) -> None:
+        while chunk := await stream.read(4096):
+            self.text = (self.text + chunk.decode(errors="replace"))[-self.KEEP :]
+
+    async def end(self) -> None:
+        if self._task:
+            await self._task
+
+
+async def _ready(process: asyncio.subprocess.Process, errors: _Tail) -> str:
+    assert process.stdout is not None  # noqa: S101 - asked for above
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), START_TIMEOUT)
+        return str(json.loads(line)["url"])
+    except (TimeoutError, ValueError, KeyError) as error:
+        await _stop(process)
+        await errors.end()
+        raise ServerUnavailable(f"the server did not start:\n{errors.text.strip() or error}") from error
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        await asyncio.wait_for(process.wait(), STOP_TIMEOUT)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+def split_port(url: str) -> int:
+    """The port of a URL, 80 where it names none."""
+    return urlsplit(url).port or 80

@@ -1,0 +1,141 @@
+"""One sitting of a run: from its first or resumed trial to its end or interruption."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+from trialbed.contracts import Executor
+from trialbed.drivers import load_driver
+from trialbed.engine._control import ControlClient
+from trialbed.engine._judging import judge_of
+from trialbed.engine._listeners import Listeners
+from trialbed.engine._patience import Patience
+from trialbed.engine._plan import Prepared, by_id, trial_keys
+from trialbed.engine._progress import Progress
+from trialbed.engine._selecting import select_tools
+from trialbed.engine._server import server
+from trialbed.engine._trial import TrialRunner
+from trialbed.plugins import plugin_manager
+from trialbed.records import Run, TrialKey, TrialResult
+from trialbed.results import result_document, write_document
+from trialbed.store import Store
+
+
+class Sitting:
+    """Does what is left of a run, N trials at a time, and commits each as it ends.
+
+    Args:
+        ambient: whether requests without a token belong to the open trial.
+    """
+
+    def __init__(self, prepared: Prepared, store: Store, run: Run, progress: Progress, *, ambient: bool) -> None:
+        self._prepared = prepared
+        self._store = store
+        self._run = run
+        self._progress = progress
+        self._ambient = ambient
+        self._listeners = Listeners(plugin_manager())
+        self._patience = Patience()
+        self._began = time.monotonic()
+
+    async def go(self, executor: Executor | None) -> list[dict[str, Any]]:
+        """Run every trial that is not in the store, then write and return the documents.
+
+        Raises:
+            NothingMeasured: no trial could reach the server or the model.
+        """
+        try:
+            await self._trials(executor)
+        except BaseException:
+            await asyncio.shield(asyncio.to_thread(self._interrupted))
+            raise
+        finally:
+            self._progress.end()
+        return await asyncio.to_thread(self._finish)
+
+    async def _trials(self, executor: Executor | None) -> None:
+        keys = trial_keys(self._run.config)
+        finished = await asyncio.to_thread(self._store.finished_keys, self._run.run_id)
+        todo = [key for key in keys if key not in finished]
+        if not todo:
+            return
+        async with self._runner(executor) as runner:
+            self._listeners.tell("run_started", run=self._run)
+            self._progress.begin(self._run, total=len(keys), done=len(finished))
+            await self._lanes(runner, todo)
+
+    @asynccontextmanager
+    async def _runner(self, given: Executor | None) -> AsyncIterator[TrialRunner]:
+        prepared, options = self._prepared, self._prepared.options
+        executor = given or cast("Executor", load_driver("executors", options.executor)())
+        tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store)
+        async with server(options) as control, executor, judge_of(self._run.config, control) as judge:
+            await self._describe(executor, control)
+            yield TrialRunner(
+                run=self._run,
+                queries=by_id(prepared.queries),
+                tools=tools,
+                simulator=prepared.dataset.simulator,
+                control=control,
+                executor=executor,
+                listeners=self._listeners,
+                judge=judge,
+                ambient=self._ambient,
+            )
+
+    async def _describe(self, executor: Executor, control: ControlClient) -> None:
+        frameworks = self._run.config.frameworks
+        infos = tuple(await asyncio.gather(*(executor.describe(framework) for framework in frameworks)))
+        self._run = self._run.model_copy(update={"frameworks": infos, "server_url": control.url})
+        await asyncio.to_thread(
+            self._store.update_run, self._run.run_id, frameworks=infos, server_url=self._run.server_url
+        )
+
+    async def _lanes(self, runner: TrialRunner, todo: Sequence[TrialKey]) -> None:
+        queue = iter(todo)
+        lanes = min(self._prepared.options.concurrency, len(todo))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(lanes):
+                    group.create_task(self._lane(runner, queue))
+        except BaseExceptionGroup as errors:
+            # One lane's error ends all; the user needs that error, not the group it came in.
+            raise errors.exceptions[0] from None
+
+    async def _lane(self, runner: TrialRunner, queue: Iterator[TrialKey]) -> None:
+        for key in queue:
+            result = await runner(key)
+            self._patience.see(result)
+            await asyncio.to_thread(self._store.add_trial, self._run.run_id, result)
+            self._listeners.tell("trial_finished", run=self._run, result=result)
+            self._progress.advance(result)
+
+    def _interrupted(self) -> None:
+        run_id = self._run.run_id
+        if self._store.finished_keys(run_id):
+            self._store.update_run(run_id, status="interrupted", overall_time=self._overall_time())
+        else:
+            self._store.discard_run(run_id)
+
+    def _finish(self) -> list[dict[str, Any]]:
+        overall = self._overall_time()
+        self._run = self._run.model_copy(update={"status": "finished", "overall_time": overall})
+        results = self._store.results(self._run.run_id)
+        documents = [self._document(framework, results) for framework in self._run.config.frameworks]
+        for document in documents:
+            write_document(document, self._prepared.options.output)
+        self._store.update_run(self._run.run_id, status="finished", overall_time=overall)
+        self._listeners.tell("run_finished", run=self._run, documents=documents)
+        return documents
+
+    def _document(self, framework: str, results: Sequence[TrialResult]) -> dict[str, Any]:
+        own = [result for result in results if result.key.framework == framework]
+        extra = self._listeners.aggregate(self._run, own)
+        return result_document(self._run, framework, by_id(self._prepared.queries), own, extra)
+
+    def _overall_time(self) -> float:
+        return self._run.overall_time + time.monotonic() - self._began

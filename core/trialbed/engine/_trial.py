@@ -1,0 +1,127 @@
+"""One trial from key to result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trialbed.contracts import Executor, Judge
+from trialbed.engine._control import ControlClient
+from trialbed.engine._identity import new_trial_token, trial_seed
+from trialbed.engine._listeners import Listeners
+from trialbed.engine._script import gold_script
+from trialbed.prompts import SYSTEM_PROMPT
+from trialbed.records import (
+    ModelEndpoint,
+    Outcome,
+    Query,
+    Run,
+    Score,
+    Timing,
+    ToolSpec,
+    TrialKey,
+    TrialRegistration,
+    TrialResult,
+    TrialSpec,
+    WireLog,
+)
+from trialbed.results import compute_timing
+from trialbed.scoring import ScoreContext
+
+DUMMY_KEY = "trialbed"
+"""The key that agents get: the gateway takes any, the real one stays with the server."""
+
+SCRIPTED = "scripted:"
+
+
+@dataclass(frozen=True)
+class TrialRunner:
+    """Runs the trials of one run, one call each.
+
+    Attributes:
+        ambient: whether requests without a token belong to the trial that is open (agents that run in process).
+    """
+
+    run: Run
+    queries: Mapping[int | str, Query]
+    tools: Mapping[int | str, tuple[ToolSpec, ...]]
+    simulator: str
+    control: ControlClient
+    executor: Executor
+    listeners: Listeners
+    judge: Judge
+    ambient: bool = False
+
+    async def __call__(self, key: TrialKey) -> TrialResult:
+        """Run, observe and score one trial."""
+        spec = self._spec(key)
+        self.listeners.tell("trial_started", run=self.run, spec=spec)
+        await self.control.open_trial(self._registration(spec))
+        try:
+            outcome = await self.executor.execute(spec)
+        finally:
+            wire = await self.control.close_trial(spec.trial)
+        timing = compute_timing(outcome.wall_time, wire)
+        started = time.perf_counter()
+        scores = await self._scores(key, outcome, wire, timing)
+        return TrialResult(
+            trial=spec.trial,
+            key=key,
+            seed=spec.endpoint.seed,
+            outcome=outcome,
+            wire=wire,
+            timing=timing,
+            selected_tools=tuple(tool.name for tool in spec.tools),
+            scores=scores,
+            evaluation_time=time.perf_counter() - started,
+        )
+
+    def _spec(self, key: TrialKey) -> TrialSpec:
+        config, trial = self.run.config, new_trial_token()
+        root = f"{self.control.url}/t/{trial}"
+        return TrialSpec(
+            trial=trial,
+            key=key,
+            query=self.queries[key.query_id].text,
+            system_prompt=SYSTEM_PROMPT,
+            tools=self.tools[key.query_id],
+            endpoint=ModelEndpoint(
+                base_url=f"{root}/v1",
+                api_key=DUMMY_KEY,
+                model=config.model,
+                temperature=config.temperature,
+                max_tokens=config.max_tokens,
+                seed=trial_seed(config.seed, key),
+            ),
+            limits=config.limits,
+            server_url=f"{root}/virtual",
+        )
+
+    def _registration(self, spec: TrialSpec) -> TrialRegistration:
+        query, config = self.queries[spec.key.query_id], self.run.config
+        return TrialRegistration(
+            trial=spec.trial,
+            model=config.model,
+            base_url=None if config.model.startswith(SCRIPTED) else config.base_url,
+            tools=spec.tools,
+            apis=query.apis,
+            script=gold_script(query, spec.tools),
+            simulator=self.simulator,
+            seed=spec.endpoint.seed,
+            ambient=self.ambient,
+        )
+
+    async def _scores(self, key: TrialKey, outcome: Outcome, wire: WireLog, timing: Timing) -> tuple[Score, ...]:
+        if outcome.answer is None:
+            return ()
+        context = ScoreContext(
+            query=self.queries[key.query_id],
+            tools=self.tools[key.query_id],
+            answer=outcome.answer,
+            wire=wire,
+            timing=timing,
+            judge=self.judge,
+            judge_name=self.run.config.judge,
+        )
+        return await self.listeners.score(context)

@@ -1,0 +1,96 @@
+"""Where settings come from and where state lives.
+
+Precedence: option > environment (``TRIALBED_*``, ``.env`` included) > file (``bench.toml`` or
+``[tool.trialbed]`` of ``pyproject.toml``, nearest from the working directory upwards) > default.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trialbed.errors import SettingsError
+
+STATE_DIR = ".trialbed"
+
+
+@dataclass(frozen=True)
+class SettingsFile:
+    """Defaults read from a file: ``values`` maps a command's name to its options."""
+
+    path: Path
+    values: Mapping[str, Any]
+
+
+def read_env_file(start: Path) -> Path | None:
+    """Add the variables of the nearest ``.env`` to the environment; what is set already stays.
+
+    Returns:
+        The file read, None if there is none.
+    """
+    path = _nearest(start, ".env")
+    if path is not None:
+        from dotenv import load_dotenv
+
+        load_dotenv(path, override=False)
+    return path
+
+
+def read_settings_file(start: Path) -> SettingsFile | None:
+    """The nearest settings file, None if there is none.
+
+    Raises:
+        SettingsError: the file is not TOML, or a command's settings are not a table.
+    """
+    for folder in _upwards(start):
+        for name, table in (("bench.toml", ()), ("pyproject.toml", ("tool", "trialbed"))):
+            path = folder / name
+            if path.is_file() and (values := _table(path, table)) is not None:
+                return SettingsFile(path, values)
+    return None
+
+
+def state_dir() -> Path:
+    """The folder of the store and the response cache: ``TRIALBED_STATE_DIR`` or ``.trialbed`` here."""
+    return Path(os.environ.get("TRIALBED_STATE_DIR") or STATE_DIR)
+
+
+def data_dir() -> Path:
+    """The folder of imported datasets: ``TRIALBED_DATA_DIR`` or the user's cache folder."""
+    chosen = os.environ.get("TRIALBED_DATA_DIR")
+    if chosen:
+        return Path(chosen)
+    from platformdirs import user_cache_path
+
+    return user_cache_path("trialbed") / "datasets"
+
+
+def _table(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
+    try:
+        values: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: not valid TOML: {error}") from error
+    for key in keys:
+        values = values.get(key)
+        if values is None:
+            return None
+    if not isinstance(values, dict):
+        raise SettingsError(f"{path}: [{'.'.join(keys)}] must be a table")
+    for command, options in values.items():
+        if not isinstance(options, dict):
+            raise SettingsError(f"{path}: {command!r} must stand in a command's table, such as [run]")
+    return values
+
+
+def _nearest(start: Path, name: str) -> Path | None:
+    return next((folder / name for folder in _upwards(start) if (folder / name).is_file()), None)
+
+
+def _upwards(start: Path) -> Iterator[Path]:
+    start = start.resolve()
+    yield start
+    yield from start.parents
