@@ -1,0 +1,40 @@
+# Two commands for a fresh machine (Python 3.11+ with pip and venv): `make demo` and `make test`.
+# Everything is installed into .venv here; the system's Python is only asked to create it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml
+
+.PHONY: demo test check clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.demo
+	$(BIN)/bench run --framework reference --framework langgraph
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/mypy --config-file adapters/langgraph/pyproject.toml adapters/langgraph/src
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info adapters/*/build adapters/*/*.egg-info
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.demo: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet -e . -e adapters/langgraph
+	touch $@
+
+$(VENV)/.test: $(VENV)/.demo
+	$(BIN)/python -m pip install --quiet -e '.[test]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet -e '.[test,dev]'
+	touch $@
