@@ -1,0 +1,82 @@
+"""Bodies, each stored once under the SHA-256 of its content, compressed."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Select, delete, select, union
+from sqlalchemy.dialects import postgresql, sqlite
+
+from trialbed.errors import DataError
+from trialbed.store._schema import blobs, calls, selections
+
+
+class Bodies:
+    """Collects the bodies of one transaction."""
+
+    def __init__(self) -> None:
+        self._bodies: dict[str, bytes] = {}
+
+    def add(self, text: str) -> str:
+        """Keep a body; returns its digest."""
+        body = text.encode("utf-8", "surrogatepass")
+        digest = hashlib.sha256(body).hexdigest()
+        self._bodies[digest] = body
+        return digest
+
+    def insert(self, connection: Connection) -> None:
+        """Write those that the store does not have yet."""
+        known = set(connection.scalars(select(blobs.c.digest).where(blobs.c.digest.in_(self._bodies))))
+        rows = [
+            {"digest": digest, "size": len(body), "body": zlib.compress(body)}
+            for digest, body in sorted(self._bodies.items())  # one order for all writers, so that none deadlock
+            if digest not in known
+        ]
+        insert_new(connection, blobs, rows)
+
+
+def insert_new(connection: Connection, table: Any, rows: list[dict[str, Any]]) -> None:
+    """Insert rows; one whose key exists already is left as it is."""
+    if rows:
+        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+        connection.execute(dialect.insert(table).on_conflict_do_nothing(), rows)
+
+
+def read_bodies(connection: Connection, digests: Select[Any]) -> dict[str, str]:
+    """The bodies of these digests.
+
+    Raises:
+        DataError: a body is not what its digest says.
+    """
+    rows = connection.execute(select(blobs.c.digest, blobs.c.body).where(blobs.c.digest.in_(digests)))
+    return {row.digest: _text(row.digest, row.body) for row in rows}
+
+
+def delete_orphans(connection: Connection) -> None:
+    """Drop the bodies that nothing refers to any more."""
+    used = union(
+        select(calls.c.request).where(calls.c.request.is_not(None)),
+        select(calls.c.response).where(calls.c.response.is_not(None)),
+        select(selections.c.tools),
+    )
+    connection.execute(delete(blobs).where(blobs.c.digest.not_in(used)))
+
+
+def body_of(bodies: Mapping[str, str], digest: str | None) -> str:
+    """The body of a row that must have one."""
+    if digest is None or digest not in bodies:
+        raise DataError(f"the store lost a body ({digest}); restore a copy of it")
+    return bodies[digest]
+
+
+def _text(digest: str, compressed: bytes) -> str:
+    try:
+        body = zlib.decompress(compressed)
+    except zlib.error as error:
+        raise DataError(f"the store's body {digest} is damaged ({error}); restore a copy of the store") from error
+    if hashlib.sha256(body).hexdigest() != digest:
+        raise DataError(f"the store's body {digest} was changed; restore a copy of the store")
+    return body.decode("utf-8", "surrogatepass")

@@ -1,0 +1,191 @@
+"""Opening a database: where it is, how it is set up, and what its errors mean."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, select, text
+from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError, OperationalError
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
+
+from trialbed.errors import DataError, UsageError
+from trialbed.store._schema import SCHEMA_VERSION, about, metadata
+
+BUSY_SECONDS = 60
+"""How long a writer waits for another process's transaction."""
+
+CREATION_LOCK = 0x7472_6961
+"""Names the advisory lock under which PostgreSQL creates the schema once."""
+
+
+class Database:
+    """An engine with the schema in place. Any thread may use it; writers of one process take turns."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.where = _where(engine.url)
+        self._writer = engine.execution_options(writes=True)
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the store."""
+        with self._explained(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that is committed as a whole or not at all."""
+        with self._turn, self._explained(), self._writer.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except IntegrityError:
+            raise
+        except DatabaseError as error:
+            raise DataError(_explanation(self.where, error)) from error
+
+
+def open_database(url_or_path: str) -> Database:
+    """Open, and create where absent, the database of this URL or file.
+
+    Raises:
+        UsageError: the URL is malformed or its driver is not installed.
+        DataError: the database is damaged, not a store, or of another schema version.
+    """
+    engine = _engine(_url(url_or_path))
+    database = Database(engine)
+    try:
+        _set_up(database)
+    except BaseException:
+        engine.dispose()
+        raise
+    return database
+
+
+def _url(url_or_path: str) -> URL:
+    if "://" in url_or_path:
+        try:
+            return make_url(url_or_path)
+        except ArgumentError as error:
+            raise UsageError(
+                "the store's URL cannot be read; write it as postgresql+psycopg://USER@HOST/NAME"
+            ) from error
+    return URL.create("sqlite", database=str(Path(url_or_path).expanduser()))
+
+
+def _where(url: URL) -> str:
+    """The database in an error's text: the file as it is called, or the URL without its password."""
+    if url.get_backend_name() == "sqlite" and url.database:
+        return url.database
+    return url.render_as_string(hide_password=True)
+
+
+def _engine(url: URL) -> Engine:
+    try:
+        engine = create_engine(url)
+    except (NoSuchModuleError, ImportError) as error:
+        raise UsageError(
+            f"a store at {url.drivername}:// needs a driver that is not installed ({error}); "
+            "for PostgreSQL: pip install 'psycopg[binary]' and write postgresql+psycopg://"
+        ) from error
+    if engine.dialect.name == "sqlite":
+        _make_folder(url)
+        event.listen(engine, "connect", _set_pragmas)
+        event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _make_folder(url: URL) -> None:
+    if not url.database:
+        raise UsageError("the store needs a file; name one, such as .trialbed/trialbed.db")
+    folder = Path(url.database).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the store's folder {folder} cannot be made: {error.strerror}; name another file") from error
+
+
+def _set_pragmas(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say so, not where the driver guesses
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes")
+    # A transaction that reads first and writes later cannot wait for another writer; this one takes the lock at once.
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _set_up(database: Database) -> None:
+    for attempt in Retrying(
+        retry=retry_if_exception_type(_Busy),
+        stop=stop_after_delay(BUSY_SECONDS),
+        wait=wait_random(0.01, 0.1),
+        reraise=True,
+    ):
+        with attempt:
+            _create(database)
+
+
+class _Busy(DataError):
+    """Another process is creating the same database: SQLite does not wait for the switch to WAL."""
+
+
+def _create(database: Database) -> None:
+    try:
+        with database.write() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": CREATION_LOCK})
+            _check(connection, database.where)
+    except DataError as error:
+        if isinstance(error.__cause__, OperationalError) and "locked" in str(error.__cause__):
+            raise _Busy(str(error)) from error
+        raise
+
+
+def _check(connection: Connection, where: str) -> None:
+    tables = set(inspect(connection).get_table_names())
+    if about.name in tables:
+        _check_version(connection, where)
+    elif tables & set(metadata.tables):
+        raise DataError(f"{where} is another program's database; name another file or database for the store")
+    else:
+        metadata.create_all(connection)
+        connection.execute(about.insert().values(schema_version=SCHEMA_VERSION))
+
+
+def _check_version(connection: Connection, where: str) -> None:
+    version = connection.scalar(select(about.c.schema_version))
+    if version != SCHEMA_VERSION:
+        raise DataError(
+            f"the store {where} has schema version {version}, this Trialbed reads {SCHEMA_VERSION}; "
+            "use the version of Trialbed that wrote it, or name another store"
+        )
+
+
+def _explanation(where: str, error: DatabaseError) -> str:
+    cause = str(error.orig)
+    if "locked" in cause:
+        todo = "another program holds it; end that program or name another store"
+    elif "full" in cause:
+        todo = "make room on its disk and run the same command again; what was committed is kept"
+    elif "unable to open" in cause or "readonly" in cause:
+        todo = "see that the file and its folder can be written, or name another store"
+    elif "not a database" in cause or "malformed" in cause:
+        todo = "the file is damaged or no store; move it away to start afresh, or restore a copy of it"
+    else:
+        todo = "see that the database is reachable and whole, or name another store"
+    return f"the store {where} cannot be used: {cause}; {todo}"

@@ -1,0 +1,62 @@
+"""Records as JSON text, and back without loss."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from trialbed.errors import DataError
+from trialbed.records import Record
+
+R = TypeVar("R", bound=Record)
+
+
+def encode(value: Any) -> str:
+    """JSON as ASCII; keeps NaN, infinities and lone surrogates, which stricter writers refuse or change."""
+    return json.dumps(value, default=_plain, separators=(",", ":"))
+
+
+def decode(text: str) -> Any:
+    """The value that ``encode`` wrote."""
+    return json.loads(text)
+
+
+def encode_record(record: Record, exclude: Collection[str] = ()) -> str:
+    """A record's JSON, without the fields that are stored elsewhere."""
+    return encode(record.model_dump(exclude=set(exclude)))
+
+
+def decode_record(kind: type[R], text: str, **more: Any) -> R:
+    """The record of this JSON, with the fields that were stored elsewhere.
+
+    Raises:
+        DataError: it does not fit the record: another version of Trialbed wrote it, or it was changed.
+    """
+    try:
+        return kind.model_validate({**json.loads(text), **more})
+    except (ValueError, ValidationError) as error:
+        raise DataError(
+            f"the store holds a {kind.__name__} that this version of Trialbed cannot read: {error}\n"
+            "Read it with the version that wrote it, or use another store."
+        ) from error
+
+
+def encode_id(query_id: int | str) -> str:
+    """A query's id as text; 5 and "5" differ."""
+    return json.dumps(query_id)
+
+
+def decode_id(text: str) -> int | str:
+    """The query id that ``encode_id`` wrote."""
+    query_id: int | str = json.loads(text)
+    return query_id
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} is no JSON value")

@@ -1,0 +1,77 @@
+"""Runs as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, select, update
+
+from trialbed.errors import DataError
+from trialbed.records import Run
+from trialbed.store._blobs import delete_orphans
+from trialbed.store._json import decode_record, encode_record
+from trialbed.store._schema import runs
+
+
+def insert_run(connection: Connection, run: Run) -> None:
+    """Add a run."""
+    connection.execute(runs.insert().values(run_id=run.run_id, **_columns(run)))
+
+
+def change_run(connection: Connection, run_id: str, changes: dict[str, Any]) -> None:
+    """Replace fields of a run that is there."""
+    query = select(runs).where(runs.c.run_id == run_id).with_for_update()
+    run = _run(connection.execute(query).one_or_none(), connection, run_id).model_copy(update=changes)
+    connection.execute(update(runs).where(runs.c.run_id == run_id).values(**_columns(run)))
+
+
+def read_run(connection: Connection, run_id: str) -> Run:
+    """The run of this id."""
+    return _run(connection.execute(select(runs).where(runs.c.run_id == run_id)).one_or_none(), connection, run_id)
+
+
+def read_runs(connection: Connection, limit: int) -> list[Run]:
+    """The latest runs, latest first."""
+    query = select(runs).order_by(runs.c.created.desc(), runs.c.run_id.desc()).limit(limit)
+    return [decode_record(Run, row.record) for row in connection.execute(query)]
+
+
+def read_unfinished(connection: Connection, config_digest: str) -> Run | None:
+    """The latest run of this configuration that is not finished."""
+    query = (
+        select(runs)
+        .where(runs.c.config_digest == config_digest, runs.c.status != "finished")
+        .order_by(runs.c.created.desc(), runs.c.run_id.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).one_or_none()
+    return decode_record(Run, row.record) if row else None
+
+
+def delete_run(connection: Connection, run_id: str) -> None:
+    """Delete a run with its trials, and the bodies that only it had."""
+    read_run(connection, run_id)
+    connection.execute(delete(runs).where(runs.c.run_id == run_id))
+    delete_orphans(connection)
+
+
+def _columns(run: Run) -> dict[str, Any]:
+    return {
+        "config_digest": run.config_digest,
+        "status": run.status,
+        "created": run.created_at.timestamp(),
+        "record": encode_record(run),
+    }
+
+
+def _run(row: Row[Any] | None, connection: Connection, run_id: str) -> Run:
+    if row is None:
+        raise DataError(f"the store has no run {run_id!r}; {_known(connection)}")
+    return decode_record(Run, row.record)
+
+
+def _known(connection: Connection) -> str:
+    query = select(runs.c.run_id).order_by(runs.c.created.desc()).limit(5)
+    latest: Sequence[str] = connection.scalars(query).all()
+    return f"its latest runs are {', '.join(latest)}" if latest else "it has no runs yet; `bench run` makes one"

@@ -1,0 +1,99 @@
+"""The tables.
+
+Columns are for asking, ``record`` is what is read back: the JSON of a frozen record, without the parts that
+have rows of their own. Only types that SQLite and PostgreSQL share are used.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+SCHEMA_VERSION = 1
+"""Goes up whenever a store that is older could not be read any more."""
+
+metadata = MetaData()
+
+about = Table(
+    "trialbed_store",
+    metadata,
+    Column("schema_version", Integer, primary_key=True, autoincrement=False),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("run_id", String, primary_key=True),
+    Column("config_digest", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("created", Double, nullable=False),  # seconds since the epoch, so that time zones do not matter
+    Column("record", Text, nullable=False),
+    Index("runs_by_config", "config_digest", "created"),
+)
+
+blobs = Table(
+    "blobs",
+    metadata,
+    Column("digest", String(64), primary_key=True),  # SHA-256 of the body, hexadecimal
+    Column("size", Integer, nullable=False),  # bytes of the body, uncompressed
+    Column("body", LargeBinary, nullable=False),  # zlib
+)
+
+trials = Table(
+    "trials",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("runs.run_id", ondelete="CASCADE"), nullable=False),
+    Column("framework", String, nullable=False),
+    Column("query_id", String, nullable=False),  # JSON, so that 5 and "5" stay apart
+    Column("repeat", Integer, nullable=False),
+    Column("failure", String),  # its kind
+    Column("wall_time", Double, nullable=False),  # seconds
+    Column("record", Text, nullable=False),
+    UniqueConstraint("run_id", "framework", "query_id", "repeat"),
+)
+
+scores = Table(
+    "scores",
+    metadata,
+    Column("trial_id", ForeignKey("trials.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("value", Double),
+    Column("label", String),
+    Column("record", Text, nullable=False),
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("trial_id", ForeignKey("trials.id", ondelete="CASCADE"), primary_key=True),
+    Column("kind", String, primary_key=True),  # "model" or "api"
+    Column("position", Integer, primary_key=True),
+    Column("started", Double, nullable=False),  # seconds since the trial was opened
+    Column("duration", Double, nullable=False),  # seconds
+    Column("status", Integer, nullable=False),
+    Column("request", ForeignKey("blobs.digest"), index=True),
+    Column("response", ForeignKey("blobs.digest"), index=True),
+    Column("record", Text, nullable=False),
+)
+
+selections = Table(
+    "selections",
+    metadata,
+    Column("run_id", ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
+    Column("query_id", String, primary_key=True),
+    Column("selector", String, nullable=False),
+    Column("tools", ForeignKey("blobs.digest"), nullable=False, index=True),
+)

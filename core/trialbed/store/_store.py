@@ -1,0 +1,150 @@
+"""The store's face."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+from sqlalchemy.exc import IntegrityError
+
+from trialbed.errors import DataError
+from trialbed.records import FrameworkInfo, Run, RunStatus, ToolSpec, TrialKey, TrialResult
+from trialbed.store._database import Database, open_database
+from trialbed.store._runs import change_run, delete_run, insert_run, read_run, read_runs, read_unfinished
+from trialbed.store._selections import insert_selection, read_selection
+from trialbed.store._trials import insert_trial, read_keys, read_results
+
+
+class Store:
+    """Runs and trials in a database.
+
+    Every method is one transaction: it has happened as a whole when it returns, and not at all when it raises
+    or the process dies. Methods block; any number of threads and processes may call them at once.
+
+    Every method raises ``DataError`` for a database that is damaged, full, locked or out of reach, and those
+    that change or return a run for one that the store does not have; the text says what to do.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    def open(cls, url_or_path: str) -> Self:
+        """Open the store of this file or SQLAlchemy URL, with its folder and schema made where absent.
+
+        Raises:
+            UsageError: the URL is malformed or its driver is not installed.
+            DataError: the database is damaged, another program's, or of another schema version.
+        """
+        return cls(open_database(url_or_path))
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._database.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def create_run(self, run: Run) -> None:
+        """Add a run.
+
+        Raises:
+            DataError: there is a run of this id.
+        """
+        try:
+            with self._database.write() as connection:
+                insert_run(connection, run)
+        except IntegrityError as error:
+            raise DataError(f"the store has a run {run.run_id!r} already; give the new run another id") from error
+
+    def update_run(
+        self,
+        run_id: str,
+        *,
+        status: RunStatus | None = None,
+        overall_time: float | None = None,
+        frameworks: tuple[FrameworkInfo, ...] | None = None,
+        server_url: str | None = None,
+    ) -> None:
+        """Change what is given, leave the rest. ``overall_time`` is in seconds."""
+        given: dict[str, Any] = {
+            "status": status,
+            "overall_time": overall_time,
+            "frameworks": frameworks,
+            "server_url": server_url,
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        with self._database.write() as connection:
+            change_run(connection, run_id, changes)
+
+    def run(self, run_id: str) -> Run:
+        """The run of this id."""
+        with self._database.read() as connection:
+            return read_run(connection, run_id)
+
+    def runs(self, limit: int = 100) -> list[Run]:
+        """The latest runs, latest first."""
+        with self._database.read() as connection:
+            return read_runs(connection, limit)
+
+    def unfinished_run(self, config_digest: str) -> Run | None:
+        """The latest run of this configuration that is running or interrupted."""
+        with self._database.read() as connection:
+            return read_unfinished(connection, config_digest)
+
+    def discard_run(self, run_id: str) -> None:
+        """Delete a run and all that belongs to it."""
+        with self._database.write() as connection:
+            delete_run(connection, run_id)
+
+    def add_trial(self, run_id: str, result: TrialResult) -> None:
+        """Commit a trial that has ended: with its scores, its calls and their bodies.
+
+        Raises:
+            DataError: the run has this trial (framework, query, repeat) already, or there is no such run.
+        """
+        try:
+            with self._database.write() as connection:
+                insert_trial(connection, run_id, result)
+        except IntegrityError as error:
+            raise DataError(self._refusal(run_id, result.key)) from error
+
+    def finished_keys(self, run_id: str) -> set[TrialKey]:
+        """The identities of the trials that are committed."""
+        with self._database.read() as connection:
+            return read_keys(connection, run_id)
+
+    def results(self, run_id: str, framework: str | None = None) -> list[TrialResult]:
+        """The committed trials, bodies included, in the order in which they were added.
+
+        Args:
+            framework: only the trials of this one.
+        """
+        with self._database.read() as connection:
+            return read_results(connection, run_id, framework)
+
+    def add_selection(self, run_id: str, query_id: int | str, selector: str, tools: tuple[ToolSpec, ...]) -> None:
+        """Keep what a query of this run is offered; what was kept first stays."""
+        try:
+            with self._database.write() as connection:
+                insert_selection(connection, run_id, query_id, selector, tools)
+        except IntegrityError as error:
+            raise DataError(f"the store has no run {run_id!r}; create it before its selections") from error
+
+    def selection(self, run_id: str, query_id: int | str) -> tuple[ToolSpec, ...] | None:
+        """What a query of this run is offered, None where nothing was kept yet."""
+        with self._database.read() as connection:
+            return read_selection(connection, run_id, query_id)
+
+    def _refusal(self, run_id: str, key: TrialKey) -> str:
+        if key in self.finished_keys(run_id):
+            return (
+                f"run {run_id!r} has the trial of {key.framework} on query {key.query_id!r}, repeat {key.repeat}, "
+                "already; a trial is added once"
+            )
+        return f"the store has no run {run_id!r}; create it before its trials"

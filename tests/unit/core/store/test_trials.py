@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trialbed.errors import DataError
+from trialbed.records import Failure, Run, TrialKey, TrialResult
+from trialbed.store import Store
+from trialbed.store._json import decode, encode
+
+MakeRun = Callable[..., Run]
+MakeTrial = Callable[..., TrialResult]
+
+
+def test_a_trial_comes_back_whole(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
+    store.create_run(make_run())
+    trial = make_trial()
+    store.add_trial("r1", trial)
+    assert store.results("r1") == [trial]
+
+
+def test_a_failed_trial_comes_back_whole(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
+    store.create_run(make_run())
+    trial = make_trial()
+    failure = Failure(kind="crash", message="died", detail="\x00 \ud800 end of stderr")
+    outcome = trial.outcome.model_copy(update={"answer": None, "failure": failure})
+    failed = trial.model_copy(update={"outcome": outcome, "scores": ()})
+    store.add_trial("r1", failed)
+    assert store.results("r1") == [failed]
+
+
+def test_awkward_bodies_come_back_byte_for_byte(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
+    store.create_run(make_run())
+    bodies = ["", "\x00", "\ud83d", "a\r\nb", "𝄞" * 1000]
+    for place, body in enumerate(bodies):
+        store.add_trial("r1", make_trial(place, body=body))
+    assert [trial.wire.model_calls[0].request for trial in store.results("r1")] == bodies
+
+
+def test_a_trial_is_added_once(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
+    store.create_run(make_run())
+    store.add_trial("r1", make_trial(5))
+    with pytest.raises(DataError, match="on query 5, repeat 0, already"):
+        store.add_trial("r1", make_trial(5, body="other"))
+    assert store.results("r1") == [make_trial(5)]
+
+
+def test_a_trial_needs_its_run(store: Store, make_trial: MakeTrial) -> None:
+    with pytest.raises(DataError, match="no run 'r1'"):
+        store.add_trial("r1", make_trial())
+
+
+def test_number_and_text_ids_frameworks_and_repeats_are_told_apart(
+    store: Store, make_run: MakeRun, make_trial: MakeTrial
+) -> None:
+    store.create_run(make_run())
+    trials = [make_trial(5), make_trial("5"), make_trial(5, framework="other"), make_trial(5, repeat=1)]
+    for trial in trials:
+        store.add_trial("r1", trial)
+    assert store.finished_keys("r1") == {trial.key for trial in trials}
+    assert TrialKey(framework="reference", query_id="5") in store.finished_keys("r1")
+    assert store.results("r1") == trials
+    assert store.results("r1", framework="other") == [trials[2]]
+
+
+def test_a_body_that_comes_again_is_stored_once(
+    store: Store, path: Path, make_run: MakeRun, make_trial: MakeTrial
+) -> None:
+    store.create_run(make_run())
+    for query_id in range(5):
+        store.add_trial("r1", make_trial(query_id))
+    assert count(path, "calls") == 15
+    assert count(path, "blobs") == 3
+
+
+def test_threads_may_add_at_once(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
+    store.create_run(make_run())
+    threads = [
+        threading.Thread(target=lambda start=start: add(store, make_trial, range(start, start + 10)))
+        for start in range(0, 80, 10)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {key.query_id for key in store.finished_keys("r1")} == set(range(80))
+
+
+def add(store: Store, make_trial: MakeTrial, query_ids: range) -> None:
+    for query_id in query_ids:
+        store.add_trial("r1", make_trial(query_id, body=f"body {query_id}"))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=200)
+@given(json_values)
+def test_json_is_kept_to_the_last_bit(value: object) -> None:
+    assert decode(encode(value)) == value
+    encode(value).encode("ascii")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("UPDATE blobs SET body = x'00'", "damaged"),
+        ("UPDATE blobs SET body = x'789c030000000001'", "changed"),
+        ("""UPDATE trials SET record = '{"new": 1}'""", "cannot read"),
+    ],
+)
+def test_changed_contents_are_an_error_not_a_result(
+    store: Store, path: Path, make_run: MakeRun, make_trial: MakeTrial, change: str, message: str
+) -> None:
+    store.create_run(make_run())
+    store.add_trial("r1", make_trial())
+    execute(path, change)
+    with pytest.raises(DataError, match=message):
+        store.results("r1")
+
+
+def count(path: Path, table: str) -> int:
+    return int(execute(path, f"SELECT count(*) FROM {table}") or 0)
+
+
+def execute(path: Path, statement: str) -> object:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        row = connection.execute(statement).fetchone()
+        return row[0] if row else None
