@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""First-party datasets: the embedded one, StableToolBench's test sets, and single files."""

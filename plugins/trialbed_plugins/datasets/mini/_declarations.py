@@ -1,0 +1,140 @@
+"""The form of the embedded data."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from trialbed.records import Api, ApiRef, GoldCall, Json, Parameter, Query, Record
+
+Operator = Literal["=", ">=", "<=", "contains", "in", "all"]
+
+
+class TableFile(Record):
+    """One table.
+
+    Attributes:
+        noun: what a row is, for error texts (``no city named 'X'``).
+        key: the column that identifies a row.
+        references: column -> table whose key it holds.
+    """
+
+    noun: str
+    key: str
+    references: dict[str, str] = Field(default_factory=dict)
+    rows: tuple[dict[str, Json], ...]
+
+
+class Select(Record):
+    """Which rows of a table an Api reads.
+
+    Attributes:
+        where: ``column operator value``; a value is a parameter or, where the parameter is looked up, a path
+            from its row (``city.city_id``). A condition on a parameter that was left out does not apply.
+        order: the column to sort by, with ``-`` in front for descending; else the table's order.
+        limit: the parameter that bounds the number of rows.
+        key: what the list of rows is called in the response; empty: the table's name.
+        first: whether the response is the first row itself; none is an API error.
+    """
+
+    table: str
+    where: tuple[str, ...] = ()
+    order: str = ""
+    limit: str = ""
+    key: str = ""
+    first: bool = False
+
+
+class Product(Record):
+    """A computed figure: the product of ``factors`` over that of ``over``, rounded to ``digits`` decimals."""
+
+    factors: tuple[str, ...]
+    over: tuple[str, ...] = ()
+    digits: int = 2
+
+
+class Endpoint(Record):
+    """How an Api is answered.
+
+    Attributes:
+        lookups: parameter -> ``table.column``: the row that the parameter names; none is an API error.
+        minimum: parameter -> least value allowed.
+        source: the looked-up parameter whose row the ``columns`` are read from, if no rows are selected.
+        columns: paths from the row, through references, as ``path`` or ``path as key``.
+        compute: key -> figure, added to the response.
+    """
+
+    lookups: dict[str, str] = Field(default_factory=dict)
+    minimum: dict[str, float] = Field(default_factory=dict)
+    select: Select | None = None
+    source: str = ""
+    columns: tuple[str, ...] = ()
+    compute: dict[str, Product] = Field(default_factory=dict)
+
+
+class ApiDeclaration(Record):
+    """An Api and how it is answered."""
+
+    api_name: str
+    description: str
+    required: tuple[Parameter, ...] = ()
+    optional: tuple[Parameter, ...] = ()
+    answer: Endpoint
+
+
+class ToolDeclaration(Record):
+    """A tool: several Apis under one name."""
+
+    tool_name: str
+    description: str
+    apis: tuple[ApiDeclaration, ...]
+
+    def records(self, category: str) -> list[tuple[Api, Endpoint]]:
+        """The tool's Apis, each with how it is answered."""
+        return [(self._record(category, declared), declared.answer) for declared in self.apis]
+
+    def _record(self, category: str, declared: ApiDeclaration) -> Api:
+        return Api(
+            category=category,
+            tool_name=self.tool_name,
+            api_name=declared.api_name,
+            description=declared.description,
+            tool_description=self.description,
+            required_parameters=declared.required,
+            optional_parameters=declared.optional,
+        )
+
+
+class CategoryFile(Record):
+    """The tools of one category."""
+
+    category: str
+    tools: tuple[ToolDeclaration, ...]
+
+
+class QueryDeclaration(Record):
+    """A query; ``offer`` and the gold calls name Apis by their triples."""
+
+    query_id: int
+    text: str
+    offer: tuple[tuple[str, str, str], ...]
+    gold: tuple[tuple[tuple[str, str, str], dict[str, Json]], ...]
+    facts: tuple[str, ...]
+    answer: str
+
+    def record(self, apis: dict[ApiRef, Api]) -> Query:
+        """The query with its Apis' documentation."""
+        return Query(
+            query_id=self.query_id,
+            text=self.text,
+            apis=tuple(apis[_ref(triple)] for triple in self.offer),
+            gold_calls=tuple(GoldCall(api=_ref(triple), arguments=arguments) for triple, arguments in self.gold),
+            reference_answer=self.answer,
+            reference_facts=self.facts,
+        )
+
+
+def _ref(triple: tuple[str, str, str]) -> ApiRef:
+    category, tool_name, api_name = triple
+    return ApiRef(category=category, tool_name=tool_name, api_name=api_name)

@@ -1,0 +1,115 @@
+"""The embedded data, read once: tables, Apis and queries."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from trialbed.records import Api, ApiRef, Json, Query
+from trialbed_plugins.datasets.mini._declarations import CategoryFile, Endpoint, QueryDeclaration, TableFile
+
+
+@dataclass(frozen=True)
+class Row:
+    """A record of a table."""
+
+    table: TableFile
+    values: Mapping[str, Json]
+
+
+@dataclass(frozen=True)
+class World:
+    """The embedded data.
+
+    Attributes:
+        tables: by name.
+        apis: every Api by its identity, in the order of the files.
+        endpoints: how each Api is answered.
+        queries: in the dataset's order.
+        digest: SHA-256 over all embedded files.
+    """
+
+    tables: Mapping[str, TableFile]
+    apis: Mapping[ApiRef, Api]
+    endpoints: Mapping[ApiRef, Endpoint]
+    queries: tuple[Query, ...]
+    digest: str
+
+    def find(self, table: str, column: str, value: Json) -> Row | None:
+        """The first row of a table whose column has this value."""
+        declared = self.tables[table]
+        values = next((row for row in declared.rows if same(row[column], value)), None)
+        return None if values is None else Row(declared, values)
+
+    def value(self, row: Row, path: str) -> Json:
+        """What stands at a path from a row: a column, or through references (``city_id.region_id.name``)."""
+        column, _, rest = path.partition(".")
+        value = row.values[column]
+        if not rest or value is None:
+            return value
+        table = row.table.references[column]
+        target = self.find(table, self.tables[table].key, value)
+        if target is None:
+            raise LookupError(f"{column} {value!r} refers to no row of {table}")
+        return self.value(target, rest)
+
+
+@cache
+def load_world() -> World:
+    """Read the embedded data; every caller shares one immutable copy."""
+    root = files(__package__)
+    declared = [pair for text in _texts(root / "apis") for pair in _apis(text)]
+    apis = {api.ref: api for api, _ in declared}
+    return World(
+        tables={name: TableFile.model_validate_json(text) for name, text in _named_texts(root / "tables")},
+        apis=apis,
+        endpoints={api.ref: endpoint for api, endpoint in declared},
+        queries=tuple(query.record(apis) for query in _queries(root)),
+        digest=_digest(root),
+    )
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality of values; texts are compared without regard to case and outer white space."""
+    if isinstance(left, str) and isinstance(right, str):
+        return left.strip().casefold() == right.strip().casefold()
+    return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
+
+
+def _apis(text: str) -> Iterator[tuple[Api, Endpoint]]:
+    category = CategoryFile.model_validate_json(text)
+    for tool in category.tools:
+        yield from tool.records(category.category)
+
+
+def _queries(root: Traversable) -> tuple[QueryDeclaration, ...]:
+    reader = TypeAdapter(tuple[QueryDeclaration, ...])
+    return reader.validate_json((root / "queries.json").read_text("utf-8"))
+
+
+def _digest(root: Traversable) -> str:
+    digest = hashlib.sha256()
+    for folder in (root / "apis", root / "tables", root):
+        for name, text in _named_texts(folder):
+            digest.update(f"{folder.name}/{name} {len(text)}\n{text}".encode())
+    return digest.hexdigest()
+
+
+def _texts(folder: Traversable) -> list[str]:
+    return [text for _, text in _named_texts(folder)]
+
+
+def _named_texts(folder: Traversable) -> list[tuple[str, str]]:
+    entries = (entry for entry in folder.iterdir() if entry.name.endswith(".json"))
+    return [(entry.name.removesuffix(".json"), entry.read_text("utf-8")) for entry in sorted(entries, key=_name)]
+
+
+def _name(entry: Traversable) -> str:
+    return entry.name

@@ -1,0 +1,1 @@
+"""The Apis of the embedded world: one JSON file a category."""
