@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from trialbed.engine import arun_benchmark, run_benchmark
-    from trialbed.errors import TrialbedError
+    from trialbed.errors import ModelFailed, TrialbedError
     from trialbed.hookspecs import hookimpl
     from trialbed.prompts import SYSTEM_PROMPT, finish_of
     from trialbed.records import (
@@ -57,6 +57,7 @@ _HOMES = {
     "Judge": "contracts",
     "Limits": "records",
     "ModelEndpoint": "records",
+    "ModelFailed": "errors",
     "Parameter": "records",
     "Query": "records",
     "Reporter": "contracts",
@@ -93,6 +94,7 @@ __all__ = [
     "Judge",
     "Limits",
     "ModelEndpoint",
+    "ModelFailed",
     "Parameter",
     "Query",
     "Reporter",

@@ -13,6 +13,7 @@
     │   └── ContractMismatch
     ├── NothingMeasured          server, model or environment: no trial could give a number (exit code 3)
     │   └── ServerUnavailable
+    ├── ModelFailed              the model could not be reached or refused the request; an agent raises it
     ├── SimulationError          a simulator could not answer; becomes an API error, is never cached
     └── JudgeError               a judge gave no usable verdict; becomes the score's error, never a guess
 
@@ -29,6 +30,7 @@ __all__ = [
     "DriverError",
     "DriverNotFound",
     "JudgeError",
+    "ModelFailed",
     "NothingMeasured",
     "ServerUnavailable",
     "SettingsError",
@@ -90,6 +92,10 @@ class NothingMeasured(TrialbedError):
 
 class ServerUnavailable(NothingMeasured):
     """The server of the rig cannot be reached or did not start."""
+
+
+class ModelFailed(TrialbedError):
+    """The model could not be reached or refused the request; an agent raises it, the trial fails as ``model``."""
 
 
 class SimulationError(TrialbedError):

@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Executors: where trials run."""

@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Frameworks that need no adapter package of their own."""

@@ -1,0 +1,26 @@
+"""The names by which an answer may call an Api."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trialbed.records import ApiRef, ToolSpec
+
+
+def answer_names(tools: Iterable[ToolSpec]) -> dict[str, ApiRef]:
+    """Tool names and original titles of the offered tools, to look names up in; names are never split.
+
+    A title that two different (tool_name, api_name) pairs share means neither. A tool's name wins over
+    another's title.
+    """
+    specs = list(tools)
+    names: dict[str, ApiRef] = {}
+    shared: set[str] = set()
+    for spec in specs:
+        known = names.setdefault(spec.api.title, spec.api)
+        if known.pair != spec.api.pair:
+            shared.add(spec.api.title)
+    for title in shared:
+        del names[title]
+    names.update({spec.name: spec.api for spec in specs})
+    return names

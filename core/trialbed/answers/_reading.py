@@ -1,0 +1,123 @@
+"""Reading what an agent returned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args
+
+from trialbed.answers._nodes import Place, ToolNode, tool_nodes
+from trialbed.errors import AnswerError
+from trialbed.records import Answer, ApiRef, ClaimedCall, Finish
+
+FINISH = "Finish"
+
+
+def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:
+    """The answer that an agent returned.
+
+    Args:
+        value: an ``Answer``, or a mapping ``{"answer": {"final_answer", "answer_details"}, "called_apis"?}``.
+            The details' nodes may be flat or nested by ``next``, their messages JSON text or objects.
+        names: tool names and original titles -> Api, as ``answer_names`` gives them. A name that is not
+            there is kept with no Api.
+
+    The calls are those of the details. Pairs ``[tool_name, api_name]`` of ``called_apis`` that no call of the
+    details is about are added behind them, each once, without arguments: both are claims, and neither unsays
+    the other. How the agent ended stands in the ``Finish`` node; without one it did not finish.
+
+    Raises:
+        AnswerError: the value is malformed; names the place, as in ``answer.answer_details[3].message``.
+    """
+    if isinstance(value, Answer):
+        return value
+    body = _object(_object(value, "answer's document").get("answer"), "answer")
+    nodes = list(tool_nodes(body.get("answer_details", []), Place("answer.answer_details")))
+    calls = [_call(node, names) for node in nodes if node.name != FINISH]
+    calls += _only_listed(value.get("called_apis"), calls, names)
+    finish, said = _ending(nodes)
+    final = _text(body.get("final_answer", ""), "answer.final_answer")
+    return Answer(final_answer=final or said, calls=tuple(calls), finish=finish)
+
+
+def _call(node: ToolNode, names: Mapping[str, ApiRef]) -> ClaimedCall:
+    return ClaimedCall(
+        name=node.name,
+        api=names.get(node.name),
+        arguments=_arguments(node.arguments, node.place),
+        response=_as_text(node.response),
+    )
+
+
+def _arguments(value: Any, place: Place) -> dict[str, Any] | str | None:
+    if isinstance(value, str):
+        return _object_in(value)
+    if value is None:
+        return None
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return dict(value)
+    raise AnswerError(f"{place}.arguments: must be an object or its JSON text, not {type(value).__name__}")
+
+
+def _object_in(text: str) -> dict[str, Any] | str:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict) else text
+
+
+def _only_listed(pairs: Any, calls: Iterable[ClaimedCall], names: Mapping[str, ApiRef]) -> list[ClaimedCall]:
+    if pairs is None:
+        return []
+    if not isinstance(pairs, (list, tuple)):
+        raise AnswerError(f"called_apis: must be a list of [tool_name, api_name], not {type(pairs).__name__}")
+    known = {api.pair: api for api in names.values()}
+    seen = {call.api.pair for call in calls if call.api} | {call.name for call in calls if not call.api}
+    listed: list[ClaimedCall] = []
+    for index, pair in enumerate(pairs):
+        tool_name, api_name = _pair(pair, f"called_apis[{index}]")
+        title = f"{tool_name}_{api_name}"
+        api = known.get((tool_name, api_name))
+        key: tuple[str, str] | str = api.pair if api else title
+        if key not in seen:
+            seen.add(key)
+            listed.append(ClaimedCall(name=title, api=api))
+    return listed
+
+
+def _pair(value: Any, place: str) -> tuple[str, str]:
+    if isinstance(value, (list, tuple)) and len(value) == 2 and all(isinstance(part, str) for part in value):
+        return value[0], value[1]
+    raise AnswerError(f"{place}: must be [tool_name, api_name], not {value!r}")
+
+
+def _ending(nodes: Iterable[ToolNode]) -> tuple[Finish | None, str]:
+    last = next((node for node in reversed(list(nodes)) if node.name == FINISH), None)
+    if last is None:
+        return None, ""
+    arguments = _arguments(last.arguments, last.place)
+    if not isinstance(arguments, dict):
+        raise AnswerError(f"{last.place}.arguments: must be an object with return_type, not {arguments!r}")
+    kind = arguments.get("return_type")
+    if kind not in get_args(Finish):
+        raise AnswerError(f"{last.place}.arguments.return_type: must be one of {get_args(Finish)}, not {kind!r}")
+    return kind, _as_text(arguments.get("final_answer", ""))
+
+
+def _object(value: Any, place: str) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    raise AnswerError(f"{place}: must be an object, not {type(value).__name__}")
+
+
+def _text(value: Any, place: str) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise AnswerError(f"{place}: must be text, not {type(value).__name__}")
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)

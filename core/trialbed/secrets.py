@@ -1,0 +1,49 @@
+"""Which settings are secret, and how their values are kept out of texts that people see.
+
+A variable is secret if its name looks like a key, token, password or credential, or if its value is a URL
+that carries a password.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+
+MIN_SECRET = 8
+"""Shorter values are not redacted: they stand in ordinary text by chance."""
+
+REDACTED = "[redacted]"
+
+_NAME = re.compile(
+    r"(?:^|_)(?:[A-Z0-9]*KEYS?(?:_ID)?|[A-Z0-9]*TOKENS?|[A-Z0-9]*SECRETS?|[A-Z0-9]*PASS(?:WORD|WD|PHRASE)?"
+    r"|[A-Z0-9]*CRED(?:ENTIAL)?S?|AUTH|COOKIES?|PAT|DSN)(?:_|$)"
+)
+_URL_WITH_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@", re.IGNORECASE)
+
+
+def is_secret(name: str, value: str = "") -> bool:
+    """Whether an environment variable of this name (and value) is to be treated as a secret."""
+    return _NAME.search(name.upper()) is not None or _URL_WITH_PASSWORD.match(value) is not None
+
+
+def secret_values(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The values to redact, longest first, so that a secret that contains another goes whole.
+
+    Args:
+        environment: default: this process's own.
+    """
+    variables = os.environ if environment is None else environment
+    found = {value for name, value in variables.items() if len(value) >= MIN_SECRET and is_secret(name, value)}
+    return tuple(sorted(found, key=lambda value: (-len(value), value)))
+
+
+def redact(text: str, secrets: Iterable[str] | None = None) -> str:
+    """The text with every secret value replaced.
+
+    Args:
+        secrets: the values; default: those of this process's environment.
+    """
+    for value in secret_values() if secrets is None else secrets:
+        text = text.replace(value, REDACTED)
+    return text

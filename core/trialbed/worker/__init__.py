@@ -1,0 +1,37 @@
+"""The worker: a process that runs the trials of one framework, one at a time.
+
+``python -m trialbed.worker --framework NAME`` talks JSON lines over its standard streams (``messages``); an
+executor starts it with ``worker_command`` in ``worker_environment``.
+"""
+
+from trialbed.worker._environment import WORKER_MARK, worker_command, worker_environment
+from trialbed.worker._messages import (
+    Begin,
+    Command,
+    Done,
+    Failed,
+    Hello,
+    Ready,
+    Reply,
+    Started,
+    read_command,
+    read_reply,
+    written,
+)
+
+__all__ = [
+    "WORKER_MARK",
+    "Begin",
+    "Command",
+    "Done",
+    "Failed",
+    "Hello",
+    "Ready",
+    "Reply",
+    "Started",
+    "read_command",
+    "read_reply",
+    "worker_command",
+    "worker_environment",
+    "written",
+]

@@ -1,0 +1,31 @@
+"""``python -m trialbed.worker --framework NAME``."""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import os
+import signal
+import sys
+
+from trialbed.worker._adoption import adopt_orphans
+from trialbed.worker._loop import serve
+
+
+def main() -> int:
+    """Read the arguments and serve; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m trialbed.worker", description="Run trials of one framework.")
+    parser.add_argument("--framework", required=True, help="the driver's name, as `bench adapter list` shows it")
+    framework = parser.parse_args().framework
+    if hasattr(signal, "SIGUSR1"):
+        # The executor asks where a worker hangs before it kills it.
+        faulthandler.register(signal.SIGUSR1, file=os.dup(2))
+    adopt_orphans()
+    return serve(framework)
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stderr.flush()
+    # Threads that a framework left running must not keep a worker alive that has nothing more to do.
+    os._exit(code)

@@ -1,0 +1,69 @@
+"""How a worker is started: its command, and an environment without secrets and without telemetry."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+from trialbed.secrets import is_secret
+
+WORKER_MARK = "TRIALBED_WORKER"
+"""The variable that marks a worker and all that it starts, so that strays are found."""
+
+VENDOR_PREFIXES = ("OPENAI_", "AZURE_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "LANGFUSE_", "OTEL_", "AGENTOPS_")
+"""Variables that would send a framework to another endpoint, or its traces away, behind the rig's back."""
+
+OPT_OUTS = {
+    "AGNO_TELEMETRY": "false",
+    "ANONYMIZED_TELEMETRY": "false",
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "CREWAI_DISABLE_VERSION_CHECK": "true",
+    "CREWAI_TRACING_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+    "LANGCHAIN_TRACING_V2": "false",
+    "LANGSMITH_TRACING": "false",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    "OTEL_SDK_DISABLED": "true",
+}
+"""What frameworks read before they report home or look something up."""
+
+LOOPBACK = "127.0.0.1,localhost,::1"
+
+
+def worker_command(framework: str, python: str | None = None) -> list[str]:
+    """The command of a worker.
+
+    Args:
+        python: the interpreter that has the adapter; default: this one.
+    """
+    return [python or sys.executable, "-m", "trialbed.worker", "--framework", framework]
+
+
+def worker_environment(mark: str, base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a worker.
+
+    It has no secrets: the worker's key is a dummy, the real one stays with the server. Relative entries of
+    ``PYTHONPATH`` are made absolute, since a worker has a working directory of its own.
+
+    Args:
+        mark: tells this worker from others.
+        base: what to start from; default: this process's environment.
+    """
+    variables = dict(os.environ if base is None else base)
+    kept = {name: value for name, value in variables.items() if not _unwanted(name, value)}
+    kept |= OPT_OUTS
+    kept |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1", WORKER_MARK: mark}
+    kept |= {name: _with_loopback(kept.get(name, "")) for name in ("NO_PROXY", "no_proxy")}
+    if "PYTHONPATH" in kept:
+        kept["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, kept["PYTHONPATH"].split(os.pathsep)))
+    return kept
+
+
+def _unwanted(name: str, value: str) -> bool:
+    return name.upper().startswith(VENDOR_PREFIXES) or is_secret(name, value)
+
+
+def _with_loopback(hosts: str) -> str:
+    return f"{hosts},{LOOPBACK}" if hosts else LOOPBACK

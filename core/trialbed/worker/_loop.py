@@ -1,0 +1,116 @@
+"""The life of a worker: load the adapter, then run trials until there are no more."""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import platform
+import sys
+import traceback
+
+import httpx
+
+from trialbed.contracts import AGENT_CONTRACT, BaseAgent
+from trialbed.drivers import DriverInfo, driver_info, load_driver
+from trialbed.errors import DriverBroken, DriverError
+from trialbed.records import FrameworkInfo, Outcome
+from trialbed.tools import TOOL_TIMEOUT
+from trialbed.worker._channel import Channel
+from trialbed.worker._messages import Begin, Done, Failed, Hello, Ready, Started
+from trialbed.worker._trial import Trial
+
+LAST_RESORT = 60.0
+"""Seconds past a trial's deadline after which a worker that nobody killed ends by itself."""
+
+SETTLE = 1.0
+"""Seconds that leaked tasks have to end once they are cancelled."""
+
+
+def serve(framework: str) -> int:
+    """Serve one executor over the standard streams; returns the exit code."""
+    channel = Channel.take_over()
+    hello = channel.receive()
+    if not isinstance(hello, Hello):
+        sys.stderr.write("trialbed.worker: the first line must be hello; workers are started by an executor\n")
+        return 2
+    try:
+        agent_class, info = load_agent(framework)
+    except Exception as error:  # noqa: BLE001 - whatever an adapter raises on import is reported, not hidden
+        name = type(error).__name__ if isinstance(error, DriverError) else DriverBroken.__name__
+        detail = "".join(traceback.format_exception(error))
+        channel.send(Failed(nonce=hello.nonce, error=name, message=str(error), detail=detail))
+        return 0
+    channel.send(Ready(nonce=hello.nonce, info=info))
+    return _run_trials(channel, hello.nonce, agent_class)
+
+
+def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
+    """Load the adapter of a framework, and say what was found.
+
+    Raises:
+        DriverError: it cannot be used.
+    """
+    entry = driver_info("frameworks", framework)
+    loaded = load_driver("frameworks", framework, AGENT_CONTRACT)
+    if not (isinstance(loaded, type) and issubclass(loaded, BaseAgent)):
+        raise DriverBroken(
+            f"frameworks: {framework!r} of {entry.distribution} {entry.version} names {entry.target}, which is no "
+            f"subclass of trialbed.BaseAgent; correct the entry point"
+        )
+    return loaded, _info(entry, loaded)
+
+
+def _info(entry: DriverInfo, agent_class: type[BaseAgent]) -> FrameworkInfo:
+    return FrameworkInfo(
+        name=entry.name,
+        version=agent_class.framework_version(),
+        adapter=entry.distribution,
+        adapter_version=entry.version,
+        python=platform.python_version(),
+        capabilities=tuple(agent_class.capabilities),
+    )
+
+
+def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> int:
+    with asyncio.Runner() as runner:
+        client = httpx.AsyncClient(timeout=TOOL_TIMEOUT)
+        while True:
+            command = channel.receive()
+            if not isinstance(command, Begin):
+                raise TypeError("hello came twice")
+            spec = command.spec
+            channel.send(Started(nonce=nonce, trial=spec.trial))
+            faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
+            outcome = _run_trial(runner, Trial(spec, channel.owner_only), agent_class, client)
+            clean = _cancel_leaked_tasks(runner)
+            faulthandler.cancel_dump_traceback_later()
+            channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome))
+            if not clean:
+                return 0
+
+
+def _run_trial(
+    runner: asyncio.Runner, trial: Trial, agent_class: type[BaseAgent], client: httpx.AsyncClient
+) -> Outcome:
+    try:
+        return runner.run(trial.run(agent_class, client))
+    except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt out of an agent are its own failure
+        return trial.failed(error)
+
+
+def _cancel_leaked_tasks(runner: asyncio.Runner) -> bool:
+    """Whether all tasks that the trial left behind are gone; if not, the worker must not serve another."""
+    try:
+        return runner.run(_cancelled(asyncio.all_tasks(runner.get_loop())))
+    except BaseException:  # noqa: BLE001 - a leaked task may raise SystemExit; then the worker is not used again
+        traceback.print_exc()
+        return False
+
+
+async def _cancelled(tasks: set[asyncio.Task[object]]) -> bool:
+    if not tasks:
+        return True
+    for task in tasks:
+        task.cancel()
+    _, pending = await asyncio.wait(tasks, timeout=SETTLE)
+    return not pending

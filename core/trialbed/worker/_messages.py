@@ -1,0 +1,109 @@
+"""What an executor and a worker say to each other: one JSON object per line.
+
+::
+
+    executor                      worker
+    hello {nonce}            →
+                             ←    ready {info}           the adapter is loaded
+                             ←    failed {error, message, detail}     or it is not; the worker ends
+    begin {spec}             →
+                             ←    started {trial}        the agent is about to run
+                             ←    done {trial, outcome}
+    begin {spec}             →    …
+    (end of input)           →    the worker ends, busy or not
+
+Every reply carries the nonce of ``hello``: what a framework prints by accident is no reply.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from trialbed.records import FrameworkInfo, Outcome, Record, TrialSpec
+
+
+class Hello(Record):
+    """The first line: the nonce that marks the worker's replies."""
+
+    type: Literal["hello"] = "hello"
+    nonce: str
+
+
+class Begin(Record):
+    """Run this trial."""
+
+    type: Literal["begin"] = "begin"
+    spec: TrialSpec
+
+
+class Ready(Record):
+    """The adapter is loaded."""
+
+    type: Literal["ready"] = "ready"
+    nonce: str
+    info: FrameworkInfo
+
+
+class Failed(Record):
+    """The adapter cannot be used: the class of the error in ``trialbed.errors``, its text, and the traceback."""
+
+    type: Literal["failed"] = "failed"
+    nonce: str
+    error: str
+    message: str
+    detail: str = ""
+
+
+class Started(Record):
+    """The trial's agent is about to run; what goes wrong from here on is the trial's."""
+
+    type: Literal["started"] = "started"
+    nonce: str
+    trial: str
+
+
+class Done(Record):
+    """The trial has ended."""
+
+    type: Literal["done"] = "done"
+    nonce: str
+    trial: str
+    outcome: Outcome
+
+
+Command = Annotated[Hello | Begin, Field(discriminator="type")]
+"""A line to the worker."""
+
+Reply = Annotated[Ready | Failed | Started | Done, Field(discriminator="type")]
+"""A line from the worker."""
+
+_COMMANDS: TypeAdapter[Hello | Begin] = TypeAdapter(Command)
+_REPLIES: TypeAdapter[Ready | Failed | Started | Done] = TypeAdapter(Reply)
+
+
+def read_command(line: bytes) -> Hello | Begin:
+    """The command that a line holds.
+
+    Raises:
+        ValueError: it holds none.
+    """
+    return _COMMANDS.validate_json(line)
+
+
+def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | Done:
+    """The reply that a line holds.
+
+    Raises:
+        ValueError: it holds none, or one that does not carry the nonce.
+    """
+    reply = _REPLIES.validate_json(line)
+    if reply.nonce != nonce:
+        raise ValueError("the message does not carry this worker's nonce")
+    return reply
+
+
+def written(message: Record) -> bytes:
+    """The message as its line."""
+    return message.model_dump_json().encode() + b"\n"

@@ -1,0 +1,108 @@
+"""One trial: a fresh agent gets its tools, answers, and is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+
+from trialbed.answers import answer_names, read_answer
+from trialbed.contracts import BaseAgent
+from trialbed.errors import AnswerError
+from trialbed.records import Answer, Outcome, TrialSpec
+from trialbed.tools import Tool
+from trialbed.worker._faults import failure_of
+
+
+class Trial:
+    """The running of one trial specification.
+
+    Args:
+        owner_only: ends the process if it is a fork; called wherever an agent hands control back.
+    """
+
+    def __init__(self, spec: TrialSpec, owner_only: Callable[[], None]) -> None:
+        self._spec = spec
+        self._owner_only = owner_only
+        self._started_at = datetime.now(UTC)
+        self._begun = self._ended = time.perf_counter()
+
+    async def run(self, agent_class: type[BaseAgent], client: httpx.AsyncClient) -> Outcome:
+        """Run the agent; its exceptions are raised."""
+        seed_random_state(self._spec.endpoint.seed)
+        agent = agent_class(self._spec.endpoint, self._spec.limits, system_prompt=self._spec.system_prompt)
+        tools = [Tool(tool, self._spec.server_url, client) for tool in self._spec.tools]
+        try:
+            value = await self._answer(agent, tools)
+        except BaseException as error:
+            await _close_after(agent, error)
+            raise
+        await _settled(agent.close())
+        return self._outcome(answer=read_answer(value, answer_names(self._spec.tools)))
+
+    def failed(self, error: BaseException) -> Outcome:
+        """The outcome of a trial whose agent raised this."""
+        self._owner_only()
+        if self._ended == self._begun:
+            self._ended = time.perf_counter()
+        return self._outcome(error=error)
+
+    async def _answer(self, agent: BaseAgent, tools: list[Tool]) -> Any:
+        self._begun = time.perf_counter()
+        try:
+            agent.bind_tools(tools, server_url=self._spec.server_url)
+            if inspect.iscoroutinefunction(agent.answer):
+                return await agent.answer(self._spec.query)
+            return await _settled(await asyncio.to_thread(self._blocking_answer, agent))
+        finally:
+            self._ended = time.perf_counter()
+            self._owner_only()
+
+    def _blocking_answer(self, agent: BaseAgent) -> Any:
+        value = agent.answer(self._spec.query)
+        self._owner_only()
+        return value
+
+    def _outcome(self, answer: Answer | None = None, error: BaseException | None = None) -> Outcome:
+        outcome = Outcome(
+            started_at=self._started_at,
+            wall_time=self._ended - self._begun,
+            answer=answer,
+            failure=failure_of(error) if error else None,
+        )
+        _check_writable(outcome)
+        return outcome
+
+
+def seed_random_state(seed: int) -> None:
+    """Seed the global random states, which frameworks may use and trials must not share."""
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed % 2**32)
+
+
+def _check_writable(outcome: Outcome) -> None:
+    try:
+        outcome.model_dump_json()
+    except (ValueError, RecursionError) as error:
+        raise AnswerError(f"answer: cannot be written as JSON: {error}") from error
+
+
+async def _close_after(agent: BaseAgent, error: BaseException) -> None:
+    """Close an agent that failed; what goes wrong now is only noted beside its error."""
+    try:
+        await _settled(agent.close())
+    except Exception as second:  # noqa: BLE001 - the first error is the one to report
+        error.add_note(f"close() then raised {type(second).__name__}: {second}")
+
+
+async def _settled(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value

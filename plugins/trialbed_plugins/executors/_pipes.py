@@ -1,0 +1,133 @@
+"""The engine's end of a worker's standard streams."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from trialbed.worker import Done, Failed, Ready, Started, read_reply
+from trialbed_plugins.executors._faults import WorkerFault, crash
+
+MAX_LINE = 32 * 1024 * 1024
+"""Bytes of one message; longer ones are a fault."""
+
+TAIL = 64 * 1024
+"""Bytes of standard error that are kept."""
+
+LAST_WORDS = 0.5
+"""Seconds that output may still come after the process has ended; a stray child may hold the pipes open."""
+
+Message = Ready | Failed | Started | Done
+
+
+class Pipes(asyncio.SubprocessProtocol):
+    """Reads a worker's replies and drains what else it writes.
+
+    Attributes:
+        exited: set when the process has ended and been waited for.
+        disconnected: set when all its pipes are closed too.
+    """
+
+    def __init__(self, nonce: str) -> None:
+        self._nonce = nonce
+        self._line = bytearray()
+        self._searched = 0
+        self._tail = bytearray()
+        self._arrived: asyncio.Queue[Message | WorkerFault] = asyncio.Queue()
+        self._closed: set[int] = set()
+        self._faulty = False
+        self.exited = asyncio.Event()
+        self.disconnected = asyncio.Event()
+
+    async def message(self) -> Message:
+        """The next reply.
+
+        Raises:
+            WorkerFault: the process ended, or wrote what is no reply.
+        """
+        item = await self._arrived.get()
+        if isinstance(item, WorkerFault):
+            raise item
+        return item
+
+    def forget(self) -> None:
+        """Drop the standard error kept so far."""
+        self._tail.clear()
+
+    def tail(self) -> str:
+        """The end of standard error, as text."""
+        return bytes(self._tail).decode(errors="replace").strip()
+
+    @property
+    def usable(self) -> bool:
+        """Whether nothing went wrong and nothing was said that nobody asked for."""
+        return not (self._faulty or self.exited.is_set() or self._arrived.qsize())
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport, for the return code."""
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Read replies from 1, keep the tail of 2."""
+        if fd == 2:
+            self._tail += data
+            del self._tail[:-TAIL]
+        elif not self._faulty:
+            self._line += data
+            self._read_lines()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Once both outputs are closed all is read."""
+        self._closed.add(fd)
+        if self.exited.is_set():
+            self._gone_when_read()
+        elif fd == 1:
+            asyncio.get_running_loop().call_later(LAST_WORDS, self._gone)
+
+    def process_exited(self) -> None:
+        """The process has ended; its last words may still be in the pipes."""
+        self.exited.set()
+        self._gone_when_read()
+        asyncio.get_running_loop().call_later(LAST_WORDS, self._gone)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Nothing is left of the process."""
+        self.disconnected.set()
+
+    def _gone_when_read(self) -> None:
+        if {1, 2} <= self._closed:
+            self._gone()
+
+    def _gone(self) -> None:
+        self._fail(crash(self._transport.get_returncode()))
+
+    def _read_lines(self) -> None:
+        while (end := self._line.find(b"\n", self._searched)) >= 0:
+            line = bytes(self._line[:end])
+            del self._line[: end + 1]
+            self._searched = 0
+            self._read(line)
+        self._searched = len(self._line)
+        if self._searched > MAX_LINE:
+            self._fail(WorkerFault("protocol", f"the worker wrote a message of more than {MAX_LINE >> 20} MiB"))
+
+    def _read(self, line: bytes) -> None:
+        try:
+            if len(line) > MAX_LINE:
+                raise ValueError(f"more than {MAX_LINE >> 20} MiB")
+            self._arrived.put_nowait(read_reply(line, self._nonce))
+        except ValueError as error:
+            reason = str(error).splitlines()[0]
+            self._fail(WorkerFault("protocol", f"the worker wrote what is no message: {line[:200]!r} ({reason})"))
+
+    def _fail(self, fault: WorkerFault) -> None:
+        if not self._faulty:
+            self._faulty = True
+            self._line = bytearray()
+            self._searched = 0
+            self._arrived.put_nowait(fault)
+
+
+def pipe(transport: asyncio.SubprocessTransport, fd: int) -> Any:
+    """The transport of one of the process's standard streams."""
+    return transport.get_pipe_transport(fd)

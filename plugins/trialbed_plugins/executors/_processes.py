@@ -1,0 +1,96 @@
+"""Families of processes: who descends from a worker, how much memory they hold, and ending them all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import psutil
+
+from trialbed.worker import WORKER_MARK
+
+
+def descendants(pid: int) -> list[psutil.Process]:
+    """The living processes that descend from ``pid``, itself not included; zombies are not alive."""
+    found: list[psutil.Process] = []
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for child in _children(pid):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process = psutil.Process(child)
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+                found += descendants(child)
+    return found
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory (RSS) that a process and its descendants hold; 0 for one that is gone."""
+    total = 0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for process in [psutil.Process(pid), *descendants(pid)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += process.memory_info().rss
+    return total
+
+
+def end_family(pid: int) -> None:
+    """Kill a process, its group and its descendants.
+
+    The group is stopped first, so that nothing is born between looking and killing. ``pid`` must lead a
+    session and must not have been waited for.
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGSTOP)
+    family = descendants(pid)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    end(family)
+
+
+def end(processes: Collection[psutil.Process]) -> None:
+    """Kill these processes; those that are gone already are no error."""
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+
+
+def marked(marks: Collection[str]) -> list[psutil.Process]:
+    """Every living process whose environment carries one of these marks, wherever it has got to."""
+    return [process for process in psutil.process_iter() if _mark(process) in marks]
+
+
+def end_marked(marks: Collection[str]) -> int:
+    """Kill every process that carries one of these marks, until none is left; returns how many there were."""
+    count = 0
+    for _ in range(10):
+        strays = marked(marks)
+        if not strays:
+            break
+        count += len(strays)
+        end(strays)
+        psutil.wait_procs(strays, timeout=1)
+    return count
+
+
+def _mark(process: psutil.Process) -> str | None:
+    try:
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return process.environ().get(WORKER_MARK)
+    except (psutil.Error, OSError):
+        return None
+
+
+def _children(pid: int) -> Iterator[int]:
+    """The children of a process; on Linux from the one place that costs no walk over all processes."""
+    threads = Path(f"/proc/{pid}/task")
+    if sys.platform != "linux" or not (threads / str(pid) / "children").exists():
+        yield from (child.pid for child in psutil.Process(pid).children())
+        return
+    for thread in threads.iterdir():
+        with contextlib.suppress(OSError):
+            yield from map(int, (thread / "children").read_text().split())

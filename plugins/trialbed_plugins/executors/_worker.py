@@ -1,0 +1,190 @@
+"""One worker process, from its start to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec
+from trialbed.secrets import redact
+from trialbed.worker import Begin, Done, Failed, Hello, Ready, Started, worker_command, worker_environment, written
+from trialbed_plugins.executors import _processes as processes
+from trialbed_plugins.executors._faults import WorkerFault
+from trialbed_plugins.executors._pipes import Message, Pipes, pipe
+
+START_LIMIT = 120.0
+"""Seconds in which a framework must be imported."""
+
+BEGIN_LIMIT = 10.0
+"""Seconds in which an idle worker must take up a trial."""
+
+POLL = 0.15
+"""Seconds between looks at a worker's memory."""
+
+DISMISSAL = 2.0
+"""Seconds that an idle worker has to end by itself."""
+
+LAST_TRACE = 0.2
+"""Seconds that a worker past its deadline has to write where it hangs."""
+
+
+class StartFailed(Exception):
+    """The adapter cannot be used; holds what the worker said."""
+
+    def __init__(self, failed: Failed) -> None:
+        super().__init__(failed.message)
+        self.failed = failed
+
+
+class NotBegun(Exception):
+    """A worker that ran trials before turned out to be unusable before it took up this one; another can run it."""
+
+
+class Worker:
+    """A process that runs trials of one framework, one at a time.
+
+    Attributes:
+        info: the framework as the worker found it.
+        mark: stands in the environment of the process and of all that it starts.
+    """
+
+    info: FrameworkInfo
+
+    def __init__(self, framework: str, memory_limit: int) -> None:
+        self.framework = framework
+        self.mark = secrets.token_hex(12)
+        self._memory_limit = memory_limit
+        self._nonce = secrets.token_hex(16)
+        self._pipes = Pipes(self._nonce)
+        self._helpers: frozenset[int] = frozenset()
+        self._fresh = True
+
+    async def start(self, python: str | None, folder: Path) -> Self:
+        """Start the process and have it load the adapter.
+
+        Raises:
+            StartFailed: the adapter cannot be used.
+            WorkerFault: the process crashed, hung or talked nonsense while it loaded the adapter.
+        """
+        loop = asyncio.get_running_loop()
+        self._transport, _ = await loop.subprocess_exec(
+            lambda: self._pipes,
+            *worker_command(self.framework, python),
+            env=worker_environment(self.mark),
+            cwd=folder,
+            start_new_session=True,
+        )
+        self._send(Hello(nonce=self._nonce))
+        reply = await self._reply(START_LIMIT, f"loading the adapter took more than {START_LIMIT:.0f} s")
+        if isinstance(reply, Failed):
+            raise StartFailed(reply)
+        if not isinstance(reply, Ready):
+            raise WorkerFault("protocol", f"the worker answered hello with {reply.type!r}")
+        self.info = reply.info
+        self._helpers = frozenset(process.pid for process in processes.descendants(self.pid))
+        return self
+
+    @property
+    def pid(self) -> int:
+        """The process's id, which is its group's and session's too."""
+        return self._transport.get_pid()
+
+    @property
+    def usable(self) -> bool:
+        """Whether the worker can take another trial: alive, silent, and not half way to its memory limit."""
+        return self._pipes.usable and processes.resident_bytes(self.pid) < self._memory_limit / 2
+
+    async def run(self, spec: TrialSpec) -> Outcome:
+        """Run one trial.
+
+        Raises:
+            NotBegun: the worker did not take it up, for what an earlier trial did to it.
+            WorkerFault: it cost the worker.
+        """
+        await self._begin(spec)
+        late = f"the trial took more than its {spec.limits.timeout:g} s"
+        reply = await self._reply(spec.limits.timeout, late)
+        if isinstance(reply, Done) and reply.trial == spec.trial:
+            return reply.outcome
+        raise WorkerFault("protocol", f"the worker ended the trial with {reply.type!r} of another")
+
+    def strays(self) -> int:
+        """Kill the processes that a trial left behind; returns how many there were."""
+        left = [process for process in processes.descendants(self.pid) if process.pid not in self._helpers]
+        processes.end(left)
+        return len(left)
+
+    def failed(self, fault: WorkerFault, started_at: datetime) -> Outcome:
+        """The outcome of a trial that cost the worker, with the end of its standard error."""
+        failure = Failure(kind=fault.kind, message=redact(fault.message), detail=redact(self._pipes.tail()))
+        now = datetime.now(UTC)
+        return Outcome(started_at=started_at, wall_time=(now - started_at).total_seconds(), failure=failure)
+
+    def tail(self) -> str:
+        """The end of standard error, redacted."""
+        return redact(self._pipes.tail())
+
+    async def dismiss(self) -> None:
+        """Close the worker's input, on which an idle worker ends by itself, and give it a moment."""
+        pipe(self._transport, 0).close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DISMISSAL):
+                await self._pipes.exited.wait()
+
+    async def end(self) -> None:
+        """Kill the process and its family, and wait until nothing of it is left."""
+        if not hasattr(self, "_transport"):
+            return
+        if not self._pipes.exited.is_set():
+            processes.end_family(self.pid)
+        await self._pipes.exited.wait()
+        await asyncio.to_thread(processes.end_marked, {self.mark})
+        self._transport.close()
+        await self._pipes.disconnected.wait()
+
+    async def _begin(self, spec: TrialSpec) -> None:
+        self._pipes.forget()
+        self._send(Begin(spec=spec))
+        try:
+            reply = await self._reply(BEGIN_LIMIT, "the worker did not take up the trial")
+            if not (isinstance(reply, Started) and reply.trial == spec.trial):
+                raise WorkerFault("protocol", f"the worker answered a trial with {reply.type!r}")
+        except WorkerFault as fault:
+            if self._fresh:
+                raise
+            raise NotBegun(fault.message) from fault
+        self._fresh = False
+
+    async def _reply(self, seconds: float, late: str) -> Message:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while (left := deadline - loop.time()) > 0:
+            try:
+                async with asyncio.timeout(min(left, POLL)):
+                    return await self._pipes.message()
+            except TimeoutError:
+                self._check_memory()
+        await self._ask_where()
+        raise WorkerFault("timeout", late)
+
+    def _check_memory(self) -> None:
+        held = processes.resident_bytes(self.pid)
+        if held > self._memory_limit:
+            raise WorkerFault(
+                "memory", f"the worker held {held >> 20} MiB, more than its limit of {self._memory_limit >> 20} MiB"
+            )
+
+    async def _ask_where(self) -> None:
+        """Have the worker write the stacks of its threads to standard error."""
+        if hasattr(signal, "SIGUSR1") and not self._pipes.exited.is_set():
+            os.kill(self.pid, signal.SIGUSR1)
+            await asyncio.sleep(LAST_TRACE)
+
+    def _send(self, message: Record) -> None:
+        pipe(self._transport, 0).write(written(message))

@@ -1,0 +1,161 @@
+"""The executor of one machine: a pool of worker processes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import tempfile
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from trialbed import errors
+from trialbed.contracts import Executor
+from trialbed.errors import DriverBroken, DriverError
+from trialbed.records import Failure, FrameworkInfo, Outcome, TrialSpec
+from trialbed.secrets import redact
+from trialbed_plugins.executors._faults import WorkerFault
+from trialbed_plugins.executors._memory import memory_limit as configured_memory_limit
+from trialbed_plugins.executors._worker import NotBegun, StartFailed, Worker
+
+LOG = logging.getLogger("trialbed.executors")
+
+MAX_IDLE = 16
+"""Idle workers kept; beyond it the one that was used least recently is ended."""
+
+
+class LocalExecutor(Executor):
+    """Runs each trial in a worker process of its framework, and uses workers again.
+
+    A trial costs at most its worker: a worker that crashed, hung, grew too large, talked nonsense or left
+    processes behind is ended with all that it started, and the next trial gets a fresh one.
+
+    Args:
+        memory_limit: bytes (RSS) that a worker and its descendants may hold together; default:
+            ``TRIALBED_MEMORY_LIMIT`` or 4 GiB.
+        interpreters: framework -> the interpreter that has its adapter; default: this one.
+    """
+
+    def __init__(self, *, memory_limit: int | None = None, interpreters: Mapping[str, str] | None = None) -> None:
+        self._memory_limit = configured_memory_limit() if memory_limit is None else memory_limit
+        self._interpreters = dict(interpreters or {})
+        self._workers: set[Worker] = set()
+        self._idle: list[Worker] = []
+
+    async def __aenter__(self) -> Self:
+        self._folder = Path(tempfile.mkdtemp(prefix="trialbed-"))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(worker.dismiss() for worker in idle))
+        await asyncio.gather(*map(self._discard, list(self._workers)))
+        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+    async def describe(self, framework: str) -> FrameworkInfo:
+        """What a worker of this framework found; the worker is kept for the first trial."""
+        try:
+            worker = await self._take(framework)
+        except StartFailed as error:
+            raise _driver_error(error) from error
+        except WorkerFault as error:
+            raise DriverBroken(f"frameworks: {framework!r} cannot be loaded: {error}") from error
+        self._idle.append(worker)
+        return worker.info
+
+    async def execute(self, spec: TrialSpec) -> Outcome:
+        """Run one trial in an idle worker of its framework, or in a new one."""
+        started_at = datetime.now(UTC)
+        while True:
+            try:
+                worker = await self._take(spec.key.framework)
+            except (StartFailed, WorkerFault) as error:
+                return _not_started(error, started_at)
+            try:
+                return await self._run(worker, spec)
+            except NotBegun as reason:
+                LOG.warning("%s: a worker was lost between trials: %s", worker.framework, reason)
+
+    async def _run(self, worker: Worker, spec: TrialSpec) -> Outcome:
+        started_at = datetime.now(UTC)
+        reusable = False
+        try:
+            outcome = _redacted(await worker.run(spec))
+            reusable = self._left_nothing(worker, spec)
+        except WorkerFault as fault:
+            outcome = worker.failed(fault, started_at)
+        finally:
+            if reusable:
+                self._idle.append(worker)
+            else:
+                await self._discard(worker)
+        await self._bound_idle()
+        return outcome
+
+    def _left_nothing(self, worker: Worker, spec: TrialSpec) -> bool:
+        count = worker.strays()
+        if count:
+            LOG.warning(
+                "%s: trial %s of query %s left %d process(es) behind; they were ended, and its worker too",
+                worker.framework,
+                spec.trial,
+                spec.key.query_id,
+                count,
+            )
+        return not count
+
+    async def _take(self, framework: str) -> Worker:
+        while worker := next((idle for idle in reversed(self._idle) if idle.framework == framework), None):
+            self._idle.remove(worker)
+            if worker.usable:
+                return worker
+            await self._discard(worker)
+        return await self._spawn(framework)
+
+    async def _spawn(self, framework: str) -> Worker:
+        worker = Worker(framework, self._memory_limit)
+        self._workers.add(worker)
+        folder = self._folder / worker.mark
+        folder.mkdir()
+        try:
+            return await worker.start(self._interpreters.get(framework), folder)
+        except BaseException as error:
+            await self._discard(worker)
+            if isinstance(error, WorkerFault):
+                raise WorkerFault("adapter", f"{error}\n{worker.tail()}".rstrip()) from error
+            raise
+
+    async def _bound_idle(self) -> None:
+        while len(self._idle) > MAX_IDLE:
+            await self._discard(self._idle.pop(0))
+
+    async def _discard(self, worker: Worker) -> None:
+        """End a worker whatever happens meanwhile; a second cancellation leaves it to ``__aexit__``."""
+        ending = asyncio.ensure_future(worker.end())
+        await asyncio.shield(ending)
+        self._workers.discard(worker)
+        await asyncio.to_thread(shutil.rmtree, self._folder / worker.mark, ignore_errors=True)
+
+
+def _driver_error(error: StartFailed) -> DriverError:
+    kind = getattr(errors, error.failed.error, DriverBroken)
+    return kind(error.failed.message) if issubclass(kind, DriverError) else DriverBroken(error.failed.message)
+
+
+def _not_started(error: StartFailed | WorkerFault, started_at: datetime) -> Outcome:
+    detail = error.failed.detail if isinstance(error, StartFailed) else ""
+    failure = Failure(kind="adapter", message=str(error), detail=detail)
+    return _redacted(Outcome(started_at=started_at, wall_time=0.0, failure=failure))
+
+
+def _redacted(outcome: Outcome) -> Outcome:
+    failure = outcome.failure
+    if failure is None:
+        return outcome
+    clean = Failure(kind=failure.kind, message=redact(failure.message), detail=redact(failure.detail))
+    return outcome.model_copy(update={"failure": clean})

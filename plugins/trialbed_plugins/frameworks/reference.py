@@ -1,0 +1,164 @@
+"""The reference framework: the plainest correct tool loop, the zero point of every comparison.
+
+It asks the model, makes the calls that the model wants, all of one turn at once, gives the results back in
+the model's order, and ends when the model answers in text. It adds nothing to the prompt and changes no
+schema. Arguments are not validated: that is the Api's business. Authors of adapters can read what an
+adapter has to do here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+
+from trialbed import Answer, BaseAgent, ClaimedCall, Limits, ModelEndpoint, ModelFailed, Tool, Usage, finish_of
+
+MAX_ERROR_TEXT = 500
+
+
+class ReferenceAgent(BaseAgent):
+    """A tool loop over ``POST {base_url}/chat/completions``, not streamed, without retries."""
+
+    contract = "1"
+
+    def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
+        super().__init__(endpoint, limits, system_prompt=system_prompt)
+        self._client = httpx.AsyncClient(timeout=limits.timeout, verify=_tls(endpoint.base_url))
+        self._calls: list[ClaimedCall] = []
+        self._usage: Usage | None = Usage()
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """The version of Trialbed, which the loop is a part of."""
+        from trialbed import __version__
+
+        return str(__version__)
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
+        """Keep the tools by name and write them as the model gets them."""
+        self._tools = {tool.name: tool for tool in tools}
+        self._definitions = [_definition(tool) for tool in tools]
+
+    async def answer(self, query: str) -> Answer:
+        """Run the loop until the model answers in text or may not be asked again."""
+        messages: list[dict[str, Any]] = [
+            {"role": "system", "content": self.system_prompt},
+            {"role": "user", "content": query},
+        ]
+        for turn in range(1, self.limits.max_steps + 1):
+            message = await self._ask(messages)
+            messages.append(message)
+            calls = message.get("tool_calls") or []
+            if not calls:
+                return self._finished(message.get("content") or "", turn)
+            messages += await asyncio.gather(*map(self._result, calls))
+        return Answer(final_answer="", calls=tuple(self._calls), usage=self._usage, model_turns=self.limits.max_steps)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _ask(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
+        """The model's next message.
+
+        Raises:
+            ModelFailed: there is none.
+        """
+        try:
+            response = await self._client.post(
+                f"{self.endpoint.base_url}/chat/completions",
+                json=self._request(messages),
+                headers={"Authorization": f"Bearer {self.endpoint.api_key}"},
+            )
+        except httpx.HTTPError as error:
+            raise ModelFailed(f"the model could not be reached: {type(error).__name__}: {error}") from error
+        if response.status_code != 200:
+            text = response.text[:MAX_ERROR_TEXT]
+            raise ModelFailed(f"the model's endpoint answered with status {response.status_code}: {text}")
+        return self._message(response)
+
+    def _request(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
+        request: dict[str, Any] = {
+            "model": self.endpoint.model,
+            "messages": messages,
+            "temperature": self.endpoint.temperature,
+            "seed": self.endpoint.seed,
+        }
+        if self.endpoint.max_tokens is not None:
+            request["max_tokens"] = self.endpoint.max_tokens
+        if self._definitions:
+            request["tools"] = self._definitions
+        return request
+
+    def _message(self, response: httpx.Response) -> dict[str, Any]:
+        try:
+            body = response.json()
+            message = _assistant_message(body["choices"][0]["message"])
+            self._count(body.get("usage"))
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            text = response.text[:MAX_ERROR_TEXT]
+            raise ModelFailed(f"the model's endpoint answered with no completion ({error!r}): {text}") from error
+        return message
+
+    def _count(self, usage: dict[str, Any] | None) -> None:
+        if usage is None or self._usage is None:
+            self._usage = None
+            return
+        self._usage += Usage(
+            prompt_tokens=usage.get("prompt_tokens", 0), completion_tokens=usage.get("completion_tokens", 0)
+        )
+
+    async def _result(self, call: dict[str, Any]) -> dict[str, Any]:
+        content = await self._call(call["function"]["name"], call["function"]["arguments"])
+        return {"role": "tool", "tool_call_id": call["id"], "content": content}
+
+    async def _call(self, name: str, text: str) -> str:
+        tool = self._tools.get(name)
+        if tool is None:
+            return f"Error: there is no tool {name!r}"
+        try:
+            arguments = json.loads(text or "{}")
+        except ValueError as error:
+            return f"Error: the arguments are not JSON: {error}"
+        if not isinstance(arguments, dict):
+            return "Error: the arguments must be a JSON object"
+        index = len(self._calls)
+        self._calls.append(ClaimedCall(name=name, api=tool.api, arguments=arguments))
+        response = await tool.ainvoke(arguments)
+        self._calls[index] = self._calls[index].model_copy(update={"response": response})
+        return response
+
+    def _finished(self, text: str, turns: int) -> Answer:
+        finish = finish_of(text)
+        return Answer(final_answer=text, calls=tuple(self._calls), finish=finish, usage=self._usage, model_turns=turns)
+
+
+def _definition(tool: Tool) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _assistant_message(message: dict[str, Any]) -> dict[str, Any]:
+    """The message as it goes back to the model: its text and its calls, without what a vendor adds for reading only."""
+    calls = [{**call, "function": {"name": name, "arguments": text}} for call, name, text in _wanted(message)]
+    kept = {"role": "assistant", "content": message.get("content")}
+    return {**kept, "tool_calls": calls} if calls else kept
+
+
+def _wanted(message: dict[str, Any]) -> list[tuple[dict[str, Any], str, str]]:
+    calls = message.get("tool_calls") or []
+    return [(call, call["function"]["name"], call["function"]["arguments"]) for call in calls if call["id"]]
+
+
+def _tls(base_url: str) -> ssl.SSLContext | bool:
+    """What to verify certificates with.
+
+    Loading the system's certificates takes longer than a whole trial with a scripted model; an endpoint that
+    needs none gets a context that trusts nobody.
+    """
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if base_url.startswith("http://") else True
