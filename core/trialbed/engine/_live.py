@@ -68,7 +68,7 @@ class LiveExecutor(Executor):
             failure = self._timeout(spec) if deadline.expired() else _failure("agent", error)
         except AnswerError as error:
             failure = _failure("answer", error)
-        except Exception as error:  # noqa: BLE001 - the agent is foreign code: its fault is its trial's failure
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: its fault is its trial's failure
             failure = _failure("agent", error)
         wall_time = time.perf_counter() - began
         return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trialbed.engine._identity import config_digest, environment, environment_digest, new_trial_token, trial_seed
+from trialbed.records import RunConfig, TrialKey
+
+CONFIG = RunConfig(
+    frameworks=("reference",),
+    adapter_versions={"reference": "trialbed 0.1.0"},
+    dataset="mini",
+    test_set="mini",
+    dataset_digest="d",
+    query_ids=(1, 2),
+    model="scripted:gold",
+    trialbed_version="0.1.0",
+)
+
+
+def test_a_seed_depends_on_run_framework_query_and_repeat() -> None:
+    key = TrialKey(framework="reference", query_id=1)
+    others = [
+        trial_seed(1, key),
+        trial_seed(0, key.model_copy(update={"framework": "langgraph"})),
+        trial_seed(0, key.model_copy(update={"query_id": 2})),
+        trial_seed(0, key.model_copy(update={"query_id": "1"})),
+        trial_seed(0, key.model_copy(update={"repeat": 1})),
+    ]
+    assert len({trial_seed(0, key), *others}) == 6
+
+
+def test_seeds_are_the_same_on_every_machine() -> None:
+    assert trial_seed(7, TrialKey(framework="reference", query_id=588, repeat=2)) == 1195763868
+
+
+@given(st.integers(), st.text(), st.one_of(st.integers(), st.text()), st.integers(0, 99))
+def test_seeds_fit_what_vendors_accept(run_seed: int, framework: str, query_id: int | str, repeat: int) -> None:
+    assert 0 <= trial_seed(run_seed, TrialKey(framework=framework, query_id=query_id, repeat=repeat)) < 2**31
+
+
+def test_the_digest_changes_with_what_is_measured() -> None:
+    changes = {"model": "scripted:none", "seed": 1, "query_ids": (1,), "repeat": 2, "judge": "m"}
+    digests = {config_digest(CONFIG.model_copy(update={name: value})) for name, value in changes.items()}
+    assert len(digests | {config_digest(CONFIG)}) == 6
+    assert config_digest(CONFIG) == config_digest(RunConfig.model_validate_json(CONFIG.model_dump_json()))
+
+
+def test_tokens_never_repeat_and_fit_a_path() -> None:
+    tokens = {new_trial_token() for _ in range(1000)}
+    assert len(tokens) == 1000
+    assert all(8 <= len(token) <= 64 and token.replace("-", "").replace("_", "").isalnum() for token in tokens)
+
+
+def test_the_environment_names_what_is_installed() -> None:
+    lines = environment()
+    assert any(line.startswith("pydantic==") for line in lines)
+    assert environment_digest(lines) != environment_digest(lines[1:])

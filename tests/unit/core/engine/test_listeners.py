@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from trialbed import hookimpl
+from trialbed.engine._listeners import Listeners
+from trialbed.errors import DataError
+from trialbed.plugins import empty_manager
+from trialbed.records import Answer, Query, Score, Timing, WireLog
+from trialbed.scoring import ScoreContext
+
+
+class Good:
+    @hookimpl
+    def score_trial(self, context: ScoreContext) -> Iterable[Score]:
+        return [Score(name="length", value=float(len(context.answer.final_answer)), bounded=False)]
+
+    @hookimpl
+    def aggregate_scores(self) -> dict[str, Any]:
+        return {"longest": 3}
+
+
+class Async:
+    @hookimpl
+    async def score_trial(self, context: ScoreContext) -> Iterable[Score]:
+        return [Score(name="later", value=1.0)]
+
+
+class Broken:
+    @hookimpl
+    def score_trial(self, context: ScoreContext) -> Iterable[Score]:
+        raise ValueError("no such luck")
+
+    @hookimpl
+    def run_started(self) -> None:
+        raise ValueError("not today")
+
+
+class Witness:
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    @hookimpl
+    def run_started(self, run: Any) -> None:
+        self.told.append(run)
+
+
+def listeners(**plugins: object) -> Listeners:
+    manager = empty_manager()
+    for name, plugin in plugins.items():
+        manager.register(plugin, name=name)
+    return Listeners(manager)
+
+
+def context() -> ScoreContext:
+    judge: Any = SimpleNamespace()
+    return ScoreContext(
+        query=Query(query_id=1, text="?", apis=()),
+        tools=(),
+        answer=Answer(final_answer="yes"),
+        wire=WireLog(trial="t", opened_at=datetime.now(UTC)),
+        timing=Timing(wall=1, model=0, tool=0, framework=1),
+        judge=judge,
+        judge_name="rule",
+    )
+
+
+async def test_sync_and_async_scorers_are_both_heard() -> None:
+    scores = await listeners(good=Good(), later=Async()).score(context())
+    assert {score.name: score.value for score in scores} == {"length": 3.0, "later": 1.0}
+
+
+async def test_a_broken_scorer_costs_its_own_score_only() -> None:
+    scores = {score.name: score for score in await listeners(bad=Broken(), good=Good()).score(context())}
+    assert scores["length"].value == 3.0
+    failure = scores["bad:failed"].failure
+    assert failure is not None
+    assert (failure.kind, failure.message) == ("scorer", "bad: ValueError: no such luck")
+
+
+async def test_a_score_given_twice_is_a_failure_of_the_second_plugin() -> None:
+    scores = {score.name: score for score in await listeners(a=Good(), b=Good()).score(context())}
+    assert scores["length"].value == 3.0
+    assert scores["b:failed"].failure is not None
+
+
+def test_a_broken_listener_is_named_in_the_log_and_the_others_still_hear(caplog: pytest.LogCaptureFixture) -> None:
+    witness = Witness()
+    with caplog.at_level(logging.ERROR):
+        listeners(bad=Broken(), good=witness).tell("run_started", run="the run")
+    assert witness.told == ["the run"]
+    assert "'bad' failed in run_started" in caplog.text
+
+
+def test_two_plugins_cannot_give_the_same_summary_key() -> None:
+    run: Any = None
+    assert listeners(a=Good()).aggregate(run, []) == {"longest": 3}
+    with pytest.raises(DataError, match="'b'.*'longest'"):
+        listeners(a=Good(), b=Good()).aggregate(run, [])

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from trialbed.engine._live import LiveExecutor
+from trialbed.errors import NothingMeasured
+from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
+
+REF = ApiRef(category="Data", tool_name="Stars", api_name="by_id")
+
+
+def spec(timeout: float = 5.0) -> TrialSpec:
+    root = "http://127.0.0.1:9/t/x"
+    return TrialSpec(
+        trial="x",
+        key=TrialKey(framework="mine", query_id=1),
+        query="How many?",
+        system_prompt="",
+        tools=(ToolSpec(name="Stars_by_id", description="", parameters={"type": "object"}, api=REF),),
+        endpoint=ModelEndpoint(base_url=f"{root}/v1", api_key="k", model="m"),
+        limits=Limits(timeout=timeout),
+        server_url=f"{root}/virtual",
+    )
+
+
+def document(text: str) -> dict[str, Any]:
+    return {"answer": {"final_answer": text, "answer_details": []}, "called_apis": [["Stars", "by_id"]]}
+
+
+class Bare:
+    def answer(self, query: str) -> dict[str, Any]:
+        return document(query)
+
+
+class Bound(Bare):
+    bound: Any = None
+
+    def bind_tools(self, *, tools: Any, server_url: str) -> None:
+        self.bound = [tool.name for tool in tools], server_url
+
+
+class Async:
+    async def answer(self, query: str) -> dict[str, Any]:
+        return document("async " + query)
+
+
+async def test_a_bare_object_answers_and_its_claims_are_read() -> None:
+    outcome = await LiveExecutor(Bare(), "mine").execute(spec())
+    assert outcome.answer is not None
+    assert outcome.answer.final_answer == "How many?"
+    assert [call.api for call in outcome.answer.calls] == [REF]
+    assert outcome.wall_time > 0
+
+
+async def test_tools_are_bound_where_the_object_takes_them() -> None:
+    agent = Bound()
+    await LiveExecutor(agent, "mine").execute(spec())
+    assert agent.bound == (["Stars_by_id"], "http://127.0.0.1:9/t/x/virtual")
+
+
+async def test_async_agents_are_awaited() -> None:
+    outcome = await LiveExecutor(Async(), "mine").execute(spec())
+    assert outcome.answer is not None
+    assert outcome.answer.final_answer == "async How many?"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [(ValueError("bad"), "agent"), (TimeoutError("its own"), "agent"), (SystemExit(3), "agent")]
+)
+async def test_what_the_agent_raises_is_its_trials_failure(error: BaseException, kind: str) -> None:
+    class Raising:
+        def answer(self, query: str) -> dict[str, Any]:
+            raise error
+
+    outcome = await LiveExecutor(Raising(), "mine").execute(spec())
+    assert outcome.failure is not None
+    assert outcome.failure.kind == kind
+    assert type(error).__name__ in outcome.failure.message
+
+
+async def test_a_malformed_answer_is_named() -> None:
+    class Malformed:
+        def answer(self, query: str) -> dict[str, Any]:
+            return {"answer": {"final_answer": "x", "answer_details": [{"role": "tool", "message": "{", "next": []}]}}
+
+    outcome = await LiveExecutor(Malformed(), "mine").execute(spec())
+    assert outcome.failure is not None
+    assert outcome.failure.kind == "answer"
+    assert "answer_details[0]" in outcome.failure.message
+
+
+async def test_an_async_agent_that_hangs_is_cancelled_and_the_run_goes_on() -> None:
+    class Hanging:
+        async def answer(self, query: str) -> dict[str, Any]:
+            await asyncio.Event().wait()
+            return {}
+
+    executor = LiveExecutor(Hanging(), "mine")
+    for _ in range(2):
+        outcome = await executor.execute(spec(timeout=0.05))
+        assert outcome.failure is not None
+        assert outcome.failure.kind == "timeout"
+
+
+async def test_a_thread_that_hangs_ends_the_run_since_nothing_can_kill_it() -> None:
+    release = threading.Event()
+
+    class Hanging:
+        def answer(self, query: str) -> dict[str, Any]:
+            release.wait()
+            return {}
+
+    executor = LiveExecutor(Hanging(), "mine")
+    try:
+        outcome = await executor.execute(spec(timeout=0.05))
+        assert outcome.failure is not None
+        assert outcome.failure.kind == "timeout"
+        with pytest.raises(NothingMeasured, match="cannot be killed"):
+            await executor.execute(spec())
+    finally:
+        release.set()
