@@ -1,0 +1,84 @@
+"""What the command tells its caller."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from support.bench import Bench
+
+
+def unused_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def test_a_bare_run_needs_nothing(bench: Bench, tmp_path: Path) -> None:
+    done = bench("run")
+    assert "reference" in done.out
+    document = json.loads((tmp_path / "results" / "tools" / "reference_mini.json").read_text())
+    assert document["summary"]["total_queries"] == 60
+    assert document["summary"]["average_api_call_score"] == 1.0
+    assert document["summary"]["solved_percentage"] == 100.0
+    assert "[60/60]" in done.err
+
+
+def test_results_go_to_stdout_and_progress_to_stderr(bench: Bench) -> None:
+    done = bench("run", "--limit", 2, "--json")
+    assert done.document["metadata"]["num_queries"] == 2
+    assert "[2/2]" in done.err
+
+
+def test_several_frameworks_give_a_list_of_documents(bench: Bench) -> None:
+    done = bench("run", "--limit", 1, "--json", "-f", "reference", "-f", "langgraph")
+    assert [document["metadata"]["agent_name"] for document in done.documents] == ["reference", "langgraph"]
+
+
+@pytest.mark.parametrize(("threshold", "code"), [("sopr_score=1", 0), ("sopr_score=1.01", 1), ("api_call_score=2", 1)])
+def test_fail_under_decides_the_exit_code(bench: Bench, threshold: str, code: int) -> None:
+    done = bench("run", "--limit", 2, "--fail-under", threshold, code=code)
+    assert ("below" in done.err) == (code == 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--framework", "referense"), "did you mean 'reference'"),
+        (("--dataset", "minni"), "there is no 'minni'"),
+        (("--dataset", "stabletoolbench:G1_instruction"), "bench data import"),
+        (("--dataset", "absent.json"), "absent.json"),
+        (("--query-id", "no-such"), "no query no-such"),
+        (("--model", "gpt-4o-mini"), "--base-url"),
+        (("--selector", "nope"), "there is no 'nope'"),
+        (("--fail-under", "sopr_score"), "SCORE=X"),
+        (("--limit", "0"), "--limit"),
+        (("--bogus",), "--bogus"),
+    ],
+)
+def test_wrong_usage_is_2_and_says_what_to_do(bench: Bench, arguments: tuple[str, ...], says: str) -> None:
+    assert says in bench("run", *arguments, code=2).err
+
+
+def test_an_unknown_policy_measures_nothing(bench: Bench) -> None:
+    done = bench("run", "--model", "scripted:perfect", code=3)
+    assert "gold" in done.err
+
+
+def test_a_server_that_is_not_there_is_3(bench: Bench) -> None:
+    url = f"http://127.0.0.1:{unused_port()}"
+    assert "bench serve" in bench("run", "--server-url", url, code=3).err
+
+
+def test_a_model_that_is_not_there_is_3_and_nothing_is_kept(bench: Bench, tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{unused_port()}/v1"
+    done = bench("run", "--model", "some-model", "--base-url", url, code=3)
+    assert "could reach its model" in done.err
+    assert not (tmp_path / "results").exists()
+    assert "kept" not in done.err
+
+
+def test_an_unknown_score_is_2_and_names_those_there_are(bench: Bench) -> None:
+    assert "sopr_score" in bench("run", "--limit", 1, "--fail-under", "soper=1", code=2).err

@@ -1,0 +1,123 @@
+"""Runs that end before their time."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from support.bench import Bench
+
+from trialbed.records import TrialResult
+from trialbed.store import Store
+
+COMMAND = ("run", "-f", "reference", "-f", "langgraph", "--limit", "12", "--model", "scripted:slow", "--seed", "5")
+TRIALS = 24
+
+
+@contextmanager
+def running(folder: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trialbed", *COMMAND],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def kept(folder: Path) -> list[TrialResult]:
+    path = folder / ".trialbed" / "trialbed.db"
+    if not path.exists():
+        return []
+    with Store.open(str(path)) as store:
+        runs = store.runs()
+        return store.results(runs[0].run_id) if runs else []
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+@pytest.mark.parametrize("wanted", [1, 4, 11])
+def test_a_run_that_was_killed_goes_on_and_repeats_nothing(
+    wanted: int, bench: Bench, tmp_path: Path, bench_environment: dict[str, str]
+) -> None:
+    with running(tmp_path, bench_environment) as process:
+        wait_until(lambda: len(kept(tmp_path)) >= wanted)
+        children = family(process)
+        assert len(children) >= 3  # the server, and a worker of each framework
+        time.sleep(random.Random(wanted).uniform(0, 0.2))  # any moment of a trial, not only just after a commit
+        os.killpg(process.pid, signal.SIGKILL)
+    _, alive = psutil.wait_procs(children, timeout=20)
+    assert alive == []
+    before = {result.trial: result for result in kept(tmp_path)}
+    assert wanted <= len(before) < TRIALS
+
+    done = bench(*COMMAND)
+    assert f"{len(before)} of them kept" in done.err
+    after = {result.trial: result for result in kept(tmp_path)}
+    assert len(after) == len({result.key for result in after.values()}) == TRIALS
+    assert all(after[trial] == result for trial, result in before.items())
+    assert all(result.outcome.failure is None for result in after.values())
+
+    again = bench(*COMMAND)
+    assert "kept" not in again.err  # a finished run is not resumed: this is a new one
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_cleanly_and_says_how_to_go_on(
+    number: signal.Signals, bench: Bench, tmp_path: Path, bench_environment: dict[str, str]
+) -> None:
+    with running(tmp_path, bench_environment) as process:
+        wait_until(lambda: len(kept(tmp_path)) >= 2)
+        children = family(process)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in errors
+    assert "Traceback" not in errors
+    _, alive = psutil.wait_procs(children, timeout=20)
+    assert alive == []
+    before = len(kept(tmp_path))
+    assert f"{before} of them kept" in bench(*COMMAND).err
+
+
+def test_fresh_starts_over(bench: Bench, tmp_path: Path, bench_environment: dict[str, str]) -> None:
+    with running(tmp_path, bench_environment) as process:
+        wait_until(lambda: len(kept(tmp_path)) >= 1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    before = {result.trial for result in kept(tmp_path)}
+    done = bench(*COMMAND, "--fresh")
+    assert "kept" not in done.err
+    assert before.isdisjoint(result.trial for result in kept(tmp_path))
+
+
+def test_two_processes_do_not_run_the_same_run(bench: Bench, tmp_path: Path, bench_environment: dict[str, str]) -> None:
+    with running(tmp_path, bench_environment):
+        wait_until(lambda: len(kept(tmp_path)) >= 1)
+        assert "another process" in bench(*COMMAND, code=2).err

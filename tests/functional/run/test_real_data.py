@@ -1,0 +1,35 @@
+"""StableToolBench's real queries through the real frameworks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.bench import Bench
+
+COUNTS = {"G1_instruction": 163, "G1_category": 153, "G1_tool": 158}
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("test_set", COUNTS)
+def test_gold_is_gold_on_every_real_query(test_set: str, bench: Bench, stabletoolbench_dir: Path) -> None:
+    bench("data", "import", stabletoolbench_dir)
+    done = bench("run", "-f", "reference", "-f", "langgraph", "-d", f"stabletoolbench:{test_set}", "-j", 4, "--json")
+    for document in done.documents:
+        agent = document["metadata"]["agent_name"]
+        assert document["summary"]["error_count"] == 0, agent
+        assert len(document["results"]) == COUNTS[test_set], agent
+        for result in document["results"]:
+            where = f"{agent}, query {result['query_id']}"
+            assert result["scores"]["api_call_score"] == 1.0, where
+            assert result["scores"]["has_finish"] is True, where
+            assert result["scores"]["claimed_vs_observed"] == 1.0, where
+            names = result["selected_tools"]
+            assert len(names) == len(set(names)), where
+
+
+def test_a_file_of_real_queries_runs_as_it_is(bench: Bench, stabletoolbench_dir: Path) -> None:
+    file = stabletoolbench_dir / "solvable_queries" / "test_instruction" / "G1_instruction.json"
+    document = bench("run", "--dataset", file, "--limit", 3, "--json").document
+    assert document["metadata"]["test_set"] == "G1_instruction"
+    assert document["summary"]["average_api_call_score"] == 1.0
