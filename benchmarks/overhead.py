@@ -1,0 +1,165 @@
+"""What the rig costs: trials under ``bench run`` over the same loop as a bare script, against the same server.
+
+Both run the reference loop on the embedded dataset with the scripted model, at the same concurrency, in
+alternating rounds on one server. The bare script calls the loop and nothing else: no worker processes, no
+registration, no scores, no store (its trials are opened on the server beforehand).
+
+    python benchmarks/overhead.py [--rounds 5] [--repeat 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from trialbed.engine import open_dataset
+from trialbed.engine._script import gold_script
+from trialbed.records import Limits, ModelEndpoint, Query, ToolSpec, TrialRegistration
+from trialbed_plugins.frameworks.reference import ReferenceAgent
+from trialbed_selection import open_selection
+from trialbed_selection.selectors import QuerySelector
+
+CONCURRENCIES = (1, 16)
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=5, help="times that the 60 queries are run in a round")
+    parser.add_argument("--bare", metavar="URL", help=argparse.SUPPRESS)
+    parser.add_argument("--concurrency", type=int, default=1, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.bare:
+        print(asyncio.run(bare(arguments.bare, arguments.concurrency, arguments.repeat)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        report(measure(Path(folder), arguments.rounds, arguments.repeat))
+
+
+def measure(folder: Path, rounds: int, repeat: int) -> dict[int, list[tuple[float, float, float]]]:
+    """``concurrency -> (bare, rig, whole command)`` in seconds per trial, one row a round."""
+    server = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "trialbed_server",
+            "--port",
+            "0",
+            "--cache",
+            str(folder / "responses.db"),
+            "--watch-stdin",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    try:
+        url = json.loads(server.stdout.readline())["url"]
+        run_rig(folder, url, 4, 1)  # fills the server's cache
+        return {
+            concurrency: [
+                (run_bare(url, concurrency, repeat), *run_rig(folder, url, concurrency, repeat)) for _ in range(rounds)
+            ]
+            for concurrency in CONCURRENCIES
+        }
+    finally:
+        server.stdin.close()
+        server.wait()
+
+
+def run_bare(url: str, concurrency: int, repeat: int) -> float:
+    """Seconds per trial of the bare script, in a process of its own."""
+    command = [sys.executable, __file__, "--bare", url, "--concurrency", str(concurrency), "--repeat", str(repeat)]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def run_rig(folder: Path, url: str, concurrency: int, repeat: int) -> tuple[float, float]:
+    """Seconds per trial of ``bench run``: first start to last end, and of the whole command."""
+    command = [sys.executable, "-m", "trialbed", "run", "--server-url", url, "--json"]
+    command += ["-j", str(concurrency), "--repeat", str(repeat)]
+    began = time.perf_counter()
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    whole = time.perf_counter() - began
+    results = json.loads(done.stdout)["results"]
+    starts = [datetime.fromisoformat(result["timing"]["started_at"]).timestamp() for result in results]
+    ends = [start + result["timing"]["total_time"] for start, result in zip(starts, results, strict=True)]
+    return (max(ends) - min(starts)) / len(results), whole / len(results)
+
+
+async def bare(url: str, concurrency: int, repeat: int) -> float:
+    """Seconds per trial of the loop alone."""
+    dataset = open_dataset("mini", Path())
+    stage, selector = open_selection(dataset.apis()), QuerySelector()
+    selector.prepare(dataset.apis())
+    work: asyncio.Queue[tuple[str, Query, tuple[ToolSpec, ...]]] = asyncio.Queue()
+    async with httpx.AsyncClient(base_url=url) as control, httpx.AsyncClient() as tools_client:
+        for number in range(repeat):
+            for query in dataset.queries():
+                tools = stage.tools(query, selector, max_tools=120)
+                trial = f"bare-{time.time_ns()}-{number}"
+                await register(control, trial, query, tools, dataset.simulator)
+                work.put_nowait((trial, query, tools))
+        total = work.qsize()
+        began = time.perf_counter()
+        await asyncio.gather(*(lane(url, work, tools_client) for _ in range(concurrency)))
+        return (time.perf_counter() - began) / total
+
+
+async def register(
+    control: httpx.AsyncClient, trial: str, query: Query, tools: tuple[ToolSpec, ...], simulator: str
+) -> None:
+    """Open a trial on the server."""
+    registration = TrialRegistration(
+        trial=trial,
+        model="scripted:gold",
+        tools=tools,
+        apis=query.apis,
+        script=gold_script(query, tools),
+        simulator=simulator,
+    )
+    reply = await control.post("/control/trials", content=registration.model_dump_json())
+    reply.raise_for_status()
+
+
+async def lane(url: str, work: asyncio.Queue[Any], client: httpx.AsyncClient) -> None:
+    """Run trials until none is left."""
+    from trialbed import SYSTEM_PROMPT, Tool
+
+    while not work.empty():
+        trial, query, tools = work.get_nowait()
+        endpoint = ModelEndpoint(base_url=f"{url}/t/{trial}/v1", api_key="bare", model="scripted:gold")
+        agent = ReferenceAgent(endpoint, Limits(), system_prompt=SYSTEM_PROMPT)
+        agent.bind_tools([Tool(tool, f"{url}/t/{trial}/virtual", client) for tool in tools], server_url=url)
+        answer = await agent.answer(query.text)
+        assert answer.finish == "give_answer", answer
+        await agent.close()
+
+
+def report(rows: dict[int, list[tuple[float, float, float]]]) -> None:
+    """Print medians of seconds per trial, and of the ratios round by round."""
+    print("milliseconds per trial, median of rounds; ratios are taken round by round")
+    print(f"{'concurrency':>11} {'bare':>8} {'rig':>8} {'ratio':>18} {'whole command':>14} {'ratio':>7}")
+    for concurrency, rounds in rows.items():
+        bare_, rig, whole = (statistics.median(column) * 1000 for column in zip(*rounds, strict=True))
+        ratios = sorted(row[1] / row[0] for row in rounds)
+        spread = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f})"
+        whole_ratio = statistics.median(row[2] / row[0] for row in rounds)
+        print(f"{concurrency:>11} {bare_:>8.1f} {rig:>8.1f} {spread:>18} {whole:>14.1f} {whole_ratio:>7.2f}")
+
+
+if __name__ == "__main__":
+    main()
