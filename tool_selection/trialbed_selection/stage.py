@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 
 from trialbed.contracts import SelectionStage, ToolSelector
@@ -12,7 +11,7 @@ from trialbed_selection.catalog import Catalog
 
 
 class Stage:
-    """Tools for the queries of one dataset; may be used from several threads.
+    """Tools for the queries of one dataset.
 
     Attributes:
         names: the tool name of every Api of the dataset.
@@ -20,19 +19,17 @@ class Stage:
 
     def __init__(self, apis: Sequence[Api]) -> None:
         self._catalog = Catalog(apis)
-        self._prepared: ToolSelector | None = None
-        self._lock = threading.Lock()
         self.names: Mapping[ApiRef, str] = self._catalog.names
 
     def tools(self, query: Query, selector: ToolSelector, *, max_tools: int) -> tuple[ToolSpec, ...]:
         """The tools for this query, at most ``max_tools``, sorted by name.
 
-        The selector learns the catalog before its first use here.
+        Args:
+            selector: one that has learnt the dataset's Apis (``prepare``).
 
         Raises:
             DataError: the selector chose an Api that neither the dataset nor the query has.
         """
-        self._prepare(selector)
         chosen = list(dict.fromkeys(selector.select(query, max_tools=max_tools)))[:max_tools]
         try:
             return self._catalog.specs(chosen, query.apis)
@@ -41,12 +38,6 @@ class Stage:
                 f"{type(selector).__name__} chose {error.args[0]!r} for query {query.query_id!r}, which neither the "
                 "dataset nor the query has; a selector returns identities of the Apis given to it"
             ) from error
-
-    def _prepare(self, selector: ToolSelector) -> None:
-        with self._lock:
-            if self._prepared is not selector:
-                selector.prepare(self._catalog.apis)
-                self._prepared = selector
 
 
 def open_selection(apis: Sequence[Api]) -> SelectionStage:

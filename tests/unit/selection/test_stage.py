@@ -23,10 +23,6 @@ def query(*apis: Api, gold: Sequence[Api] = ()) -> Query:
 class Chooses(ToolSelector):
     def __init__(self, *refs: ApiRef) -> None:
         self.refs = refs
-        self.prepared: list[Sequence[Api]] = []
-
-    def prepare(self, apis: Sequence[Api]) -> None:
-        self.prepared.append(apis)
 
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
         return self.refs
@@ -64,15 +60,6 @@ def test_apis_of_the_query_that_the_dataset_lacks_get_names_of_their_own() -> No
     names = {tool.api: tool.name for tool in tools}
     assert names[known.ref] == "a_b_c"
     assert names[stray.ref].startswith("a_b_c_")
-
-
-def test_a_selector_learns_the_dataset_once() -> None:
-    apis = [api("a", "b")]
-    selector = Chooses(apis[0].ref)
-    stage = open_selection(apis)
-    stage.tools(query(), selector, max_tools=1)
-    stage.tools(query(), selector, max_tools=1)
-    assert selector.prepared == [tuple(apis)]
 
 
 def test_choices_are_cut_and_each_is_one_tool() -> None:
