@@ -12,7 +12,6 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from stevedore.driver import DriverManager
-from stevedore.exception import MultipleMatches, NoMatches
 
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
 
@@ -83,17 +82,9 @@ def load_driver(kind: str, name: str, contract: str | None = None) -> Any:
     """
     info = driver_info(kind, name)
     try:
-        manager = DriverManager(
-            GROUPS[kind],
-            name,
-            invoke_on_load=False,
-            on_load_failure_callback=_raise,
-            warn_on_missing_entrypoint=False,
-        )
+        manager = DriverManager(GROUPS[kind], name, invoke_on_load=False, on_load_failure_callback=_raise)
     except KeyboardInterrupt:
         raise
-    except (NoMatches, MultipleMatches) as error:
-        raise DriverBroken(broken_message(info, error)) from error
     except BaseException as error:
         raise DriverBroken(broken_message(info, error)) from error
     driver = manager.driver

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.metadata import Distribution, EntryPoint, distributions
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pluggy
+
+    from trialbed.errors import DriverBroken
 
 GROUP = "trialbed.plugins"
 PROJECT_DISTRIBUTION = "trialbed"
@@ -24,19 +26,32 @@ def empty_manager() -> pluggy.PluginManager:
     return manager
 
 
-def plugin_manager(*, own: bool = True) -> pluggy.PluginManager:
+def plugin_manager(
+    *, own: bool = True, on_broken: Callable[[DriverBroken], None] | None = None
+) -> pluggy.PluginManager:
     """A manager with every installed plugin registered and checked.
 
     Args:
         own: whether to load the plugins of the main distribution too.
+        on_broken: is told of every third-party plugin that cannot be used, which is then left out.
 
     Raises:
         DriverBroken: a plugin cannot be loaded or does not fit the hooks; names distribution and cause.
+            A third-party plugin's only if there is no ``on_broken``.
     """
+    from trialbed.errors import DriverBroken
+
     manager = empty_manager()
     for distribution, entry in plugin_entry_points():
-        if own or distribution.name != PROJECT_DISTRIBUTION:
+        foreign = distribution.name != PROJECT_DISTRIBUTION
+        if not own and not foreign:
+            continue
+        try:
             register(manager, distribution, entry)
+        except DriverBroken as error:
+            if on_broken is None or not foreign:
+                raise
+            on_broken(error)
     return manager
 
 
@@ -44,12 +59,16 @@ def register(manager: pluggy.PluginManager, distribution: Distribution, entry: E
     """Load one plugin and register it under its entry point's name."""
     from trialbed.errors import DriverBroken
 
+    taken = manager.has_plugin(entry.name)
     try:
         manager.register(entry.load(), name=entry.name)
         manager.check_pending()
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        if manager.has_plugin(entry.name) and not taken:
+            # A plugin with a wrong hook stays half registered, and the next one would be blamed for it.
+            manager.unregister(name=entry.name)
         raise DriverBroken(
             f"plugin {entry.name!r} of {distribution.name} {distribution.version} cannot be loaded: "
             f"{type(error).__name__}: {error}\nUninstall or update {distribution.name}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -19,10 +20,13 @@ from trialbed.engine._progress import Progress
 from trialbed.engine._selecting import select_tools
 from trialbed.engine._server import server
 from trialbed.engine._trial import TrialRunner
+from trialbed.errors import DriverBroken
 from trialbed.plugins import plugin_manager
 from trialbed.records import Run, TrialKey, TrialResult
 from trialbed.results import result_document, write_document
 from trialbed.store import Store
+
+log = logging.getLogger("trialbed.plugins")
 
 
 class Sitting:
@@ -38,7 +42,7 @@ class Sitting:
         self._run = run
         self._progress = progress
         self._ambient = ambient
-        self._listeners = Listeners(plugin_manager())
+        self._listeners = Listeners(plugin_manager(on_broken=_leave_out))
         self._patience = Patience()
         self._began = time.monotonic()
 
@@ -139,3 +143,7 @@ class Sitting:
 
     def _overall_time(self) -> float:
         return self._run.overall_time + time.monotonic() - self._began
+
+
+def _leave_out(error: DriverBroken) -> None:
+    log.warning("%s The run goes on without it.", error)

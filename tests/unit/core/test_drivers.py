@@ -1,0 +1,117 @@
+"""Drivers: listed without an import, loaded with the fault named."""
+
+from __future__ import annotations
+
+import configparser
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from trialbed.drivers import GROUPS, driver_info, list_drivers, load_driver
+from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
+
+FakeDistribution = Callable[..., Path]
+ROOT = Path(__file__).parents[3]
+AGENT = "class Agent:\n    contract = '1'\n"
+
+
+def framework(fake_distribution: FakeDistribution, name: str, source: str, target: str = "Agent") -> None:
+    module = f"{name}_module"
+    fake_distribution(
+        f"trialbed-{name}",
+        "2.5",
+        entry_points={"trialbed.frameworks": {name: f"{module}:{target}"}},
+        modules={module: source},
+    )
+
+
+def test_every_group_of_the_metadata_is_a_kind_of_driver() -> None:
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    declared = set(setup["options.entry_points"]) - {"console_scripts", "trialbed.plugins"}
+    assert declared <= set(GROUPS.values())
+
+
+@pytest.mark.parametrize("kind", sorted(GROUPS))
+def test_listing_is_sorted_and_names_distribution_and_version(kind: str) -> None:
+    drivers = list_drivers(kind)
+    assert [driver.name for driver in drivers] == sorted(driver.name for driver in drivers)
+    for driver in drivers:
+        assert driver.kind == kind
+        assert driver.distribution.startswith("trialbed")
+        assert driver.version[0].isdigit()
+
+
+def test_listing_imports_nothing(fake_distribution: FakeDistribution) -> None:
+    framework(fake_distribution, "quiet", "raise RuntimeError('imported')")
+    assert "quiet" in [driver.name for driver in list_drivers("frameworks")]
+    assert "quiet_module" not in sys.modules
+
+
+def test_a_driver_is_loaded_by_name(fake_distribution: FakeDistribution) -> None:
+    framework(fake_distribution, "fine", AGENT)
+    assert load_driver("frameworks", "fine", "1").__name__ == "Agent"
+
+
+@pytest.mark.parametrize(
+    ("source", "cause"),
+    [
+        ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
+        ("import a_module_that_is_not_there", "a_module_that_is_not_there"),
+        ("raise SystemExit(4)", "SystemExit: 4"),
+        ("x = ", "SyntaxError"),
+        ("Agnet = 1", "Agent"),
+    ],
+)
+def test_a_broken_driver_is_named_with_distribution_version_target_and_cause(
+    fake_distribution: FakeDistribution, source: str, cause: str
+) -> None:
+    framework(fake_distribution, "bad", source)
+    with pytest.raises(DriverBroken) as raised:
+        load_driver("frameworks", "bad", "1")
+    text = str(raised.value)
+    assert "'bad' of trialbed-bad 2.5 cannot be loaded from bad_module:Agent" in text
+    assert cause in text
+
+
+def test_an_interruption_is_no_broken_driver(fake_distribution: FakeDistribution) -> None:
+    framework(fake_distribution, "slow", "raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        load_driver("frameworks", "slow")
+
+
+@pytest.mark.parametrize(
+    ("source", "stated"), [("class Agent:\n    contract = '0'\n", "'0'"), ("class Agent: ...", "None")]
+)
+def test_another_contract_is_refused_with_both_versions(
+    fake_distribution: FakeDistribution, source: str, stated: str
+) -> None:
+    framework(fake_distribution, "old", source)
+    with pytest.raises(ContractMismatch) as raised:
+        load_driver("frameworks", "old", "1")
+    text = str(raised.value)
+    assert f"contract {stated}" in text
+    assert "contract '1'" in text
+    assert "trialbed-old 2.5" in text
+
+
+def test_a_name_that_is_not_there_gets_a_suggestion_and_a_command() -> None:
+    with pytest.raises(DriverNotFound) as raised:
+        driver_info("frameworks", "referense")
+    text = str(raised.value)
+    assert "did you mean 'reference'?" in text
+    assert "pip install trialbed-referense" in text
+
+
+def test_a_name_that_two_distributions_offer_is_refused_with_both(fake_distribution: FakeDistribution) -> None:
+    for name in ("one", "two"):
+        fake_distribution(
+            f"trialbed-{name}",
+            entry_points={"trialbed.frameworks": {"same": f"{name}_module:Agent"}},
+            modules={f"{name}_module": AGENT},
+        )
+    with pytest.raises(DriverError, match=r"trialbed-(one|two) 1\.0 and trialbed-(two|one) 1\.0") as raised:
+        load_driver("frameworks", "same")
+    assert "uninstall one of them" in str(raised.value)

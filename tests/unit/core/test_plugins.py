@@ -1,0 +1,99 @@
+"""Plugins: found by metadata, checked when registered, blamed by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from trialbed.errors import DriverBroken
+from trialbed.plugins import empty_manager, plugin_entry_points, plugin_manager
+
+FakeDistribution = Callable[..., Path]
+
+GOOD = "from trialbed import hookimpl\n\n@hookimpl\ndef aggregate_scores(results):\n    return {'good': len(results)}\n"
+UNKNOWN_HOOK = "from trialbed import hookimpl\n\n@hookimpl\ndef no_such_hook(run):\n    pass\n"
+UNKNOWN_ARGUMENT = "from trialbed import hookimpl\n\n@hookimpl\ndef run_started(weather):\n    pass\n"
+
+
+def plugin(fake_distribution: FakeDistribution, name: str, source: str, version: str = "1.0") -> None:
+    module = name.replace("-", "_") + "_module"
+    fake_distribution(name, version, entry_points={"trialbed.plugins": {name: module}}, modules={module: source})
+
+
+def test_every_hook_has_a_manual_and_a_version() -> None:
+    manager = empty_manager()
+    callers = manager.hook.__dict__
+    hooks = [caller for name, caller in callers.items() if not name.startswith("_")]
+    assert len(hooks) >= 8
+    for caller in hooks:
+        text = caller.spec.function.__doc__ or ""
+        assert ".. versionadded:: " in text, caller.name
+        assert caller.spec.function.__annotations__["return"], caller.name
+
+
+def test_the_scorers_of_the_main_distribution_are_found_without_an_import() -> None:
+    found = [(distribution.name, entry.name) for distribution, entry in plugin_entry_points()]
+    assert ("trialbed", "scorers") in found
+    assert len(found) == len(set(found))
+
+
+def test_an_installed_plugin_is_called(fake_distribution: FakeDistribution) -> None:
+    plugin(fake_distribution, "good", GOOD)
+    manager = plugin_manager(own=False)
+    assert {"good": 2} in manager.hook.aggregate_scores(run=None, results=[1, 2])
+
+
+def test_own_plugins_can_be_left_out() -> None:
+    assert plugin_manager(own=False).get_plugin("scorers") is None
+
+
+@pytest.mark.parametrize(
+    ("source", "cause"),
+    [
+        ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
+        ("import a_module_that_is_not_there", "ModuleNotFoundError"),
+        ("raise SystemExit(4)", "SystemExit: 4"),
+        (UNKNOWN_HOOK, "no_such_hook"),
+        (UNKNOWN_ARGUMENT, "weather"),
+    ],
+)
+def test_a_broken_plugin_is_named_with_its_distribution_version_and_cause(
+    fake_distribution: FakeDistribution, source: str, cause: str
+) -> None:
+    plugin(fake_distribution, "bad-one", source, "0.7")
+    with pytest.raises(DriverBroken) as raised:
+        plugin_manager(own=False)
+    text = str(raised.value)
+    assert "'bad-one' of bad-one 0.7" in text
+    assert cause in text
+    assert "Uninstall or update bad-one." in text
+
+
+@pytest.mark.parametrize("source", ["raise RuntimeError('no licence')", UNKNOWN_HOOK, UNKNOWN_ARGUMENT])
+def test_a_broken_plugin_does_not_take_the_next_one_with_it(fake_distribution: FakeDistribution, source: str) -> None:
+    plugin(fake_distribution, "good", GOOD)
+    plugin(fake_distribution, "bad", source)  # on the path before the good one
+    broken: list[DriverBroken] = []
+    manager = plugin_manager(own=False, on_broken=broken.append)
+    assert [str(error).split()[1] for error in broken] == ["'bad'"]
+    assert manager.get_plugin("bad") is None
+    assert manager.hook.aggregate_scores(run=None, results=[1]) == [{"good": 1}]
+
+
+def test_two_plugins_of_one_name_leave_the_first_in_place(fake_distribution: FakeDistribution) -> None:
+    plugin(fake_distribution, "good", GOOD)
+    fake_distribution(
+        "other", entry_points={"trialbed.plugins": {"good": "other_module"}}, modules={"other_module": GOOD}
+    )
+    broken: list[DriverBroken] = []
+    manager = plugin_manager(own=False, on_broken=broken.append)
+    assert len(broken) == 1
+    assert manager.hook.aggregate_scores(run=None, results=[1]) == [{"good": 1}]
+
+
+def test_an_interruption_while_a_plugin_is_imported_is_an_interruption(fake_distribution: FakeDistribution) -> None:
+    plugin(fake_distribution, "slow", "raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        plugin_manager(own=False, on_broken=lambda error: None)
