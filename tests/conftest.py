@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["support.distributions"]
+
 ROOT = Path(__file__).parent.parent
 
 

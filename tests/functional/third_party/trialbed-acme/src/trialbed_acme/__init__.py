@@ -1,0 +1,1 @@
+"""A distribution of its own that adds to Trialbed through its public names only."""

@@ -1,0 +1,1 @@
+"""Each module here is wrong in one way."""

@@ -1,0 +1,10 @@
+"""Implements a hook that does not exist."""
+
+from __future__ import annotations
+
+from trialbed import hookimpl
+
+
+@hookimpl
+def trial_scored(run: object) -> None:
+    pass

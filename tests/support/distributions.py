@@ -1,0 +1,164 @@
+"""Distributions for tests: built and installed for real, or made of a few lines of metadata."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stevedore.extension import ExtensionManager
+
+ROOT = Path(__file__).parents[2]
+THIRD_PARTY = ROOT / "tests" / "functional" / "third_party"
+LEFT_OUT = ("build", "dist", "*.egg-info", "__pycache__", ".*")
+"""What is no source: a stale ``build/lib`` would find its way into the wheel."""
+
+FakeDistribution = Callable[..., Path]
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A virtual environment outside the checkout, with things installed as a user installs them."""
+
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "bin" / "python"
+
+    def install(self, *requirements: Path | str) -> None:
+        uv("pip", "install", "--quiet", "--python", str(self.python), *map(str, requirements))
+
+    def bench(self, *arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+        return self.run(str(self.folder / "bin" / "bench"), *arguments, cwd=cwd, **variables)
+
+    def run(self, *command: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, cwd=cwd, env=_environment(cwd, variables), capture_output=True, text=True, timeout=300
+        )
+
+    def bench_json(self, *arguments: str, cwd: Path) -> Any:
+        done = self.bench(*arguments, "--json", cwd=cwd)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@dataclass(frozen=True)
+class Wheels:
+    """What was built from a clean copy of the checkout.
+
+    Attributes:
+        source: the copy, which no build has written to.
+        wheel: the main distribution, built from the tree. ``sdist`` and ``wheel_of_sdist``: the other way.
+    """
+
+    source: Path
+    wheel: Path
+    sdist: Path
+    wheel_of_sdist: Path
+    langgraph: Path
+    acme: Path
+    broken: Path
+
+
+def uv(*arguments: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "uv", *arguments], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
+    """The distributions of this checkout and those of third parties, built."""
+    folder = tmp_path_factory.mktemp("wheels")
+    source = _copy(ROOT, folder / "source")
+    for_sdist = _copy(ROOT, folder / "for_sdist")
+    uv("build", "--quiet", "--out-dir", str(folder / "by_sdist"), str(for_sdist))
+    return Wheels(
+        source=source,
+        wheel=_build(_copy(ROOT, folder / "for_wheel"), folder / "main"),
+        sdist=next((folder / "by_sdist").glob("trialbed-*.tar.gz")),
+        wheel_of_sdist=next((folder / "by_sdist").glob("trialbed-*.whl")),
+        langgraph=_build(for_sdist / "adapters" / "langgraph", folder / "langgraph"),
+        acme=_build(_copy(THIRD_PARTY / "trialbed-acme", folder / "acme_source"), folder / "acme"),
+        broken=_build(_copy(THIRD_PARTY / "trialbed-broken", folder / "broken_source"), folder / "broken"),
+    )
+
+
+@pytest.fixture(scope="session")
+def new_installation(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Installation]:
+    """Makes an environment with these requirements installed."""
+
+    def make(*requirements: Path | str) -> Installation:
+        made = Installation(tmp_path_factory.mktemp("installation") / "venv")
+        uv("venv", "--quiet", "--python", sys.executable, str(made.folder))
+        made.install(*requirements)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def fake_distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDistribution:
+    """Makes a distribution that this interpreter finds: metadata, entry points and modules, nothing built."""
+    before = set(sys.modules)
+    monkeypatch.setattr(ExtensionManager, "ENTRY_POINT_CACHE", {})
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def make(
+        name: str,
+        version: str = "1.0",
+        *,
+        entry_points: Mapping[str, Mapping[str, str]],
+        modules: Mapping[str, str],
+    ) -> Path:
+        folder = tmp_path / "site" / name
+        metadata = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+        metadata.mkdir(parents=True)
+        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (metadata / "entry_points.txt").write_text(_entry_points(entry_points))
+        for module, text in modules.items():
+            (folder / f"{module}.py").write_text(text)
+        monkeypatch.syspath_prepend(folder)
+        return folder
+
+    yield make
+    for module in set(sys.modules) - before:
+        if (file := getattr(sys.modules[module], "__file__", None)) and str(tmp_path) in file:
+            del sys.modules[module]
+
+
+def _entry_points(groups: Mapping[str, Mapping[str, str]]) -> str:
+    lines = []
+    for group, entries in groups.items():
+        lines += [f"[{group}]", *(f"{name} = {target}" for name, target in entries.items()), ""]
+    return "\n".join(lines)
+
+
+def _build(source: Path, out: Path) -> Path:
+    uv("build", "--quiet", "--wheel", "--out-dir", str(out), str(source))
+    return next(out.glob("*.whl"))
+
+
+def _copy(source: Path, target: Path) -> Path:
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        here = set(shutil.ignore_patterns(*LEFT_OUT)(folder, names))
+        return here | ({"results"} if Path(folder) == ROOT else set())
+
+    return Path(shutil.copytree(source, target, ignore=left_out))
+
+
+def _environment(cwd: Path, variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a user: none of ours, and state and caches in the working directory."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TRIALBED_", "PYTEST_", "OPENAI_")) and name not in ("PYTHONPATH", "VIRTUAL_ENV")
+    }
+    return {**kept, "XDG_CACHE_HOME": str(cwd / ".cache"), "NO_COLOR": "1", "COLUMNS": "100", **variables}
