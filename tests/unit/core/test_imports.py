@@ -1,0 +1,90 @@
+"""Who may import whom, and what is not imported before it is needed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import trialbed
+
+ROOT = Path(__file__).parents[3]
+CORE, SERVER, SELECTION, PLUGINS = "trialbed", "trialbed_server", "trialbed_selection", "trialbed_plugins"
+FOLDERS = {CORE: "core", SERVER: "server", SELECTION: "tool_selection", PLUGINS: "plugins"}
+FRAMEWORKS = {"agents", "agno", "autogen_agentchat", "autogen_core", "crewai", "langchain", "langgraph", "openai"}
+HEAVY = {
+    "aiohttp",
+    "bm25s",
+    "fastapi",
+    "httpx",
+    "jsonschema",
+    "numpy",
+    "pydantic",
+    "rich",
+    "sqlalchemy",
+    "stevedore",
+    "uvicorn",
+}
+FOREIGN = [
+    *sorted((ROOT / "adapters").glob("*/src/*/*.py")),
+    *sorted((ROOT / "tests" / "functional" / "third_party" / "trialbed-acme").rglob("*.py")),
+]
+
+
+def imported(file: Path) -> Iterator[tuple[str, str]]:
+    """``(module, name)`` of every import of a file, wherever it stands; the name is empty for ``import x``."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: imports are absolute"
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+def roots_imported(folder: Path) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for file in folder.rglob("*.py"):
+        for module, _ in imported(file):
+            found.setdefault(module.split(".")[0], set()).add(str(file.relative_to(ROOT)))
+    return found
+
+
+@pytest.mark.parametrize("package", FOLDERS)
+def test_a_root_imports_core_and_itself_only(package: str) -> None:
+    found = roots_imported(ROOT / FOLDERS[package] / package)
+    others = set(FOLDERS) - {CORE, package}
+    assert {other: found[other] for other in others & set(found)} == {}
+
+
+@pytest.mark.parametrize("package", FOLDERS)
+def test_no_root_imports_a_framework(package: str) -> None:
+    found = roots_imported(ROOT / FOLDERS[package] / package)
+    assert {name: found[name] for name in FRAMEWORKS & set(found)} == {}
+
+
+@pytest.mark.parametrize("file", FOREIGN, ids=lambda file: str(file.relative_to(ROOT)))
+def test_what_is_not_ours_needs_public_names_only(file: Path) -> None:
+    for module, name in imported(file):
+        if module.split(".")[0] in FOLDERS:
+            assert module == CORE, f"{module} is not public"
+            assert name in trialbed.__all__, f"trialbed.{name} is not public"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import trialbed",
+        "import trialbed_server",
+        "import trialbed.cli; trialbed.cli.main(['--help'])",
+        "import trialbed.cli; trialbed.cli.main(['--version'])",
+        "import trialbed.cli; trialbed.cli.main(['no-such-command'])",
+    ],
+)
+def test_nothing_heavy_is_imported_before_it_is_needed(code: str, tmp_path: Path) -> None:
+    script = f"import sys\n{code}\nprint('loaded', *sorted({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.splitlines()[-1] == "loaded"

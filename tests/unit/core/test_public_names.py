@@ -1,0 +1,73 @@
+"""What each package offers: named, sorted, complete and there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+ROOTS = ("core/trialbed", "server/trialbed_server", "tool_selection/trialbed_selection", "plugins/trialbed_plugins")
+OWN = tuple(root.split("/")[1] for root in ROOTS)
+
+
+def packages() -> Iterator[str]:
+    for root in ROOTS:
+        for file in sorted((ROOT / root).rglob("__init__.py")):
+            if bound_names(file):
+                yield ".".join(file.parent.relative_to((ROOT / root).parent).parts)
+
+
+def bound_names(file: Path) -> set[str]:
+    """The public names that a package's ``__init__`` takes from its own modules or defines."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OWN:
+            names |= {alias.asname or alias.name for alias in node.names}
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for statement in tree.body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(statement.name)
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return {name for name in names if not name.startswith("_")}
+
+
+def order(name: str) -> tuple[bool, bool, str]:
+    """Constants, then classes, then functions; each by the alphabet."""
+    return not name.isupper(), not name[0].isupper(), name
+
+
+PACKAGES = tuple(packages())
+
+
+def test_the_packages_were_found() -> None:
+    assert {"trialbed", "trialbed.records", "trialbed_server", "trialbed_selection"} <= set(PACKAGES)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_all_is_sorted_and_is_all(package: str) -> None:
+    module = import_module(package)
+    assert module.__all__ == sorted(module.__all__, key=order)
+    assert module.__file__ is not None
+    assert set(module.__all__) == bound_names(Path(module.__file__))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_name_is_there(package: str) -> None:
+    module = import_module(package)
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+        assert name in dir(module)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    import trialbed
+
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = trialbed.no_such_name
+    assert trialbed.__version__[0].isdigit()
