@@ -31,7 +31,10 @@ def _kind(error: BaseException) -> FailureKind:
 
 
 def _text(error: BaseException) -> str:
-    text = str(error)
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - an exception that cannot say what it is still has a type
+        text = ""
     if isinstance(error, (ModelFailed, AnswerError)):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -72,21 +72,22 @@ def _info(entry: DriverInfo, agent_class: type[BaseAgent]) -> FrameworkInfo:
 
 
 def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> int:
-    with asyncio.Runner() as runner:
-        client = httpx.AsyncClient(timeout=TOOL_TIMEOUT)
-        while True:
-            command = channel.receive()
-            if not isinstance(command, Begin):
-                raise TypeError("hello came twice")
-            spec = command.spec
-            channel.send(Started(nonce=nonce, trial=spec.trial))
-            faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
-            outcome = _run_trial(runner, Trial(spec, channel.owner_only), agent_class, client)
-            clean = _cancel_leaked_tasks(runner)
-            faulthandler.cancel_dump_traceback_later()
-            channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome))
-            if not clean:
-                return 0
+    # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
+    runner = asyncio.Runner()
+    client = httpx.AsyncClient(timeout=TOOL_TIMEOUT)
+    while True:
+        command = channel.receive()
+        if not isinstance(command, Begin):
+            raise TypeError("hello came twice")
+        spec = command.spec
+        channel.send(Started(nonce=nonce, trial=spec.trial))
+        faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
+        outcome = _run_trial(runner, Trial(spec, channel.owner_only), agent_class, client)
+        clean = _cancel_leaked_tasks(runner)
+        faulthandler.cancel_dump_traceback_later()
+        channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome))
+        if not clean:
+            return 0
 
 
 def _run_trial(

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
+import psutil
+
 from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec
 from trialbed.secrets import redact
 from trialbed.worker import Begin, Done, Failed, Hello, Ready, Started, worker_command, worker_environment, written
@@ -26,6 +28,9 @@ BEGIN_LIMIT = 10.0
 
 POLL = 0.15
 """Seconds between looks at a worker's memory."""
+
+STRAY_GRACE = 0.1
+"""Seconds in which a process that is still there after its trial may end by itself."""
 
 DISMISSAL = 2.0
 """Seconds that an idle worker has to end by itself."""
@@ -114,9 +119,14 @@ class Worker:
             return reply.outcome
         raise WorkerFault("protocol", f"the worker ended the trial with {reply.type!r} of another")
 
-    def strays(self) -> int:
-        """Kill the processes that a trial left behind; returns how many there were."""
-        left = [process for process in processes.descendants(self.pid) if process.pid not in self._helpers]
+    async def strays(self) -> int:
+        """Kill the processes that a trial left behind; returns how many there were.
+
+        Those that came with the adapter are not the trial's; those that are just ending are given a moment.
+        """
+        if self._trial_processes():
+            await asyncio.sleep(STRAY_GRACE)
+        left = self._trial_processes()
         processes.end(left)
         return len(left)
 
@@ -172,6 +182,9 @@ class Worker:
                 self._check_memory()
         await self._ask_where()
         raise WorkerFault("timeout", late)
+
+    def _trial_processes(self) -> list[psutil.Process]:
+        return [process for process in processes.descendants(self.pid) if process.pid not in self._helpers]
 
     def _check_memory(self) -> None:
         held = processes.resident_bytes(self.pid)

@@ -86,7 +86,7 @@ class LocalExecutor(Executor):
         reusable = False
         try:
             outcome = _redacted(await worker.run(spec))
-            reusable = self._left_nothing(worker, spec)
+            reusable = await self._left_nothing(worker, spec)
         except WorkerFault as fault:
             outcome = worker.failed(fault, started_at)
         finally:
@@ -97,8 +97,8 @@ class LocalExecutor(Executor):
         await self._bound_idle()
         return outcome
 
-    def _left_nothing(self, worker: Worker, spec: TrialSpec) -> bool:
-        count = worker.strays()
+    async def _left_nothing(self, worker: Worker, spec: TrialSpec) -> bool:
+        count = await worker.strays()
         if count:
             LOG.warning(
                 "%s: trial %s of query %s left %d process(es) behind; they were ended, and its worker too",

@@ -1,0 +1,289 @@
+"""Agents that do what no agent should; the query says what."""
+
+# ruff: noqa: ASYNC220, ASYNC251 - blocking the event loop is what some of them are for
+
+import asyncio
+import contextlib
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from trialbed import Answer, BaseAgent, ClaimedCall, ModelFailed
+
+NAP = 600
+SLEEPER = [sys.executable, "-c", f"import time; time.sleep({NAP})"]
+
+
+def done(text="fine"):
+    return Answer(final_answer=text, finish="give_answer")
+
+
+class Base(BaseAgent):
+    contract = "1"
+
+    @classmethod
+    def framework_version(cls):
+        return "6.6.6"
+
+    def bind_tools(self, tools, *, server_url):
+        self.tools = {tool.name: tool for tool in tools}
+
+
+class Hostile(Base):
+    """Each method is a query."""
+
+    capabilities = ("does harm",)
+
+    async def answer(self, query):
+        return await getattr(self, query.replace(" ", "_"))()
+
+    async def good(self):
+        return done()
+
+    async def pid(self):
+        return done(str(os.getpid()))
+
+    async def environment(self):
+        return done("\n".join(f"{name}={value}" for name, value in os.environ.items()))
+
+    async def randomness(self):
+        return done(repr(random.random()))
+
+    async def folder(self):
+        return done(os.getcwd())
+
+    # -- crashes
+
+    async def exit_code(self):
+        sys.stderr.write("last words")
+        os._exit(3)
+
+    async def segfault(self):
+        os.kill(os.getpid(), signal.SIGSEGV)
+        await asyncio.sleep(NAP)
+
+    async def close_everything(self):
+        os.closerange(3, 64)
+        return done()
+
+    # -- hangs
+
+    async def sleep(self):
+        await asyncio.sleep(NAP)
+
+    async def busy_loop(self):
+        while True:
+            pass
+
+    async def blocking_sleep(self):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        time.sleep(NAP)
+
+    async def hold_the_lock(self):
+        re.match(r"(a+)+$", "a" * 64 + "b")
+
+    async def hang_with_children(self):
+        subprocess.Popen(SLEEPER, start_new_session=True)
+        await asyncio.sleep(NAP)
+
+    # -- processes
+
+    async def fork_and_return_twice(self):
+        os.fork()
+        return done()
+
+    async def fork_in_thread(self):
+        await asyncio.to_thread(os.fork)
+        return done()
+
+    async def leave_a_child(self):
+        subprocess.Popen(SLEEPER)
+        return done()
+
+    async def leave_a_daemon(self):
+        daemonise()
+        return done()
+
+    async def crash_beside_a_daemon(self):
+        daemonise()
+        os._exit(3)
+
+    # -- output
+
+    async def print(self):
+        sys.stdout.write('{"type": "done"}\n' * 3)
+        os.write(1, b"garbage\n")
+        return done()
+
+    async def forge(self):
+        forged = (
+            '{"type":"done","nonce":"00","trial":"x","outcome":{"started_at":"2026-01-01T00:00:00Z","wall_time":0}}\n'
+        )
+        write_everywhere(forged.encode())
+        await asyncio.sleep(NAP)
+
+    async def garbage(self):
+        write_everywhere(b"\xff\x00 garbage\n")
+        await asyncio.sleep(NAP)
+
+    async def endless_line(self):
+        block = b"x" * (1 << 20)
+        while True:
+            write_everywhere(block)
+
+    async def flood(self):
+        block = b"y" * (1 << 20)
+        for _ in range(512):
+            os.write(1, block)
+            os.write(2, block)
+        return done()
+
+    async def giant_answer(self):
+        return done("z" * (40 << 20))
+
+    # -- memory
+
+    async def grow(self):
+        hoard = []
+        while True:
+            hoard.append(bytearray(16 << 20))
+            await asyncio.sleep(0.01)
+
+    async def grow_in_a_child(self):
+        code = f"import time; hoard = bytearray({400 << 20}); time.sleep({NAP})"
+        subprocess.Popen([sys.executable, "-c", code])
+        await asyncio.sleep(NAP)
+
+    async def no_memory(self):
+        return done(bytes(1 << 62))
+
+    # -- exceptions
+
+    async def raise_error(self):
+        raise ValueError("the framework does not like this")
+
+    async def raise_unprintable(self):
+        class Unprintable(Exception):
+            def __str__(self):
+                raise RuntimeError("no text for you")
+
+        raise Unprintable
+
+    async def raise_system_exit(self):
+        raise SystemExit(4)
+
+    async def raise_interrupt(self):
+        raise KeyboardInterrupt
+
+    async def raise_cancelled(self):
+        raise asyncio.CancelledError
+
+    async def exit_in_a_task(self):
+        async def leave():
+            sys.exit(5)
+
+        await asyncio.create_task(leave())
+
+    async def model_down(self):
+        raise ModelFailed("the model's endpoint answered with status 500: down")
+
+    # -- answers
+
+    async def wrong_type(self):
+        return 42
+
+    async def bad_node(self):
+        return {"answer": {"final_answer": "", "answer_details": [{"role": "tool", "message": "{", "next": []}]}}
+
+    async def not_json(self):
+        return Answer(final_answer="", calls=(ClaimedCall(name="x", arguments={"when": object()}),))
+
+    async def surrogate(self):
+        return {"answer": {"final_answer": "half a pair: \ud800", "answer_details": []}}
+
+    async def document(self):
+        return {"answer": {"final_answer": "yes", "answer_details": []}, "called_apis": [["Weather", "now"]]}
+
+    # -- what is left behind
+
+    async def leak_a_task(self):
+        self.leaked = asyncio.get_running_loop().create_task(asyncio.sleep(NAP))
+        return done()
+
+    async def leak_a_stubborn_task(self):
+        async def stubborn():
+            while True:
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.sleep(NAP)
+
+        keep.append(asyncio.get_running_loop().create_task(stubborn()))
+        await asyncio.sleep(0)
+        return done()
+
+    async def late_garbage(self):
+        threading.Thread(target=write_when_told, daemon=True).start()
+        return done(str(os.getpid()))
+
+
+keep = []
+
+
+def daemonise():
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(NAP)
+        os._exit(0)
+
+
+def write_when_told():
+    folder = Path(os.environ["HOSTILE_FOLDER"])
+    while not (folder / "go").exists():
+        time.sleep(0.01)
+    write_everywhere(b"late\n")
+    (folder / "gone").touch()
+
+
+def write_everywhere(data):
+    for descriptor in range(3, 32):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, data)
+
+
+class Blocking(Base):
+    """Answers on a thread of the worker's."""
+
+    def answer(self, query):
+        assert threading.current_thread() is not threading.main_thread()
+        if query == "fork":
+            os.fork()
+        if query == "hang":
+            time.sleep(NAP)
+        if query == "exit":
+            sys.exit(6)
+        return done()
+
+
+class BadlyClosing(Base):
+    async def answer(self, query):
+        if query == "raise":
+            raise ValueError("first")
+        return done()
+
+    async def close(self):
+        raise RuntimeError("second")
+
+
+class OtherContract(Base):
+    contract = "0"
+
+
+class NoAgent:
+    contract = "1"

@@ -1,0 +1,1 @@
+raise OSError("libneeded.so: cannot open shared object file")

@@ -1,0 +1,4 @@
+import os
+
+os.write(2, b"aborting in native code")
+os.abort()

@@ -1,0 +1,82 @@
+"""A distribution of hostile adapters, and trials for them."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
+
+ENTRY_POINTS = """\
+[trialbed.frameworks]
+hostile = hostile_agents:Hostile
+blocking = hostile_agents:Blocking
+badly-closing = hostile_agents:BadlyClosing
+other-contract = hostile_agents:OtherContract
+no-agent = hostile_agents:NoAgent
+broken-import = hostile_import:Agent
+crashing-import = hostile_start:Agent
+"""
+
+MakeSpec = Callable[..., TrialSpec]
+
+
+@pytest.fixture
+def hostile_distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The adapters, installed for workers only."""
+    folder = tmp_path / "site"
+    shutil.copytree(Path(__file__).parent / "adversary", folder)
+    metadata = folder / "hostile_agents-1.2.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hostile-agents\nVersion: 1.2\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    return folder
+
+
+@pytest.fixture
+def make_spec() -> MakeSpec:
+    """Specifications of trials that need no server."""
+    numbers = iter(range(10**6))
+
+    def make(query: str, framework: str = "hostile", *, timeout: float = 30.0, seed: int = 0) -> TrialSpec:
+        number = next(numbers)
+        api = ApiRef(category="Weather", tool_name="Weather", api_name="now")
+        return TrialSpec(
+            trial=f"trial-{number:06}",
+            key=TrialKey(framework=framework, query_id=number),
+            query=query,
+            system_prompt="",
+            tools=(ToolSpec(name="Weather_now", description="", parameters={"type": "object"}, api=api),),
+            endpoint=ModelEndpoint(base_url="http://127.0.0.1:9/v1", api_key="none", model="none", seed=seed),
+            limits=Limits(timeout=timeout),
+            server_url="http://127.0.0.1:9/virtual",
+        )
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(tmp_path: Path) -> Iterator[None]:
+    """Every test leaves no process (not even a zombie) and no descriptor behind."""
+    own = psutil.Process()
+    before = own.num_fds()
+    yield
+    assert own.children(recursive=True) == []
+    assert own.num_fds() <= before
+    assert _started_by_workers(tmp_path) == []
+
+
+def _started_by_workers(tmp_path: Path) -> list[psutil.Process]:
+    """Processes that have this test's folder in their environment, wherever they have got to."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if str(tmp_path) in process.environ().get("PYTHONPATH", ""):
+                found.append(process)
+    return found

@@ -1,0 +1,170 @@
+"""The life of workers: start, reuse, environment, cancellation, and the end of the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from trialbed.errors import ContractMismatch, DriverBroken, DriverNotFound
+from trialbed_plugins.executors.local import LocalExecutor
+
+pytestmark = pytest.mark.usefixtures("hostile_distribution")
+
+
+async def test_describe_says_what_the_worker_found():
+    async with LocalExecutor() as executor:
+        info = await executor.describe("hostile")
+    assert (info.name, info.version) == ("hostile", "6.6.6")
+    assert (info.adapter, info.adapter_version) == ("hostile-agents", "1.2")
+    assert info.capabilities == ("does harm",)
+
+
+@pytest.mark.parametrize(
+    ("framework", "error", "text"),
+    [
+        ("absent", DriverNotFound, "pip install trialbed-absent"),
+        ("other-contract", ContractMismatch, "hostile-agents 1.2 is written for contract '0'"),
+        ("no-agent", DriverBroken, "no subclass of trialbed.BaseAgent"),
+        ("broken-import", DriverBroken, "hostile-agents 1.2 cannot be loaded.*libneeded.so"),
+        ("crashing-import", DriverBroken, "(?s)SIGABRT.*aborting in native code"),
+    ],
+)
+async def test_an_adapter_that_cannot_be_used_is_named(make_spec, framework, error, text):
+    async with LocalExecutor() as executor:
+        with pytest.raises(error, match=text):
+            await executor.describe(framework)
+        outcome = await executor.execute(make_spec("good", framework))
+        other = await executor.execute(make_spec("good"))
+    assert outcome.failure.kind == "adapter"
+    assert other.answer is not None, other.failure
+
+
+async def test_a_worker_serves_many_trials_of_its_framework(make_spec):
+    async with LocalExecutor() as executor:
+        outcomes = [await executor.execute(make_spec("pid")) for _ in range(3)]
+    assert len({outcome.answer.final_answer for outcome in outcomes}) == 1
+
+
+async def test_trials_at_the_same_time_have_workers_of_their_own(make_spec):
+    async with LocalExecutor() as executor:
+        outcomes = await asyncio.gather(*(executor.execute(make_spec("pid")) for _ in range(3)))
+    assert len({outcome.answer.final_answer for outcome in outcomes}) == 3
+
+
+async def test_a_worker_has_no_secrets_and_no_telemetry(make_spec, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real-key-of-the-user")
+    monkeypatch.setenv("MY_SERVICE_TOKEN", "hunter2hunter2")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://me:hunter3hunter3@db/bench")
+    monkeypatch.setenv("LANGSMITH_TRACING", "true")
+    monkeypatch.setenv("INNOCENT", "kept")
+    async with LocalExecutor() as executor:
+        outcome = await executor.execute(make_spec("environment"))
+    lines = outcome.answer.final_answer.splitlines()
+    assert not [line for line in lines if "sk-real" in line or "hunter" in line or line.startswith("OPENAI_API_KEY")]
+    assert {"INNOCENT=kept", "LANGSMITH_TRACING=false", "CREWAI_DISABLE_TELEMETRY=true"} <= set(lines)
+
+
+async def test_a_worker_works_in_an_empty_folder_that_goes_away(make_spec):
+    async with LocalExecutor() as executor:
+        outcome = await executor.execute(make_spec("folder"))
+        folder = Path(outcome.answer.final_answer)
+        assert list(folder.iterdir()) == []  # noqa: ASYNC240 - a test may block
+    assert folder != Path.cwd()
+    assert not folder.exists()  # noqa: ASYNC240 - a test may block
+
+
+async def test_the_random_state_comes_from_the_trial_alone(make_spec):
+    async with LocalExecutor() as executor:
+        seeds = [7, 8, 7]
+        outcomes = [await executor.execute(make_spec("randomness", seed=seed)) for seed in seeds]
+    first, other, again = (outcome.answer.final_answer for outcome in outcomes)
+    assert first == again != other
+
+
+async def test_a_document_is_read_as_an_answer(make_spec):
+    async with LocalExecutor() as executor:
+        outcome = await executor.execute(make_spec("document"))
+        odd = await executor.execute(make_spec("surrogate"))
+    assert [call.api.pair for call in outcome.answer.calls] == [("Weather", "now")]
+    assert outcome.answer.finish is None
+    assert odd.answer is not None or odd.failure.kind == "answer"
+
+
+async def test_cancelling_a_trial_ends_its_worker(make_spec, hostile_distribution):
+    async with LocalExecutor() as executor:
+        await executor.describe("hostile")
+        (worker,) = psutil.Process().children()
+        task = asyncio.create_task(executor.execute(make_spec("hang with children")))
+        async with asyncio.timeout(20):
+            while len(worker.children()) == 0:  # noqa: ASYNC110 - another process does it
+                await asyncio.sleep(0.01)
+        family = [worker, *worker.children()]
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not [process for process in family if _alive(process)]
+        following = await executor.execute(make_spec("good"))
+    assert following.answer is not None, following.failure
+
+
+async def test_the_memory_limit_can_be_set_by_a_variable(make_spec, monkeypatch):
+    monkeypatch.setenv("TRIALBED_MEMORY_LIMIT", "200M")
+    async with LocalExecutor() as executor:
+        outcome = await executor.execute(make_spec("grow"))
+    assert "limit of 200 MiB" in outcome.failure.message
+
+
+ENGINE = """
+import asyncio, sys
+from trialbed.records import TrialSpec
+from trialbed_plugins.executors.local import LocalExecutor
+
+async def main():
+    async with LocalExecutor() as executor:
+        await executor.describe("hostile")
+        sys.stdout.write("busy\\n")
+        sys.stdout.flush()
+        await executor.execute(TrialSpec.model_validate_json(sys.argv[1]))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("query", ["blocking sleep", "hang with children"])
+def test_workers_end_with_an_engine_that_is_killed(make_spec, query):
+    command = [sys.executable, "-c", ENGINE, make_spec(query, timeout=300.0).model_dump_json()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as engine:
+        assert engine.stdout.readline() == b"busy\n"
+        (worker,) = psutil.Process(engine.pid).children()
+        if query == "hang with children":
+            _wait(lambda: len(worker.children()) == 1)
+        family = [worker, *worker.children()]
+        os.kill(engine.pid, signal.SIGKILL)
+    _wait(lambda: not any(_alive(process) for process in family))
+
+
+def test_garbage_on_standard_input_is_no_trial():
+    command = [sys.executable, "-m", "trialbed.worker", "--framework", "hostile"]
+    spec = json.dumps({"type": "begin", "spec": {}}).encode() + b"\n"
+    ended = subprocess.run(command, input=spec, capture_output=True, timeout=60, check=False)
+    assert ended.returncode != 0 or ended.stdout == b""
+
+
+def _alive(process):
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+def _wait(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
