@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Judges: graders of answers; each is a driver of ``trialbed.judges``."""

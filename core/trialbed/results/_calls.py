@@ -1,0 +1,107 @@
+"""The tool calls of a trial, three times: as the model sent them, as the server saw them, as the agent claims."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, Json, ToolSpec, WireLog
+
+Pair = tuple[str, str]
+Signed = tuple[Pair, str]
+"""A call's Api and its arguments as canonical JSON."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Claimed calls against observed ones.
+
+    Attributes:
+        agreed: how many calls are both.
+        invented: claimed, never seen.
+        unreported: seen, never claimed.
+    """
+
+    agreed: int
+    invented: tuple[Pair, ...]
+    unreported: tuple[Pair, ...]
+
+    @property
+    def agreement(self) -> float:
+        """The share of calls that are both, of all that are either (Jaccard over multisets); 1 where there are none."""
+        total = self.agreed + len(self.invented) + len(self.unreported)
+        return self.agreed / total if total else 1.0
+
+
+def sent_pairs(wire: WireLog, tools: Sequence[ToolSpec]) -> list[Pair]:
+    """The Apis of the calls that the model sent and that can be made, in order."""
+    by_name: dict[str, ApiRef] = {tool.name: tool.api for tool in tools}
+    sent = (call for turn in wire.model_calls for call in turn.tool_calls if call.problem is None)
+    return [by_name[call.name].pair for call in sent if call.name in by_name]
+
+
+def observed_pairs(wire: WireLog) -> list[Pair]:
+    """The Apis of the calls that the server saw, in order."""
+    return [call.api.pair for call in wire.api_calls]
+
+
+def claimed_calls(answer: Answer) -> list[ClaimedCall]:
+    """The claims that can be calls: those that name an Api, with arguments that are none or an object.
+
+    An agent that also reports what could not be called (an unknown tool, text that does not parse) reports
+    truly; that is no claim to have called an Api.
+    """
+    return [call for call in answer.calls if call.api is not None and _possible(call.arguments)]
+
+
+def claimed_pairs(answer: Answer) -> list[Pair]:
+    """The Apis of the claims that can be calls, in the order reported."""
+    return [call.api.pair for call in claimed_calls(answer) if call.api]
+
+
+def compare_calls(answer: Answer, wire: WireLog) -> Comparison:
+    """Match claims to observed calls of the same Api, one to one.
+
+    A claim with arguments needs a call with the same ones; a claim without takes any call that is left.
+    """
+    claims = claimed_calls(answer)
+    observed = Counter(_observed(call) for call in wire.api_calls)
+    exact = Counter(_claimed(call) for call in claims if call.arguments is not None)
+    agreed = exact & observed
+    left = Counter(pair for pair, _ in (observed - agreed).elements())
+    vague = Counter(call.api.pair for call in claims if call.api and call.arguments is None)
+    matched = vague & left
+    invented = Counter(pair for pair, _ in (exact - agreed).elements()) + (vague - matched)
+    return Comparison(
+        agreed=agreed.total() + matched.total(),
+        invented=tuple(sorted(invented.elements())),
+        unreported=tuple(sorted((left - matched).elements())),
+    )
+
+
+def _possible(arguments: Json) -> bool:
+    return arguments is None or isinstance(_parsed(arguments), dict)
+
+
+def _observed(call: ApiCall) -> Signed:
+    return call.api.pair, _canonical(call.arguments)
+
+
+def _claimed(call: ClaimedCall) -> Signed:
+    pair = call.api.pair if call.api else ("", call.name)
+    return pair, _canonical(call.arguments)
+
+
+def _canonical(arguments: Json) -> str:
+    return json.dumps(_parsed(arguments), sort_keys=True)
+
+
+def _parsed(arguments: Json) -> Json:
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments

@@ -1,0 +1,54 @@
+"""Confidence intervals of means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from statistics import NormalDist, fmean
+from typing import NamedTuple
+
+
+class Interval(NamedTuple):
+    """A confidence interval: its ends and its level (0.95 for 95%)."""
+
+    low: float
+    high: float
+    level: float
+
+
+def bounded_mean_interval(values_by_query: Mapping[Hashable, Sequence[float]], level: float = 0.95) -> Interval:
+    """The interval of the mean over all values of a score in [0, 1].
+
+    Wilson's score interval with the number of queries as sample size: repeats of one query may all agree, so
+    they count as one observation. It is exact in form for scores of 0 and 1 and conservative for scores
+    between, whose variance is at most ``p * (1 - p)``.
+
+    Args:
+        values_by_query: the values of each query's repeats; queries without values are left out.
+
+    Raises:
+        ValueError: there is no value at all, or one is not in [0, 1].
+    """
+    values = [value for repeats in values_by_query.values() for value in repeats]
+    if not values:
+        raise ValueError("an interval needs at least one value")
+    if not all(0 <= value <= 1 for value in values):
+        raise ValueError("a bounded score has a value outside [0, 1]; its scorer must say bounded=False")
+    queries = sum(1 for repeats in values_by_query.values() if repeats)
+    return wilson_interval(fmean(values), queries, level)
+
+
+def wilson_interval(proportion: float, n: int, level: float = 0.95) -> Interval:
+    """Wilson's score interval of a proportion seen in ``n`` observations.
+
+    Source: E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of
+    the American Statistical Association 22 (1927), 209-212.
+    """
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    weight = 1 + z * z / n
+    centre = (proportion + z * z / (2 * n)) / weight
+    half = z / weight * math.sqrt(proportion * (1 - proportion) / n + z * z / (4 * n * n))
+    # Rounding must not put the proportion itself outside, as it would at 0 and 1.
+    low = min(max(0.0, centre - half), proportion)
+    high = max(min(1.0, centre + half), proportion)
+    return Interval(low, high, level)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trialbed.statistics import bounded_mean_interval, wilson_interval
+
+
+@pytest.mark.parametrize(
+    ("proportion", "n", "low", "high"),
+    [  # as scipy.stats.binomtest(...).proportion_ci(method="wilson") gives them
+        (0.0, 10, 0.0, 0.2775328),
+        (1.0, 10, 0.7224672, 1.0),
+        (0.5, 10, 0.2365931, 0.7634069),
+        (0.81, 100, 0.7222115, 0.8748525),
+    ],
+)
+def test_wilson_agrees_with_an_independent_implementation(proportion: float, n: int, low: float, high: float) -> None:
+    found = wilson_interval(proportion, n)
+    assert found == pytest.approx((low, high, 0.95), abs=1e-7)
+
+
+def test_repeats_of_one_query_do_not_make_it_surer() -> None:
+    once = bounded_mean_interval({1: [1.0], 2: [0.0], 3: [1.0]})
+    often = bounded_mean_interval({1: [1.0] * 9, 2: [0.0] * 9, 3: [1.0] * 9})
+    assert often == pytest.approx(once)
+
+
+def test_more_queries_and_lower_levels_are_narrower() -> None:
+    few, many = ({query: [0.5] for query in range(n)} for n in (4, 40))
+    assert width(bounded_mean_interval(many)) < width(bounded_mean_interval(few))
+    assert width(bounded_mean_interval(few, level=0.8)) < width(bounded_mean_interval(few))
+
+
+def width(interval: tuple[float, float, float]) -> float:
+    return interval[1] - interval[0]
+
+
+@pytest.mark.parametrize("values", [{}, {1: []}, {1: [1.5]}, {1: [float("nan")]}])
+def test_what_has_no_interval_is_refused(values: dict[int, list[float]]) -> None:
+    with pytest.raises(ValueError, match="value"):
+        bounded_mean_interval(values)
+
+
+@given(st.dictionaries(st.integers(), st.lists(st.floats(0, 1), min_size=1, max_size=4), min_size=1, max_size=20))
+def test_the_mean_lies_within_and_the_ends_are_probabilities(values: dict[int, list[float]]) -> None:
+    found = bounded_mean_interval(values)
+    mean = fmean([value for repeats in values.values() for value in repeats])
+    assert 0 <= found.low <= mean <= found.high <= 1

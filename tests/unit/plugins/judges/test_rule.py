@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from trialbed.contracts import Verdict
+from trialbed.records import Answer, ApiCall, ApiRef, GoldCall, Query, WireLog
+from trialbed_plugins.judges.rule import RuleJudge
+
+NOON = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def ref(name: str) -> ApiRef:
+    return ApiRef(category="C", tool_name="t", api_name=name)
+
+
+def call(name: str, response: Any, arguments: Any = None, error: str = "") -> ApiCall:
+    return ApiCall(
+        started=0, duration=0, api=ref(name), offered=True, arguments=arguments or {}, error=error, response=response
+    )
+
+
+async def verdict(
+    text: str,
+    calls: Sequence[ApiCall] = (),
+    gold: str = "ab",
+    facts: Sequence[str] = (),
+    query: str = "?",
+    finish: Any = "give_answer",
+) -> Verdict:
+    task = Query(
+        query_id=1,
+        text=query,
+        apis=(),
+        gold_calls=tuple(GoldCall(api=ref(name)) for name in gold),
+        reference_facts=tuple(facts),
+    )
+    wire = WireLog(trial="t", opened_at=NOON, api_calls=tuple(calls))
+    return await RuleJudge().judge(task, Answer(final_answer=text, finish=finish), wire)
+
+
+BOTH = [call("a", {"city": "Paris"}), call("b", {"price": 1234})]
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "value"),
+    [("It is Paris and 1234.", "Solved", 1.0), ("PARIS", "Unsure", 0.5), ("It is Rome, 12345.", "Unsolved", 0.0)],
+)
+async def test_the_answer_must_carry_the_evidence_of_every_gold_response(text: str, status: str, value: float) -> None:
+    found = await verdict(text, BOTH)
+    assert (found.status, found.value, found.votes) == (status, value, (status,))
+
+
+async def test_the_reason_names_what_is_missing() -> None:
+    found = await verdict("Paris", [BOTH[0]])
+    assert found.reason == "the answer lacks 1 of 2: t_b (never called)"
+    found = await verdict("Paris", [BOTH[0], call("b", "", error="bad")])
+    assert "t_b (every call failed)" in found.reason
+    assert "the response of t_b" in (await verdict("Paris", BOTH)).reason
+
+
+async def test_reference_facts_go_before_responses() -> None:
+    facts = ["Paris", "3 May"]
+    assert (await verdict("Paris on 3 May", facts=facts)).status == "Solved"
+    found = await verdict("Paris 1234", BOTH, facts=facts)
+    assert found.status == "Unsure"
+    assert "the fact '3 May'" in found.reason
+
+
+async def test_what_the_query_or_the_arguments_said_is_no_evidence() -> None:
+    echo = {"city": "Paris", "day": "Monday", "weather": "sunny"}
+    calls = [call("a", echo, {"day": "Monday"})]
+    assert (await verdict("Paris, Monday", calls, "a", query="Weather in Paris?")).status == "Unsolved"
+    assert (await verdict("It will be sunny", calls, "a", query="Weather in Paris?")).status == "Solved"
+
+
+async def test_any_successful_call_of_a_gold_api_will_do() -> None:
+    calls = [call("a", "oops", error="bad"), call("a", {"x": "first"}), call("a", {"x": "second"})]
+    assert (await verdict("second", calls, "a")).status == "Solved"
+    assert (await verdict("oops", calls, "a")).status == "Unsolved"
+
+
+async def test_a_response_that_says_nothing_new_needs_only_to_be_fetched() -> None:
+    assert (await verdict("Done.", [call("a", {"ok": True})], "a")).status == "Solved"
+    assert (await verdict("Done.", [], "a")).status == "Unsolved"
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "reason"),
+    [
+        ("Paris 1234", None, "did not finish"),
+        ("Paris 1234", "give_up_and_restart", "gave up"),
+        (" ", "give_answer", "empty"),
+    ],
+)
+async def test_without_an_answer_nothing_is_solved(text: str, finish: str | None, reason: str) -> None:
+    found = await verdict(text, BOTH, finish=finish)
+    assert found.status == "Unsolved"
+    assert reason in found.reason
+
+
+async def test_a_query_without_evidence_is_solved_by_answering() -> None:
+    assert (await verdict("Hello!", gold="")).status == "Solved"
