@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,23 @@ def example(stabletoolbench_dir: Path) -> str:
     readme = stabletoolbench_dir.parent.parent / "facts" / "originals" / "masbench_tool_use_readme.txt"
     if not readme.is_file():
         pytest.skip(f"the published example is not at {readme}")
-    source = re.search(r"^from openai import OpenAI$.*?^\)$", readme.read_text(), re.MULTILINE | re.DOTALL)
+    source = re.search(r"^from openai import OpenAI$.*?^\)", readme.read_text(), re.MULTILINE | re.DOTALL)
     assert source is not None
-    return source[0]
+    return "\n".join(indented(source[0].splitlines()))
+
+
+def indented(lines: list[str]) -> Iterator[str]:
+    """The lines with the indentation that the publication lost: one class, its methods, and a script after it."""
+    starts = {"class ": 0, "def ": 1, "except": 2, "# Run benchmark": 0}
+    level, depth, previous = 0, 0, ""
+    for line in lines:
+        if depth == 0:
+            level = 2 if previous == "pass" else level
+            level = next((found for start, found in starts.items() if line.startswith(start)), level)
+        yield "    " * level + line
+        depth += sum(line.count(bracket) for bracket in "([{") - sum(line.count(bracket) for bracket in ")]}")
+        level += depth == 0 and line.endswith(":")
+        previous = line
 
 
 def test_it_runs_and_its_posts_are_counted(
