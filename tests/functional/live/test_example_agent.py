@@ -20,7 +20,9 @@ def example(stabletoolbench_dir: Path) -> str:
     readme = stabletoolbench_dir.parent.parent / "facts" / "originals" / "masbench_tool_use_readme.txt"
     if not readme.is_file():
         pytest.skip(f"the published example is not at {readme}")
-    source = re.search(r"^from openai import OpenAI$.*?^\)", readme.read_text(), re.MULTILINE | re.DOTALL)
+    source = re.search(
+        r'^from openai import OpenAI$.*?agent_name="llm_agent"\n\)', readme.read_text(), re.MULTILINE | re.DOTALL
+    )
     assert source is not None
     return "\n".join(indented(source[0].splitlines()))
 
