@@ -15,7 +15,7 @@ def default_map(settings: SettingsFile) -> dict[str, Any]:
     """The file's values in click's form.
 
     Raises:
-        SettingsError: a command or an option is unknown; names file and key.
+        SettingsError: a command or an option is unknown, or a value is not of the option's; names file and key.
     """
     return {command: _options(settings, command, values) for command, values in settings.values.items()}
 
@@ -25,8 +25,18 @@ def _options(settings: SettingsFile, command: str, values: dict[str, Any]) -> di
         raise SettingsError(f"{settings.path}: [{command}] is no command; there are {', '.join(sorted(COMMANDS))}")
     found = cli.get_command(click.Context(cli), command)
     assert found is not None  # noqa: S101 - COMMANDS are built in
-    known = {name.lstrip("-").replace("-", "_"): option.name for option in found.params for name in option.opts}
+    known = {name.lstrip("-").replace("-", "_"): option for option in found.params for name in option.opts}
     for key in values:
         if key.replace("-", "_") not in known:
             raise SettingsError(f"{settings.path}: [{command}] has no option {key!r}; see bench {command} --help")
-    return {str(known[key.replace("-", "_")]): value for key, value in values.items()}
+    return dict(_option(settings, f"[{command}] {key}", known[key.replace("-", "_")], values[key]) for key in values)
+
+
+def _option(settings: SettingsFile, key: str, option: click.Parameter, value: Any) -> tuple[str, Any]:
+    if option.multiple and not isinstance(value, list):
+        value = [value]
+    try:
+        option.type_cast_value(click.Context(cli), value)
+    except (click.BadParameter, TypeError) as error:
+        raise SettingsError(f"{settings.path}: {key}: {getattr(error, 'message', error)}") from error
+    return str(option.name), value

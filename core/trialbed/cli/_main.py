@@ -29,6 +29,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return ended.exit_code
     except click.ClickException as error:
         error.show()
+        _name_variable(error)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
@@ -52,3 +53,12 @@ def _context(arguments: list[str]) -> dict[str, Any]:
     from trialbed.cli._defaults import default_map
 
     return {"default_map": default_map(settings)}
+
+
+def _name_variable(error: click.ClickException) -> None:
+    """Say which environment variable a wrong value comes from; click names the option only."""
+    if not isinstance(error, click.BadParameter) or error.param is None or error.ctx is None:
+        return
+    source = error.ctx.get_parameter_source(error.param.name or "")
+    if source is click.core.ParameterSource.ENVIRONMENT:
+        click.echo(f"The value is set by the environment variable {error.param.envvar}.", err=True)

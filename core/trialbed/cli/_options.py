@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
+Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
 
-def option(*names: str, **settings: Any) -> Any:
+
+def option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     """A click option that can also be set by ``TRIALBED_<NAME>`` and shows its default in the help."""
     long = next(name for name in names if name.startswith("--"))
     variable = f"TRIALBED_{long[2:].split('/')[0].replace('-', '_').upper()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,10 +20,10 @@ def parse_thresholds(given: Sequence[str]) -> dict[str, float]:
     thresholds: dict[str, float] = {}
     for text in given:
         name, _, value = text.partition("=")
-        try:
-            thresholds[name.strip()] = float(value)
-        except ValueError:
-            raise UsageError(f"--fail-under: {text!r} is not of the form SCORE=X, such as sopr_score=0.8") from None
+        least = _number(value)
+        if not name.strip() or least is None:
+            raise UsageError(f"--fail-under: {text!r} is not of the form SCORE=X, such as sopr_score=0.8")
+        thresholds[name.strip()] = least
     return thresholds
 
 
@@ -51,3 +52,11 @@ def _mean(summary: Mapping[str, Any], name: str) -> float | None:
         raise UsageError(f"--fail-under: there is no score {name!r}; there are {', '.join(names)}")
     value = summary[key]
     return None if value is None else float(value)
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -1,0 +1,107 @@
+"""Precedence of settings, and what a wrong one says."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trialbed.cli import main
+
+run_module = import_module("trialbed.cli.run")
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Calls ``bench run`` with a settings file and says what was asked of the engine."""
+    monkeypatch.chdir(tmp_path)
+    seen: list[Any] = []
+
+    async def run(options: Any) -> list[Any]:
+        seen.append(options)
+        return []
+
+    monkeypatch.setattr(run_module, "_run", run)
+    monkeypatch.setattr(run_module, "_print", lambda documents, as_json: None)
+
+    def ask(*arguments: str, toml: str | None = None) -> Any:
+        if toml is not None:
+            (tmp_path / "bench.toml").write_text(toml)
+        assert main(["run", *arguments]) == 0
+        return seen[-1]
+
+    return ask
+
+
+def test_the_default_holds_without_anything(asked: Any) -> None:
+    options = asked()
+    assert (options.frameworks, options.dataset, options.model) == (("reference",), "mini", "scripted:gold")
+    assert (options.judge, options.seed, options.limit) == ("rule", 0, None)
+
+
+def test_file_before_default_environment_before_file_option_before_environment(
+    asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert asked(toml="[run]\nseed = 1\n").seed == 1
+    monkeypatch.setenv("TRIALBED_SEED", "2")
+    assert asked().seed == 2
+    assert asked("--seed", "3").seed == 3
+
+
+def test_an_env_file_is_environment(asked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_SEED", "")
+    monkeypatch.delenv("TRIALBED_SEED")
+    (tmp_path / ".env").write_text("TRIALBED_SEED=7\n")
+    assert asked(toml="[run]\nseed = 1\n").seed == 7
+    monkeypatch.delenv("TRIALBED_SEED")
+
+
+def test_a_repeatable_option_is_a_list_without_doubles(asked: Any) -> None:
+    assert asked(toml='[run]\nframework = ["one", "two", "one"]\n').frameworks == ("one", "two")
+
+
+def test_one_value_of_a_repeatable_option_needs_no_list(asked: Any) -> None:
+    assert asked(toml='[run]\nframework = "langgraph"\n').frameworks == ("langgraph",)
+
+
+def test_dashes_and_underscores_are_one(asked: Any) -> None:
+    assert asked(toml="[run]\nmax-tools = 5\n").max_tools == 5
+    assert asked(toml="[run]\nmax_tools = 6\nfresh = true\n").fresh is True
+
+
+def test_several_values_in_one_variable(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_FRAMEWORK", "one two")
+    assert asked().frameworks == ("one", "two")
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("[run]\nsed = 1\n", "[run] has no option 'sed'; see bench run --help"),
+        ("[rum]\nseed = 1\n", "[rum] is no command"),
+        ('[run]\nlimit = "many"\n', "[run] limit: 'many' is not a valid integer"),
+        ("[run]\nlimit = 0\n", "[run] limit: 0 is not in the range"),
+        ("[run]\nlimit = [1]\n", "[run] limit: "),
+        ("[serve]\nport = 70000\n", "[serve] port: "),
+    ],
+)
+def test_a_wrong_key_or_value_is_named_with_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], toml: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bench.toml").write_text(toml)
+    assert main(["run"]) == 2
+    error = capsys.readouterr().err
+    assert str(tmp_path / "bench.toml") in error
+    assert said in error
+
+
+def test_a_wrong_variable_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRIALBED_LIMIT", "many")
+    assert main(["run"]) == 2
+    assert "TRIALBED_LIMIT" in capsys.readouterr().err

@@ -1,0 +1,137 @@
+"""``bench doctor`` and ``bench plugins``: what they find."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from trialbed.cli import main
+
+FakeDistribution = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRIALBED_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.fixture
+def broken(fake_distribution: FakeDistribution) -> None:
+    fake_distribution(
+        "trialbed-bad",
+        "3.1",
+        entry_points={"trialbed.frameworks": {"bad": "bad_module:Agent"}, "trialbed.plugins": {"bad": "bad_module"}},
+        modules={"bad_module": "raise RuntimeError('no licence')"},
+    )
+
+
+def doctor(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, dict[str, str]]]:
+    code = main(["doctor", "--json"])
+    return code, {check["subject"]: check for check in json.loads(capsys.readouterr().out)}
+
+
+def test_a_sound_installation_is_ok_and_what_is_absent_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = doctor(capsys)
+    assert code == 0
+    assert {"python", "settings", "state", "data", "frameworks", "key", "uv"} <= set(found)
+    assert "reference" in found["frameworks"]["finding"]
+    assert found["key"]["state"] == "none"
+    assert "bench data import" in found["stabletoolbench"]["remedy"]
+
+
+def test_a_key_is_seen_and_never_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-do-not-show-this")
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr()
+    assert "OPENAI_API_KEY is set" in shown.out
+    assert "sk-do-not-show-this" not in shown.out + shown.err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can write everywhere")
+def test_a_folder_that_cannot_be_written_is_bad(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(closed / "state"))
+    code, found = doctor(capsys)
+    assert code == 1
+    assert "TRIALBED_STATE_DIR" in found["state"]["remedy"]
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_broken_driver_and_plugin_are_bad_with_distribution_and_cause(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = doctor(capsys)
+    assert code == 1
+    for subject in ("frameworks bad", "plugins bad"):
+        assert found[subject]["state"] == "bad"
+        assert "trialbed-bad 3.1" in found[subject]["finding"]
+        assert "no licence" in found[subject]["finding"]
+        assert found[subject]["remedy"] == "update or uninstall trialbed-bad"
+    assert found["python"]["state"] == "ok"
+
+
+@pytest.mark.usefixtures("broken")
+def test_plugins_lists_all_with_their_distribution_and_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugins", "--json"]) == 0
+    items = {(item["kind"], item["name"]): item for item in json.loads(capsys.readouterr().out)}
+    assert items["frameworks", "reference"]["problem"] == ""
+    assert items["plugins", "scorers"]["distribution"] == "trialbed"
+    assert "no licence" in items["frameworks", "bad"]["problem"]
+    assert items["plugins", "bad"]["version"] == "3.1"
+
+
+@pytest.mark.usefixtures("broken")
+def test_the_table_shows_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugins"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "trialbed-bad 3.1" in shown
+    assert "ok" in shown
+
+
+@pytest.mark.usefixtures("broken")
+@pytest.mark.parametrize("arguments", [["--help"], ["data", "list"], ["run", "--help"], ["plugins"]])
+def test_a_broken_plugin_harms_no_other_command(arguments: list[str]) -> None:
+    assert main(arguments) == 0
+
+
+def add_greeter(fake_distribution: FakeDistribution) -> None:
+    """A plugin that adds ``bench greet``."""
+    source = """
+import click
+from trialbed import hookimpl
+
+@click.command("greet")
+def greet():
+    "Say hello."
+    click.echo("hello")
+
+@hookimpl
+def trialbed_register_commands(cli):
+    cli.add_command(greet)
+"""
+    fake_distribution(
+        "greeter", entry_points={"trialbed.plugins": {"greeter": "greeter_module"}}, modules={"greeter_module": source}
+    )
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_plugin_adds_a_command_beside_a_broken_one(
+    fake_distribution: FakeDistribution, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trialbed.cli import cli
+
+    monkeypatch.setattr(cli, "commands", {})
+    add_greeter(fake_distribution)
+    assert main(["greet"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "hello\n"
+    assert "Warning: plugin 'bad' of trialbed-bad 3.1" in shown.err
+    assert main(["--help"]) == 0
+    assert "Say hello." in capsys.readouterr().out

@@ -1,0 +1,68 @@
+"""The group of commands: lazy, and true to what it loads later."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from trialbed.cli import cli
+from trialbed.cli._group import COMMANDS
+
+FOLDER = Path(str(import_module("trialbed.cli").__file__)).parent
+PRINTS_A_RESULT = ("data list", "data import", "data show", "doctor", "plugins", "run")
+
+
+def command(path: str) -> click.Command:
+    found: click.Command = cli
+    for name in path.split():
+        assert isinstance(found, click.Group)
+        child = found.get_command(click.Context(found), name)
+        assert child is not None
+        found = child
+    return found
+
+
+def all_commands() -> list[str]:
+    paths: list[str] = []
+    for name in COMMANDS:
+        loaded = command(name)
+        paths += [f"{name} {inner}" for inner in loaded.commands] if isinstance(loaded, click.Group) else [name]
+    return paths
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_the_group_says_of_a_command_is_what_the_command_says(name: str) -> None:
+    assert COMMANDS[name] == command(name).get_short_help_str(90)
+
+
+def test_every_module_of_a_command_is_listed() -> None:
+    modules = {file.stem for file in FOLDER.glob("*.py") if not file.stem.startswith("_")}
+    assert modules == set(COMMANDS)
+
+
+def test_the_list_is_sorted_and_whole() -> None:
+    listed = cli.list_commands(click.Context(cli))
+    assert listed == sorted(listed)
+    assert set(COMMANDS) <= set(listed)
+
+
+@pytest.mark.parametrize("path", all_commands())
+def test_every_command_has_help_with_an_example(path: str) -> None:
+    result = CliRunner().invoke(cli, [*path.split(), "--help"])
+    assert result.exit_code == 0
+    assert f"bench {path.split()[0]}" in (command(path).epilog or "")
+    assert all(getattr(option, "help", "") for option in command(path).params if isinstance(option, click.Option))
+
+
+@pytest.mark.parametrize("path", PRINTS_A_RESULT)
+def test_every_command_that_prints_a_result_can_print_json(path: str) -> None:
+    assert "--json" in [name for option in command(path).params for name in option.opts]
+
+
+@pytest.mark.parametrize("path", [path for path in all_commands() if path not in PRINTS_A_RESULT])
+def test_the_others_print_no_result(path: str) -> None:
+    assert path == "serve"

@@ -1,0 +1,86 @@
+"""Exit codes and the words of errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from trialbed import errors
+from trialbed.cli import main
+from trialbed.cli._group import cli
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def add(monkeypatch: pytest.MonkeyPatch, ends_with: BaseException | int | None) -> None:
+    """Add a command ``probe`` that ends so."""
+
+    @click.command("probe")
+    def probe() -> int | None:
+        if isinstance(ends_with, BaseException):
+            raise ends_with
+        return ends_with
+
+    monkeypatch.setitem(cli.commands, "probe", probe)
+
+
+@pytest.mark.parametrize(
+    ("ends_with", "code"),
+    [
+        (None, 0),
+        (0, 0),
+        (1, 1),
+        (errors.UsageError("x"), 2),
+        (errors.DriverBroken("x"), 2),
+        (errors.DataError("x"), 2),
+        (errors.SettingsError("x"), 2),
+        (errors.NothingMeasured("x"), 3),
+        (errors.ServerUnavailable("x"), 3),
+        (click.UsageError("x"), 2),
+        (click.exceptions.Exit(1), 1),
+        (KeyboardInterrupt(), 130),
+        (click.Abort(), 130),
+    ],
+)
+def test_exit_codes(monkeypatch: pytest.MonkeyPatch, ends_with: BaseException | int | None, code: int) -> None:
+    add(monkeypatch, ends_with)
+    assert main(["probe"]) == code
+
+
+def test_an_error_is_said_as_it_is_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(monkeypatch, errors.DataError("answers.json: line 3: no such key"))
+    main(["probe"])
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err == "Error: answers.json: line 3: no such key\n"
+
+
+def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    add(monkeypatch, ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        main(["probe"])
+
+
+@pytest.mark.parametrize("arguments", [["no-such-command"], ["run", "--no-such-option"], ["run", "--limit", "0"]])
+def test_what_cannot_be_understood_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert "Error" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], ["run", "--help"], ["data", "--help"]])
+def test_asking_is_no_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    assert "bench" in capsys.readouterr().out
+
+
+def test_help_is_shown_even_where_the_settings_file_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "bench.toml").write_text("[run\n")
+    assert main(["run", "--help"]) == 0
+    assert main(["doctor"]) == 2

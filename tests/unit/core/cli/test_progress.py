@@ -1,0 +1,83 @@
+"""Progress where there is no terminal."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from trialbed.cli._progress import PlainProgress, progress
+from trialbed.records import Failure, FailureKind, Outcome, Run, Timing, TrialKey, TrialResult, WireLog
+
+RUN = cast("Run", SimpleNamespace(run_id="R-1"))
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def result(kind: FailureKind | None = None) -> TrialResult:
+    failure = Failure(kind=kind, message="x") if kind else None
+    return TrialResult(
+        trial="token-token",
+        key=TrialKey(framework="f", query_id=1),
+        seed=0,
+        outcome=Outcome(started_at=NOW, wall_time=0.0, failure=failure),
+        wire=WireLog(trial="token-token", opened_at=NOW),
+        timing=Timing(wall=0, model=0, tool=0, framework=0),
+        selected_tools=(),
+    )
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    captured = capsys.readouterr()
+    assert captured.out == "", "progress belongs on stderr"
+    return captured.err.splitlines()
+
+
+def advance(total: int, *, done: int = 0, **settings: Any) -> None:
+    shown = PlainProgress()
+    shown.begin(RUN, total=total, done=done)
+    for _ in range(total - done):
+        shown.advance(result(**settings))
+    shown.end()
+
+
+def test_the_run_and_the_end_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    advance(3)
+    assert lines(capsys) == ["run R-1: 3 trials", "[1/3]", "[2/3]", "[3/3]"]
+
+
+@pytest.mark.parametrize("total", [1, 7, 10, 99, 1000])
+def test_a_long_run_gives_a_line_per_tenth(capsys: pytest.CaptureFixture[str], total: int) -> None:
+    advance(total)
+    shown = lines(capsys)[1:]
+    assert len(shown) == min(total, 10)
+    assert shown[-1] == f"[{total}/{total}]"
+
+
+def test_what_is_kept_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    advance(4, done=3)
+    assert lines(capsys) == ["run R-1: 4 trials, 3 of them kept from before", "[4/4]"]
+
+
+def test_failures_are_counted_by_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = PlainProgress()
+    shown.begin(RUN, total=3, done=0)
+    kinds: tuple[FailureKind | None, ...] = ("timeout", None, "crash")
+    for kind in kinds:
+        shown.advance(result(kind))
+    assert lines(capsys)[-1] == "[3/3] errors: 1 crash, 1 timeout"
+
+
+def test_a_run_that_ends_early_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt), progress() as shown:
+        shown.begin(RUN, total=30, done=0)
+        shown.advance(result())
+        raise KeyboardInterrupt
+    assert lines(capsys)[-1] == "1 of 30 trials are kept; the same command goes on from there, --fresh starts over."
+
+
+def test_a_run_that_never_began_promises_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="broken"), progress():
+        raise ValueError("broken")
+    assert lines(capsys) == []

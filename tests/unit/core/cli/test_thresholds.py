@@ -1,0 +1,46 @@
+"""``--fail-under``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trialbed.cli._thresholds import below, parse_thresholds
+from trialbed.errors import UsageError
+
+
+def document(agent: str = "a", **summary: Any) -> dict[str, Any]:
+    return {"metadata": {"agent_name": agent}, "summary": summary}
+
+
+def test_thresholds_are_read() -> None:
+    assert parse_thresholds(["sopr_score=0.8", " api_f1 = 1 "]) == {"sopr_score": 0.8, "api_f1": 1.0}
+    assert parse_thresholds([]) == {}
+
+
+@pytest.mark.parametrize("text", ["sopr_score", "sopr_score=", "sopr_score=high", "=0.5", "x=nan", "x=inf", ""])
+def test_what_is_no_threshold_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="SCORE=X"):
+        parse_thresholds([text])
+
+
+@pytest.mark.parametrize(("mean", "found"), [(0.79, True), (0.8, False), (1.0, False), (0, True)])
+def test_a_mean_is_compared(mean: float, found: bool) -> None:
+    assert below({"sopr_score": 0.8}, [document(average_sopr_score=mean)]) is found
+
+
+def test_one_framework_below_is_enough_and_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    documents = [document("good", average_api_f1=0.9), document("poor", average_api_f1=0.25)]
+    assert below({"api_f1": 0.5}, documents)
+    assert capsys.readouterr().err == "poor: api_f1 is 0.25, below 0.5\n"
+
+
+def test_what_was_not_measured_is_below(capsys: pytest.CaptureFixture[str]) -> None:
+    assert below({"api_f1": 0.0}, [document(average_api_f1=None)])
+    assert "not measured" in capsys.readouterr().err
+
+
+def test_an_unknown_score_is_a_mistake_that_lists_the_scores() -> None:
+    with pytest.raises(UsageError, match="there are api_f1, sopr_score"):
+        below({"sopr": 0.5}, [document(average_api_f1=0.9, average_sopr_score=1.0, total_queries=3)])
