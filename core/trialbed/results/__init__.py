@@ -7,17 +7,23 @@ from trialbed.results._calls import (
     observed_pairs,
     sent_pairs,
 )
+from trialbed.results._document import result_document
+from trialbed.results._schema import document_schema
 from trialbed.results._timing import compute_timing
 from trialbed.results._usage import failed, observed_usage, repeated_requests
+from trialbed.results._writing import write_document
 
 __all__ = [
     "Comparison",
     "claimed_pairs",
     "compare_calls",
     "compute_timing",
+    "document_schema",
     "failed",
     "observed_pairs",
     "observed_usage",
     "repeated_requests",
+    "result_document",
     "sent_pairs",
+    "write_document",
 ]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from statistics import NormalDist, fmean
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+QueryId = TypeVar("QueryId", bound=Hashable)
 
 
 class Interval(NamedTuple):
@@ -16,7 +18,7 @@ class Interval(NamedTuple):
     level: float
 
 
-def bounded_mean_interval(values_by_query: Mapping[Hashable, Sequence[float]], level: float = 0.95) -> Interval:
+def bounded_mean_interval(values_by_query: Mapping[QueryId, Sequence[float]], level: float = 0.95) -> Interval:
     """The interval of the mean over all values of a score in [0, 1].
 
     Wilson's score interval with the number of queries as sample size: repeats of one query may all agree, so

@@ -1,0 +1,112 @@
+"""One trial in a result document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trialbed.answers import answer_document
+from trialbed.records import Answer, Query, Score, TrialResult, Usage
+from trialbed.results._calls import observed_pairs
+from trialbed.results._usage import observed_usage
+from trialbed.results._wire_summary import wire_summary
+
+NO_ANSWER = Answer(final_answer="")
+SHOWN_ELSEWHERE = ("sopr_score", "claimed_vs_observed")
+"""Scores whose details stand under ``evaluation`` and ``wire``."""
+
+
+def entry(query: Query, result: TrialResult) -> dict[str, Any]:
+    """One of the document's ``results``; a failed trial has the same keys and ``error``."""
+    answer = result.outcome.answer or NO_ANSWER
+    finished = answer.finish is not None
+    document = {
+        "query_id": query.query_id,
+        "repeat": result.key.repeat,
+        "query_text": query.text,
+        "gold_apis": [list(ref.pair) for ref in query.gold_apis],
+        "gold_answer_time": None,
+        "gold_api_responses": None,
+        "gold_answer": _gold_answer(query),
+        "selected_tools_count": len(result.selected_tools),
+        "selected_tools": list(result.selected_tools),
+        "system_answer_time": result.outcome.wall_time,
+        "system_answer": {"final_answer": answer.final_answer, "has_finish": finished},
+        "scores": _scores(result, finished=finished),
+        "score_details": _details(result),
+        "called_apis": observed_pairs(result.wire),
+        "evaluation": _evaluation(result, finished=finished),
+        "timing": _timing(result),
+        "final_answer": answer.final_answer,
+        "answer_details": answer_document(answer)["answer"]["answer_details"],
+        "tokens": _tokens(result, answer),
+        "wire": wire_summary(result, answer),
+        "seed": result.seed,
+        "trial": result.trial,
+        "started_at": result.outcome.started_at.isoformat(),
+    }
+    return document | _error(result)
+
+
+def _gold_answer(query: Query) -> dict[str, Any]:
+    reference = query.reference_answer
+    return {"final_answer": reference or "", "has_finish": reference is not None}
+
+
+def _scores(result: TrialResult, *, finished: bool) -> dict[str, Any]:
+    values: dict[str, Any] = {"sopr_score": None, "api_call_score": None}
+    values.update({score.name: score.value for score in result.scores})
+    sopr = result.score("sopr_score")
+    values["answer_status"] = sopr.label if sopr and sopr.value is not None else "Error"
+    values["has_finish"] = None if result.failed else finished
+    return values
+
+
+def _details(result: TrialResult) -> dict[str, Any]:
+    details = {score.name: _detail(score) for score in result.scores}
+    return {name: detail for name, detail in details.items() if detail}
+
+
+def _detail(score: Score) -> dict[str, Any]:
+    detail = {} if score.name in SHOWN_ELSEWHERE else dict(score.detail)
+    if score.failure is not None:
+        detail["failure"] = {"kind": score.failure.kind, "message": score.failure.message}
+    return detail
+
+
+def _evaluation(result: TrialResult, *, finished: bool) -> dict[str, Any]:
+    sopr = result.score("sopr_score")
+    detail = sopr.detail if sopr else {}
+    failure = sopr.failure.message if sopr and sopr.failure else None
+    return {
+        "has_finish": finished,
+        "evaluation_method": detail.get("method"),
+        "method": detail.get("method"),
+        "reason": failure or detail.get("reason"),
+        "votes": detail.get("votes", []),
+    }
+
+
+def _timing(result: TrialResult) -> dict[str, Any]:
+    return {
+        "gold_answer_time": None,
+        "system_answer_time": result.outcome.wall_time,
+        "evaluation_time": result.evaluation_time,
+        "total_time": result.outcome.wall_time + result.evaluation_time,
+        "model_time": result.timing.model,
+        "tool_time": result.timing.tool,
+        "framework_time": result.timing.framework,
+    }
+
+
+def _tokens(result: TrialResult, answer: Answer) -> dict[str, Any]:
+    return {**_usage(observed_usage(result.wire)), "claimed": _usage(answer.usage)}
+
+
+def _usage(usage: Usage | None) -> dict[str, int | None]:
+    parts = ("prompt_tokens", "completion_tokens", "total_tokens")
+    return {part: getattr(usage, part) if usage else None for part in parts}
+
+
+def _error(result: TrialResult) -> dict[str, Any]:
+    failure = result.outcome.failure
+    return {"error": failure.model_dump()} if failure else {}

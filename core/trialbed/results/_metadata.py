@@ -1,0 +1,60 @@
+"""What was measured, with what."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from trialbed.records import FrameworkInfo, Run
+
+
+def metadata(run: Run, framework: str) -> dict[str, Any]:
+    """The document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC."""
+    config = run.config
+    return {
+        "agent_name": framework,
+        "test_set": config.test_set,
+        "num_queries": len(config.query_ids),
+        "evaluator_model": config.judge,
+        "server_url": run.server_url,
+        "timestamp": run.created_at.astimezone(UTC).isoformat(),
+        "overall_time": run.overall_time,
+        "run_id": run.run_id,
+        "config_digest": run.config_digest,
+        "trialbed_version": config.trialbed_version,
+        **_framework(run, framework),
+        "model": config.model,
+        "base_url": _without_login(config.base_url),
+        "temperature": config.temperature,
+        "max_tokens": config.max_tokens,
+        "seed": config.seed,
+        "repeat": config.repeat,
+        "max_steps": config.limits.max_steps,
+        "timeout": config.limits.timeout,
+        "selector": config.selector,
+        "max_tools": config.max_tools,
+        "judge_votes": config.judge_votes,
+        "dataset": config.dataset,
+        "dataset_digest": config.dataset_digest,
+        "environment_digest": run.environment_digest,
+    }
+
+
+def _framework(run: Run, name: str) -> dict[str, Any]:
+    info: FrameworkInfo | None = next((info for info in run.frameworks if info.name == name), None)
+    return {
+        "framework": name,
+        "framework_version": info.version if info else None,
+        "adapter": info.adapter if info else None,
+        "adapter_version": info.adapter_version if info else None,
+        "python": info.python if info else None,
+        "capabilities": list(info.capabilities) if info else [],
+    }
+
+
+def _without_login(url: str | None) -> str | None:
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -1,0 +1,60 @@
+"""Writing a result document where it is promised."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trialbed.errors import DataError
+
+MAX_NAME = 80
+"""Characters of each part of a file's name."""
+
+
+def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
+    """Write ``{agent_name}_{test_set}.json`` into the folder, made where absent, and return its path.
+
+    The file is replaced as a whole: a reader sees the old document or the new one, also if the process dies.
+    Names are made safe for files; nothing in them can lead out of the folder.
+
+    Raises:
+        DataError: the folder or file cannot be written.
+    """
+    about = document["metadata"]
+    path = Path(folder) / f"{_safe(about['agent_name'])}_{_safe(about['test_set'])}.json"
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A lone surrogate cannot be written as UTF-8; its escape is what JSON writes for it.
+        _replace(path, f"{text}\n".encode(errors="backslashreplace"))
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}; name another folder with --output") from error
+    return path
+
+
+def _replace(path: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:MAX_NAME]}-", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)  # mkstemp's 0600 would keep it from those who may read the folder
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _safe(name: str) -> str:
+    """The name itself where it is safe; else what is left of it and a hash, so that two names never meet."""
+    kept = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".")[:MAX_NAME]
+    if kept == name:
+        return name
+    return f"{kept}-{hashlib.sha256(name.encode(errors='backslashreplace')).hexdigest()[:8]}"
