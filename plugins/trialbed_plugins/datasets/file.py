@@ -1,0 +1,55 @@
+"""Datasets that are single files: ``--dataset FILE.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from trialbed.contracts import Dataset, DatasetDriver
+from trialbed.errors import UsageError
+from trialbed_plugins.datasets._listed import QUERY_FILE, ListedDataset, check_name, check_queries
+from trialbed_plugins.datasets._reading import read_text, validate
+from trialbed_plugins.datasets.stabletoolbench import read_queries
+
+
+def open_file(path: Path | str) -> Dataset:
+    """The dataset in a file: a list of queries as StableToolBench writes them, or Trialbed's own form.
+
+    The own form is ``{"name": …, "queries": [Query…]}``. A list is named for its file.
+
+    Raises:
+        UsageError: there is no such file.
+        DataError: the file is malformed; names file, line (where it is not JSON) and key.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise UsageError(f"{path}: there is no such file; a dataset is given by name or by the path of a JSON file")
+    text = read_text(path)
+    if text.lstrip().startswith("["):
+        name = check_name(path)
+        return ListedDataset(name, name, read_queries(path))
+    content = validate(path, QUERY_FILE, text)
+    check_queries(path, content.queries)
+    return ListedDataset(content.name, content.name, content.queries)
+
+
+class FileDriver(DatasetDriver):
+    """Any file of queries; the test set is its path."""
+
+    description: ClassVar[str] = "a JSON file of queries, in StableToolBench's form or Trialbed's own"
+
+    def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - files may be anywhere
+        """None that could be listed."""
+        return []
+
+    def open(self, test_set: str | None, data_dir: Path) -> Dataset:  # noqa: ARG002 - files may be anywhere
+        """The dataset in the file at the path ``test_set``.
+
+        Raises:
+            UsageError: no path was given, or there is no such file.
+            DataError: the file is malformed.
+        """
+        if test_set is None:
+            raise UsageError("the dataset 'file' needs the path of a JSON file: `bench run --dataset FILE.json`")
+        return open_file(test_set)

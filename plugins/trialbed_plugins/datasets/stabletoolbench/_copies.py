@@ -1,0 +1,133 @@
+"""The normalised copies of imported data.
+
+Below the driver's folder, ``CURRENT`` names the folder of the last import: ``queries/<test set>.json`` in
+Trialbed's own form, ``tools/<Category>.json`` with lists of Apis, and ``descriptions.json`` with what each
+tool is for. An import writes a new folder and then replaces ``CURRENT``, so that a reader finds all of it or
+none, and one that fails leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock
+from pydantic import TypeAdapter
+
+from trialbed.records import Api, ApiRef, Query
+from trialbed_plugins.datasets._listed import QUERY_FILE, QueryFile, unique_apis
+from trialbed_plugins.datasets._reading import read_text, validate
+
+_APIS = TypeAdapter(tuple[Api, ...])
+_DESCRIPTIONS = TypeAdapter(dict[str, dict[str, str]])
+
+
+class Copies:
+    """The imported data below one folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def test_sets(self) -> list[str]:
+        """The names of the imported test sets, sorted."""
+        return sorted(path.stem for path in (self._current / "queries").glob("*.json"))
+
+    def queries(self, test_set: str) -> tuple[Query, ...]:
+        """The queries of an imported test set."""
+        path = self._current / "queries" / f"{test_set}.json"
+        return validate(path, QUERY_FILE, read_text(path)).queries
+
+    def apis(self) -> Iterator[Api]:
+        """The Apis of all imported tool documents."""
+        for path in sorted((self._current / "tools").glob("*.json")):
+            yield from validate(path, _APIS, read_text(path))
+
+    def descriptions(self) -> dict[str, dict[str, str]]:
+        """Category -> tool name -> what the tool is for; of imported tool documents."""
+        path = self._current / "descriptions.json"
+        return validate(path, _DESCRIPTIONS, read_text(path)) if path.is_file() else {}
+
+    def add(self, test_sets: Mapping[str, Iterable[Query]], apis: Iterable[Api]) -> None:
+        """Keep these test sets and Apis beside those kept before; of the same name or identity the new ones stay."""
+        with self._new() as folder:
+            for name, queries in test_sets.items():
+                _write(folder / "queries" / f"{name}.json", _query_text(QueryFile(name=name, queries=tuple(queries))))
+            _add_apis(folder, apis)
+
+    @property
+    def _current(self) -> Path:
+        pointer = self._root / "CURRENT"
+        return self._root / (pointer.read_text("utf-8").strip() if pointer.is_file() else "none")
+
+    @contextmanager
+    def _new(self) -> Iterator[Path]:
+        """A copy of the current folder that becomes the current one when the block ends without an error."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        with FileLock(self._root / "import.lock"):
+            old, new = self._current, self._root / f"import-{uuid.uuid4().hex[:12]}"
+            try:
+                shutil.copytree(old, new) if old.is_dir() else new.mkdir()
+                yield new
+                _write(self._root / "CURRENT.new", new.name)
+                os.replace(self._root / "CURRENT.new", self._root / "CURRENT")
+            except BaseException:
+                shutil.rmtree(new, ignore_errors=True)
+                raise
+            self._forget_all_but(old, new)
+
+    def _forget_all_but(self, *kept: Path) -> None:
+        """Remove older imports; the last but one stays for those who are reading it."""
+        for path in self._root.glob("import-*"):
+            if path not in kept:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _add_apis(folder: Path, apis: Iterable[Api]) -> None:
+    by_category: dict[str, list[Api]] = {}
+    for api in apis:
+        by_category.setdefault(api.category, []).append(api)
+    for category, added in by_category.items():
+        path = folder / "tools" / f"{category}.json"
+        kept = validate(path, _APIS, read_text(path)) if path.is_file() else ()
+        _write(path, _list_text(unique_apis([*added, *kept])))
+    if by_category:
+        _write(folder / "descriptions.json", json.dumps(_descriptions(folder), ensure_ascii=True, indent=0))
+
+
+def _descriptions(folder: Path) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted((folder / "tools").glob("*.json")):
+        for api in validate(path, _APIS, read_text(path)):
+            found.setdefault(api.category, {}).setdefault(api.tool_name, api.tool_description)
+    return found
+
+
+def described(query: Query, descriptions: Mapping[str, Mapping[str, str]]) -> Query:
+    """The query with its Apis' tools described, as far as descriptions are known."""
+    if not any(_about(api.ref, descriptions) for api in query.apis):
+        return query
+    apis = (api.model_copy(update={"tool_description": _about(api.ref, descriptions)}) for api in query.apis)
+    return query.model_copy(update={"apis": tuple(apis)})
+
+
+def _about(ref: ApiRef, descriptions: Mapping[str, Mapping[str, str]]) -> str:
+    return descriptions.get(ref.category, {}).get(ref.tool_name, "")
+
+
+def _query_text(content: QueryFile) -> str:
+    queries = ",\n".join(query.model_dump_json() for query in content.queries)
+    return f'{{"name": {json.dumps(content.name)}, "queries": [\n{queries}\n]}}\n'
+
+
+def _list_text(apis: Iterable[Api]) -> str:
+    return "[\n" + ",\n".join(api.model_dump_json() for api in apis) + "\n]\n"
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")

@@ -1,0 +1,100 @@
+"""The dataset driver of StableToolBench."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+
+from trialbed.contracts import DatasetDriver
+from trialbed.errors import UsageError
+from trialbed.records import Api, Query
+from trialbed_plugins.datasets._listed import ListedDataset, check_name, unique_apis
+from trialbed_plugins.datasets.stabletoolbench._copies import Copies, described
+from trialbed_plugins.datasets.stabletoolbench._folders import find, holds_data
+from trialbed_plugins.datasets.stabletoolbench._source import read_document, read_queries
+
+NAME = "stabletoolbench"
+
+OFFICIAL = ("G1_instruction", "G1_category", "G1_tool", "G2_instruction", "G2_category", "G3_instruction")
+"""The repository's test sets, in its own order; the first that is imported is the default."""
+
+HOW_TO = (
+    "`bench data import DIR` imports them, where DIR is a copy of StableToolBench's repository "
+    "or a folder of its query files"
+)
+
+
+class StableToolBenchDataset(ListedDataset):
+    """An imported test set; with tool documents imported, the catalog holds their Apis too."""
+
+    def __init__(self, test_set: str, copies: Copies) -> None:
+        descriptions = copies.descriptions()
+        queries = [described(query, descriptions) for query in copies.queries(test_set)]
+        super().__init__(NAME, test_set, queries)
+        self._copies = copies
+
+    def apis(self) -> Sequence[Api]:
+        """The Apis on offer in any query, then those of the imported tool documents."""
+        return self._catalog
+
+    @cached_property
+    def _catalog(self) -> tuple[Api, ...]:
+        return unique_apis([*super().apis(), *self._copies.apis()])
+
+
+class StableToolBenchDriver(DatasetDriver):
+    """Test sets imported from a copy of StableToolBench's repository (Guo et al. 2024)."""
+
+    description: ClassVar[str] = "StableToolBench's solvable queries (765 in six test sets); needs `bench data import`"
+
+    def test_sets(self, data_dir: Path) -> Sequence[str]:
+        """The imported test sets: the repository's own in its order, then others by name."""
+        found = _copies(data_dir).test_sets()
+        return sorted(found, key=lambda name: (OFFICIAL.index(name) if name in OFFICIAL else len(OFFICIAL), name))
+
+    def open(self, test_set: str | None, data_dir: Path) -> StableToolBenchDataset:
+        """An imported test set; None is the first of ``test_sets``.
+
+        Raises:
+            UsageError: it is not imported; says which are and how to import more.
+            DataError: its copy is damaged.
+        """
+        found = self.test_sets(data_dir)
+        if not found:
+            raise UsageError(f"no test sets of {NAME!r} are imported in {data_dir}; {HOW_TO}")
+        if test_set is None:
+            test_set = found[0]
+        if test_set not in found:
+            raise UsageError(
+                f"the dataset {NAME!r} has no test set {test_set!r} here; imported: {', '.join(found)}; {HOW_TO}"
+            )
+        return StableToolBenchDataset(test_set, _copies(data_dir))
+
+    def recognises(self, folder: Path) -> bool:
+        """Whether there are query files or tool documents below the folder."""
+        return folder.is_dir() and holds_data(folder)
+
+    def import_folder(self, folder: Path, data_dir: Path) -> Sequence[str]:
+        """Check all query files and tool documents below the folder and keep normalised copies.
+
+        Returns:
+            The test sets that the folder gave; empty if it holds tool documents only.
+
+        Raises:
+            UsageError: there is nothing to import.
+            DataError: a file is malformed; names file and query or key. Nothing is imported then.
+        """
+        if not self.recognises(folder):
+            raise UsageError(f"{folder}: holds no query files or tool documents of StableToolBench; {HOW_TO}")
+        found = find(folder)
+        for path in found.queries.values():
+            check_name(path)
+        test_sets: dict[str, Sequence[Query]] = {name: read_queries(path) for name, path in found.queries.items()}
+        _copies(data_dir).add(test_sets, [api for path in found.documents for api in read_document(path)])
+        return list(test_sets)
+
+
+def _copies(data_dir: Path) -> Copies:
+    return Copies(data_dir / NAME)
