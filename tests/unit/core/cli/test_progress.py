@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from trialbed.cli._progress import PlainProgress, progress
+from trialbed.engine import Progress
 from trialbed.records import Failure, FailureKind, Outcome, Run, Timing, TrialKey, TrialResult, WireLog
 
 RUN = cast("Run", SimpleNamespace(run_id="R-1"))
@@ -71,9 +72,7 @@ def test_failures_are_counted_by_kind(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_a_run_that_ends_early_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyboardInterrupt), progress() as shown:
-        shown.begin(RUN, total=30, done=0)
-        shown.advance(result())
-        raise KeyboardInterrupt
+        _one_of_thirty(shown)
     assert lines(capsys)[-1] == "1 of 30 trials are kept; the same command goes on from there, --fresh starts over."
 
 
@@ -81,3 +80,9 @@ def test_a_run_that_never_began_promises_nothing(capsys: pytest.CaptureFixture[s
     with pytest.raises(ValueError, match="broken"), progress():
         raise ValueError("broken")
     assert lines(capsys) == []
+
+
+def _one_of_thirty(shown: Progress) -> None:
+    shown.begin(RUN, total=30, done=0)
+    shown.advance(result())
+    raise KeyboardInterrupt

@@ -1,0 +1,116 @@
+"""The wheel holds the tree: all of it, and nothing else."""
+
+from __future__ import annotations
+
+import email
+import email.message
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from support.distributions import ROOT, Wheels
+
+pytestmark = pytest.mark.packaging
+
+ROOTS = ("core", "server", "tool_selection", "plugins")
+SHIPPED = (".py", ".json", "py.typed")
+
+
+def tree(source: Path) -> dict[str, bytes]:
+    """What should be in the wheel: ``path -> content`` of the packages of the four roots."""
+    return {
+        file.relative_to(source / root).as_posix(): file.read_bytes()
+        for root in ROOTS
+        for file in (source / root).rglob("*")
+        if file.is_file() and file.name.endswith(SHIPPED)
+    }
+
+
+def content(wheel: Path) -> dict[str, bytes]:
+    """What is in a wheel, without its metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if ".dist-info/" not in name}
+
+
+def metadata(wheel: Path) -> email.message.Message:
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return email.message_from_bytes(archive.read(name))
+
+
+def test_the_wheel_is_the_tree(wheels: Wheels) -> None:
+    expected, found = tree(wheels.source), content(wheels.wheel)
+    assert set(found) == set(expected)
+    assert found == expected
+
+
+def test_every_folder_of_code_is_a_package(wheels: Wheels) -> None:
+    """A folder without ``__init__.py`` is silently left out of the wheel."""
+    names = set(tree(wheels.source))
+    folders = {name.rpartition("/")[0] for name in names if name.endswith(".py")}
+    assert {folder for folder in folders if f"{folder}/__init__.py" not in names} == set()
+
+
+def test_each_root_is_typed(wheels: Wheels) -> None:
+    names = set(content(wheels.wheel))
+    for package in ("trialbed", "trialbed_server", "trialbed_selection", "trialbed_plugins"):
+        assert f"{package}/py.typed" in names
+
+
+def test_the_sdist_gives_the_same_wheel(wheels: Wheels) -> None:
+    assert content(wheels.wheel_of_sdist) == content(wheels.wheel)
+    assert metadata(wheels.wheel_of_sdist).as_string() == metadata(wheels.wheel).as_string()
+
+
+def test_the_sdist_can_be_read_by_people(wheels: Wheels) -> None:
+    with tarfile.open(wheels.sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"README.md", "LICENSE", "setup.py", "setup.cfg", "pyproject.toml"} <= names
+
+
+def test_the_metadata_is_what_an_index_shows(wheels: Wheels) -> None:
+    found = metadata(wheels.wheel)
+    assert found["Name"] == "trialbed"
+    assert found["License-Expression"] == "Apache-2.0" or found["License"] == "Apache-2.0"
+    assert found["License-File"] == "LICENSE"
+    assert found["Requires-Python"] == ">=3.11"
+    assert found["Description-Content-Type"] == "text/markdown"
+    assert "bench run" in str(found.get_payload())
+    versions = {"3.11", "3.12", "3.13"}
+    assert {f"Programming Language :: Python :: {version}" for version in versions} <= set(
+        found.get_all("Classifier") or ()
+    )
+
+
+@pytest.mark.parametrize("name", ["wheel", "langgraph"])
+def test_every_requirement_has_both_bounds(wheels: Wheels, name: str) -> None:
+    for text in metadata(getattr(wheels, name)).get_all("Requires-Dist") or ():
+        requirement = Requirement(text)
+        if requirement.marker is not None and "extra" in str(requirement.marker):
+            continue
+        operators = {specifier.operator for specifier in requirement.specifier}
+        assert {">=", "<"} <= operators, text
+
+
+def test_the_adapter_fits_this_trialbed_and_no_other_minor(wheels: Wheels) -> None:
+    version = metadata(wheels.wheel)["Version"]
+    requirement = next(
+        Requirement(text)
+        for text in metadata(wheels.langgraph).get_all("Requires-Dist") or ()
+        if Requirement(text).name == "trialbed"
+    )
+    major, minor, *_ = (int(part) for part in version.split("."))
+    assert requirement.specifier.contains(version)
+    assert not requirement.specifier.contains(f"{major}.{minor + 1}.0")
+
+
+def test_the_adapter_is_typed_and_alone(wheels: Wheels) -> None:
+    names = set(content(wheels.langgraph))
+    assert "trialbed_langgraph/py.typed" in names
+    assert {name.split("/")[0] for name in names} == {"trialbed_langgraph"}
+    assert {name for name in names if name.endswith(".py")} == {
+        file.relative_to(ROOT / "adapters/langgraph/src").as_posix()
+        for file in (ROOT / "adapters/langgraph/src").rglob("*.py")
+    }
