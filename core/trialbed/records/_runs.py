@@ -46,7 +46,13 @@ RunStatus = Literal["running", "interrupted", "finished"]
 
 
 class Run(Record):
-    """A run as the store knows it."""
+    """A run as the store knows it.
+
+    Attributes:
+        environment: ``name==version`` of everything installed in the engine's interpreter, sorted;
+            ``environment_digest`` is the SHA-256 over it.
+        overall_time: seconds over all sittings of the run.
+    """
 
     run_id: str
     config: RunConfig
@@ -54,6 +60,7 @@ class Run(Record):
     status: RunStatus
     created_at: datetime
     environment_digest: str
+    environment: tuple[str, ...] = ()
     server_url: str = ""
     overall_time: float = 0.0
     frameworks: tuple[FrameworkInfo, ...] = ()
