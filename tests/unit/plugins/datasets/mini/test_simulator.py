@@ -1,0 +1,205 @@
+"""Answers of the embedded world."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import math
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trialbed.contracts import Simulation
+from trialbed.errors import SimulationError
+from trialbed.records import Api, ApiRef, Parameter, json_type
+from trialbed_plugins.datasets.mini import MiniSimulator
+from trialbed_plugins.datasets.mini._world import load_world
+
+WORLD = load_world()
+SIMULATOR = MiniSimulator()
+SAMPLES: dict[str, list[Any]] = {"integer": [3], "number": [250.5], "boolean": [True, False], "string": ["x"]}
+
+every_api = pytest.mark.parametrize("api", WORLD.apis.values(), ids=lambda api: api.ref.title)
+
+
+def api_of(tool_name: str, api_name: str) -> Api:
+    return next(api for api in WORLD.apis.values() if api.ref.pair == (tool_name, api_name))
+
+
+def call(tool_name: str, api_name: str, /, **arguments: Any) -> Simulation:
+    api = api_of(tool_name, api_name)
+    return asyncio.run(SIMULATOR.simulate(api, api.ref.title, arguments))
+
+
+def values_for(api: Api, parameter: Parameter) -> list[Any]:
+    target = WORLD.endpoints[api.ref].lookups.get(parameter.name)
+    if target is not None:
+        table, column = target.split(".")
+        return [row[column] for row in WORLD.tables[table].rows]
+    if parameter.enum:
+        return list(parameter.enum)
+    if json_type(parameter.type) == "array":
+        return [["salt kelp"], []]
+    return SAMPLES[json_type(parameter.type)]
+
+
+def valid_calls(api: Api) -> list[dict[str, Any]]:
+    names = [parameter.name for parameter in api.required_parameters]
+    choices = [values_for(api, parameter) for parameter in api.required_parameters]
+    return [dict(zip(names, values, strict=True)) for values in itertools.product(*choices)]
+
+
+@every_api
+async def test_every_api_answers_calls_with_keys_that_exist(api: Api) -> None:
+    """Pairs of keys that nothing connects may be refused, but never all of them."""
+    answers = [await SIMULATOR.simulate(api, api.ref.title, arguments) for arguments in valid_calls(api)]
+    good = [answer for answer in answers if not answer.error]
+    assert good
+    if len(api.required_parameters) == 1:
+        assert len(good) == len(answers)
+    for answer in good:
+        assert isinstance(answer.response, dict)
+        assert json.loads(json.dumps(answer.response, allow_nan=False)) == answer.response
+
+
+@every_api
+async def test_optional_parameters_are_taken(api: Api) -> None:
+    arguments = valid_calls(api)[0]
+    for parameter in api.optional_parameters:
+        for value in values_for(api, parameter):
+            answer = await SIMULATOR.simulate(api, "", arguments | {parameter.name: value})
+            assert answer.error == ""
+
+
+@every_api
+async def test_a_missing_parameter_is_named(api: Api) -> None:
+    answer = await SIMULATOR.simulate(api, "", {})
+    assert any(repr(parameter.name) in answer.error for parameter in api.required_parameters)
+    assert answer.response == ""
+
+
+@every_api
+async def test_a_value_of_a_wrong_type_is_refused_by_name(api: Api) -> None:
+    arguments = valid_calls(api)[0]
+    for parameter in (*api.required_parameters, *api.optional_parameters):
+        answer = await SIMULATOR.simulate(api, "", arguments | {parameter.name: {"not": "a value"}})
+        assert repr(parameter.name) in answer.error
+
+
+@every_api
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_any_arguments_get_an_answer_or_an_error(api: Api, data: st.DataObject) -> None:
+    names = [parameter.name for parameter in (*api.required_parameters, *api.optional_parameters)]
+    leaf = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+    value = leaf | st.lists(leaf, max_size=2) | st.sampled_from(["Velmora", "monday", 10**400, 1e308, -1, 0])
+    arguments = data.draw(st.dictionaries(st.sampled_from(names), value))
+    answer = asyncio.run(SIMULATOR.simulate(api, "", arguments))
+    assert isinstance(answer, Simulation)
+    assert (answer.response == "") == bool(answer.error)
+    json.dumps(answer.response, allow_nan=False)
+
+
+def test_an_unknown_key_is_named() -> None:
+    assert call("Atlas of Tarnmere", "City by name", name="Paris").error == "no city named 'Paris'"
+    assert call("Open Shelf", "Book by id", book_id="BK-0").error == "no book with book_id 'BK-0'"
+
+
+def test_an_unknown_word_of_an_enumeration_is_refused() -> None:
+    error = call("MereWeather", "Forecast for day", city="Velmora", day="someday").error
+    assert error.startswith("invalid value of parameter 'day'")
+
+
+def test_bounds_are_kept() -> None:
+    error = call("GeoDistance-API", "distance/nearest", city="Velmora", limit=0).error
+    assert error == "parameter 'limit' must be at least 1, not 0"
+
+
+def test_a_figure_out_of_range_is_an_error() -> None:
+    error = call("Currency Exchange_v2", "/convert", amount=10**400, source="TMR", target="OSK").error
+    assert "'amount' is out of range" in error
+
+
+def test_filters_narrow_the_list_and_defaults_apply() -> None:
+    everything = call("GeoDistance-API", "distance/nearest", city="Velmora").response
+    assert everything["count"] == 3
+    fewer = call("GeoDistance-API", "distance/nearest", city="Velmora", limit=1).response
+    assert fewer["nearest"] == everything["nearest"][:1]
+    hotels = call("Hotel Scout_v2", "search", city="Brannoch").response["hotels"]
+    pets = call("Hotel Scout_v2", "search", city="Brannoch", pets_allowed=True).response["hotels"]
+    assert [hotel["price"] for hotel in hotels] == sorted(hotel["price"] for hotel in hotels)
+    assert len(pets) < len(hotels)
+    amenity = hotels[0]["amenities"][0]
+    found = call("Hotel Scout_v2", "search", city="Brannoch", amenities=[amenity]).response["hotels"]
+    assert all(amenity in hotel["amenities"] for hotel in found)
+    assert hotels[0] in found
+
+
+def test_figures_are_computed_from_the_tables() -> None:
+    unit = call("Product Catalogue_v2", "item by name", name="Oyster Press").response
+    total = call("Product Catalogue_v2", "price-for-quantity", sku=unit["sku"], quantity=7).response["total"]
+    assert math.isclose(total, 7 * unit["price"], abs_tol=0.005)
+    rates = {code: call("Currency Exchange_v2", "/rates/{code}", code=code).response for code in ("KYN", "PHO")}
+    converted = call("Currency Exchange_v2", "/convert", amount=90, source="KYN", target="PHO").response["converted"]
+    assert converted == round(90 * rates["KYN"]["meres_per_unit"] / rates["PHO"]["meres_per_unit"], 2)
+
+
+def test_keys_are_found_whatever_their_case() -> None:
+    assert call("Atlas of Tarnmere", "City by name", name=" velmora ") == call(
+        "Atlas of Tarnmere", "City by name", name="Velmora"
+    )
+
+
+def test_apis_agree_about_the_same_thing() -> None:
+    """Whatever two Apis say of the row with one identifier, under one key, is the same."""
+    said: dict[tuple[str, str], set[str]] = defaultdict(set)
+    key_columns = {table.key for table in WORLD.tables.values()}
+    for api in WORLD.apis.values():
+        for arguments in valid_calls(api):
+            _collect(asyncio.run(SIMULATOR.simulate(api, "", arguments)).response, key_columns, said)
+    populations = {values for (_, key), values in said.items() if key == "population" for values in values}
+    assert len(populations) == 12
+    assert {place: values for place, values in said.items() if len(values) > 1} == {}
+
+
+def _collect(response: Any, keys: set[str], said: dict[tuple[str, str], set[str]]) -> None:
+    for record in response.values() if isinstance(response, dict) else ():
+        for item in record if isinstance(record, list) else ():
+            if isinstance(item, dict):
+                _collect(item, keys, said)
+    if isinstance(response, dict):
+        own = next((key for key in response if key in keys), None)
+        for key, value in response.items() if own else ():
+            if key not in ("total", "kcal"):
+                said[response[own], key].add(json.dumps(value))
+
+
+async def test_answers_are_the_same_every_time() -> None:
+    for api in WORLD.apis.values():
+        arguments = valid_calls(api)[0]
+        assert await MiniSimulator().simulate(api, "", arguments) == await MiniSimulator().simulate(api, "", arguments)
+
+
+async def test_a_call_without_documentation_is_answered_by_its_path() -> None:
+    api = api_of("Landmark Finder", "/landmarks/search")
+    ref = f"{api.category}/{api.tool_name}/{api.api_name}"
+    assert (await SIMULATOR.simulate(None, ref, {"city": "Velmora"})).response["count"] == 2
+
+
+async def test_an_unknown_api_cannot_be_simulated() -> None:
+    stranger = Api(category="Geography", tool_name="Atlas of Tarnmere", api_name="Moons")
+    with pytest.raises(SimulationError, match="no Api 'Geography/Atlas of Tarnmere/Moons'"):
+        await SIMULATOR.simulate(stranger, "Geography/Atlas of Tarnmere/Moons", {})
+    with pytest.raises(SimulationError, match="no Api 'x/y/z'"):
+        await SIMULATOR.simulate(None, "x/y/z", {})
+
+
+def test_the_revision_is_the_datas_digest() -> None:
+    assert SIMULATOR.revision(None) == WORLD.digest
+    assert len(WORLD.digest) == 64
+    assert SIMULATOR.provenance == "mini"
+    assert ApiRef(category="Geography", tool_name="Atlas of Tarnmere", api_name="City by name") in WORLD.apis
