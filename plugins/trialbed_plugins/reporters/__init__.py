@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Reporters: views of result documents; each is a driver of ``trialbed.reporters``."""
