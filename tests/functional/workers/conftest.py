@@ -66,8 +66,9 @@ def nothing_left(tmp_path: Path) -> Iterator[None]:
     """Every test leaves no process (not even a zombie) and no descriptor behind."""
     own = psutil.Process()
     before = own.num_fds()
+    children = own.children(recursive=True)
     yield
-    assert own.children(recursive=True) == []
+    assert own.children(recursive=True) == children
     assert own.num_fds() <= before
     assert _started_by_workers(tmp_path) == []
 

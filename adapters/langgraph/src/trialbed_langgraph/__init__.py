@@ -1,0 +1,5 @@
+"""LangGraph on the rig."""
+
+from trialbed_langgraph._agent import LangGraphAgent
+
+__all__ = ["LangGraphAgent"]

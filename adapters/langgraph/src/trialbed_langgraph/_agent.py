@@ -1,0 +1,69 @@
+"""The agent: ``langchain.agents.create_agent``, set up as every framework on the rig is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+import openai
+from langchain.agents import create_agent
+from langchain.agents.middleware import ModelCallLimitMiddleware
+from langchain_core.messages import HumanMessage
+
+from trialbed import Answer, BaseAgent, Limits, ModelEndpoint, ModelFailed, Tool
+from trialbed_langgraph._middleware import AnswerInvalidCalls, OfferRawSchemas
+from trialbed_langgraph._model import Connections, chat_model
+from trialbed_langgraph._reading import read_messages
+from trialbed_langgraph._tools import RawTool
+
+STEPS_PER_REQUEST = 10
+"""More supersteps than one model request with its middleware and tools takes; the step limit is the middleware's."""
+
+
+class LangGraphAgent(BaseAgent):
+    """One agent graph per trial."""
+
+    contract = "1"
+    capabilities = ("tools run as graph nodes, in parallel within a turn",)
+
+    def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
+        super().__init__(endpoint, limits, system_prompt=system_prompt)
+        self._connections = Connections(endpoint, limits)
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """LangGraph's version, and that of LangChain, which has the agent."""
+        return f"{version('langgraph')} (langchain {version('langchain')})"
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
+        """Build the graph."""
+        self._apis = {tool.name: tool.api for tool in tools}
+        self._graph = create_agent(
+            chat_model(self.endpoint, self.limits, self._connections),
+            [RawTool.of(tool) for tool in tools],
+            system_prompt=self.system_prompt,
+            middleware=[
+                OfferRawSchemas(tools),
+                AnswerInvalidCalls(),
+                ModelCallLimitMiddleware(run_limit=self.limits.max_steps, exit_behavior="end"),
+            ],
+        )
+
+    async def answer(self, query: str) -> Answer:
+        """Run the graph.
+
+        Raises:
+            ModelFailed: the model could not be reached or refused.
+        """
+        try:
+            state = await self._graph.ainvoke(
+                {"messages": [HumanMessage(query)]},
+                {"recursion_limit": STEPS_PER_REQUEST * (self.limits.max_steps + 1)},
+            )
+        except openai.APIError as error:
+            raise ModelFailed(f"{type(error).__name__}: {error}") from error
+        return read_messages(state["messages"], self._apis)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._connections.close()

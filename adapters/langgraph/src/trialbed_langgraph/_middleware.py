@@ -1,0 +1,48 @@
+"""What the adapter adds to the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse, hook_config
+from langchain_core.messages import AIMessage, ToolMessage
+
+from trialbed import Tool
+
+
+class OfferRawSchemas(AgentMiddleware[Any, Any, Any]):
+    """Offers the model the tools' own schemas; LangChain's conversion inlines ``$ref`` and drops ``$defs``."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        super().__init__()
+        self._definitions: list[Any] = [_definition(tool) for tool in tools]
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """Put the definitions in the place of the tools."""
+        return await handler(request.override(tools=self._definitions))
+
+
+class AnswerInvalidCalls(AgentMiddleware[Any, Any, Any]):
+    """Answers calls whose arguments are no JSON object with an error; LangChain would end the run."""
+
+    @hook_config(can_jump_to=["model"])
+    async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:  # noqa: ARG002 - LangChain's names
+        """Add the errors, and ask the model again if it made no valid call beside the invalid ones."""
+        message = state["messages"][-1]
+        if not isinstance(message, AIMessage) or not message.invalid_tool_calls:
+            return None
+        update: dict[str, Any] = {"messages": [_error(call) for call in message.invalid_tool_calls]}
+        return update if message.tool_calls else {**update, "jump_to": "model"}
+
+
+def _definition(tool: Tool) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _error(call: Any) -> ToolMessage:
+    content = f"Error: the arguments are not a JSON object: {call['args']}"
+    return ToolMessage(content=content, name=call["name"], tool_call_id=call["id"], status="error")

@@ -1,0 +1,102 @@
+"""The chat model: ``ChatOpenAI`` on the trial's endpoint."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from typing import Any
+
+import openai
+from langchain_core.messages import AIMessage
+from langchain_core.messages.tool import invalid_tool_call
+from langchain_core.outputs import ChatResult
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from trialbed import Limits, ModelEndpoint
+
+
+class Connections:
+    """The HTTP clients of one trial.
+
+    LangChain keeps clients for ever, by URL; every trial has its own URL. An endpoint without TLS is spared
+    the loading of certificates, which takes longer than the rest of the set-up.
+    """
+
+    def __init__(self, endpoint: ModelEndpoint, limits: Limits) -> None:
+        plain = endpoint.base_url.startswith("http://")
+        verify: ssl.SSLContext | bool = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True
+        self.blocking = openai.DefaultHttpxClient(timeout=limits.timeout, verify=verify)
+        self.asynchronous = openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=verify)
+
+    async def close(self) -> None:
+        """Close both."""
+        self.blocking.close()
+        await self.asynchronous.aclose()
+
+
+class TolerantChatOpenAI(ChatOpenAI):
+    """Reads a call whose arguments are JSON but no object as an invalid call; ``ChatOpenAI`` raises."""
+
+    def _create_chat_result(
+        self, response: dict[str, Any] | openai.BaseModel, generation_info: dict[str, Any] | None = None
+    ) -> ChatResult:
+        body = response if isinstance(response, dict) else response.model_dump()
+        wrong = _calls_without_object(body)
+        result = super()._create_chat_result(body, generation_info)
+        for generation in result.generations:
+            if wrong and isinstance(generation.message, AIMessage):
+                _mark_invalid(generation.message, wrong)
+        return result
+
+
+def chat_model(endpoint: ModelEndpoint, limits: Limits, connections: Connections) -> ChatOpenAI:
+    """The trial's model: not streamed, no retries, chat completions.
+
+    ``max_tokens`` goes into the body as it is; LangChain would rename it to ``max_completion_tokens``, which
+    few compatible servers know.
+    """
+    return TolerantChatOpenAI(
+        model=endpoint.model,
+        base_url=endpoint.base_url,
+        api_key=SecretStr(endpoint.api_key),
+        temperature=endpoint.temperature,
+        seed=endpoint.seed,
+        extra_body=None if endpoint.max_tokens is None else {"max_tokens": endpoint.max_tokens},
+        timeout=limits.timeout,
+        max_retries=0,
+        use_responses_api=False,
+        streaming=False,
+        http_client=connections.blocking,
+        http_async_client=connections.asynchronous,
+    )
+
+
+def _calls_without_object(body: dict[str, Any]) -> dict[str, str]:
+    """Take the arguments that are JSON but no object out of the body; returns them by call id."""
+    wrong: dict[str, str] = {}
+    for choice in body.get("choices") or []:
+        for call in (choice.get("message") or {}).get("tool_calls") or []:
+            function = call.get("function") or {}
+            text = function.get("arguments")
+            if text and not isinstance(_parsed(text), dict):
+                wrong[call["id"]] = text
+                function["arguments"] = "{}"
+    return wrong
+
+
+def _parsed(text: str) -> Any:
+    """The JSON value of a text; an empty object where it has none, since LangChain finds that by itself."""
+    try:
+        return json.loads(text, strict=False)
+    except ValueError:
+        return {}
+
+
+def _mark_invalid(message: AIMessage, wrong: dict[str, str]) -> None:
+    for call in [call for call in message.tool_calls if call["id"] in wrong]:
+        message.tool_calls.remove(call)
+        text = wrong[str(call["id"])]
+        message.invalid_tool_calls.append(
+            invalid_tool_call(name=call["name"], args=text, id=call["id"], error="the arguments must be a JSON object")
+        )

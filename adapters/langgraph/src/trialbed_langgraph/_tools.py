@@ -1,0 +1,39 @@
+"""The rig's tools as LangChain's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
+
+from trialbed import Tool
+
+
+class RawTool(BaseTool):
+    """A tool that hands the model's arguments on as they are.
+
+    ``ainvoke`` is replaced because the usual one spreads arguments over a signature, where a parameter named
+    ``self`` or ``config`` breaks the call.
+    """
+
+    tool: Any
+
+    @classmethod
+    def of(cls, tool: Tool) -> RawTool:
+        """Wrap one tool."""
+        return cls(name=tool.name, description=tool.description, args_schema=dict(tool.parameters), tool=tool)
+
+    def _run(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError(f"{self.name} is called by `ainvoke`")
+
+    async def ainvoke(
+        self,
+        input: Any,  # noqa: A002 - LangChain's name
+        config: RunnableConfig | None = None,  # noqa: ARG002 - nothing to configure
+        **_: Any,
+    ) -> ToolMessage:
+        """Make the call that ``input`` (a LangChain tool call) describes."""
+        content = await self.tool.ainvoke(input["args"])
+        return ToolMessage(content=content, name=self.name, tool_call_id=input["id"], status="success")
