@@ -1,0 +1,110 @@
+"""Datasets that are single files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trialbed.errors import DataError, UsageError
+from trialbed_plugins.datasets.file import FileDriver, open_file
+from trialbed_plugins.datasets.mini import MiniDriver
+
+API = {"category": "Crafts", "tool_name": "Kiln", "api_name": "fire"}
+
+
+def own(**changes: Any) -> dict[str, Any]:
+    query = {
+        "query_id": "a",
+        "text": "How hot?",
+        "apis": [API],
+        "gold_calls": [{"api": API, "arguments": {"cone": 6}}],
+        "reference_facts": ["1222"],
+    }
+    return {"name": "pots", "queries": [query | changes]}
+
+
+def write(folder: Path, content: Any, name: str = "file.json") -> Path:
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return path
+
+
+def test_the_own_form_is_read(tmp_path: Path) -> None:
+    dataset = open_file(write(tmp_path, own()))
+    assert (dataset.name, dataset.test_set, dataset.simulator) == ("pots", "pots", "template")
+    (query,) = dataset.queries()
+    assert query.gold_calls[0].arguments == {"cone": 6}
+    assert query.reference_facts == ("1222",)
+    assert [api.ref.title for api in dataset.apis()] == ["Kiln_fire"]
+
+
+def test_a_dataset_written_in_the_own_form_is_the_same_dataset(tmp_path: Path) -> None:
+    mini = MiniDriver().open(None, tmp_path)
+    content = {"name": "copy", "queries": [query.model_dump(mode="json") for query in mini.queries()]}
+    assert open_file(write(tmp_path, content)).digest() == mini.digest()
+
+
+def test_a_list_is_read_as_stabletoolbench_writes_it_and_named_for_its_file(tmp_path: Path) -> None:
+    api = {"category_name": "Crafts", "tool_name": "Kiln", "api_name": "fire"}
+    query = {"query": "How hot?", "query_id": 1, "api_list": [api], "relevant_apis": [["Kiln", "fire"]]}
+    dataset = open_file(str(write(tmp_path, [query], "kilns.json")))
+    assert (dataset.name, dataset.test_set) == ("kilns", "kilns")
+    assert dataset.queries()[0].gold_apis[0].pair == ("Kiln", "fire")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"name": "pots",\n "queries": [}', r"file.json: is not valid JSON: .* at line 2 column"),
+        ({"queries": []}, "file.json: name: the key is missing"),
+        ({"name": "../pots", "queries": []}, "file.json: name: string should match pattern"),
+        (own(txet="?"), r"query 'a', queries\[0\].txet: extra inputs are not permitted"),
+        (own(query_id=None), r"queries\[0\].query_id: input should be"),
+        (own(apis=[API, API]), "query 'a': apis: an Api occurs twice"),
+        (own(apis=[]), "query 'a': gold_calls: 'Kiln_fire' is not among its apis"),
+        ({"name": "pots", "queries": own()["queries"] * 2}, "query 'a': query_id occurs twice"),
+        ("7", "file.json: the whole: "),
+    ],
+)
+def test_a_fault_is_named_by_file_line_or_key(tmp_path: Path, content: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        open_file(write(tmp_path, content))
+
+
+def test_a_file_whose_name_names_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the name of the file must match"):
+        open_file(write(tmp_path, [], "~.json"))
+
+
+def test_an_absent_file_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no such file"):
+        open_file(tmp_path / "absent.json")
+
+
+def test_the_driver_opens_the_path_that_is_its_test_set(tmp_path: Path) -> None:
+    path = write(tmp_path, own())
+    assert FileDriver().open(str(path), tmp_path).test_set == "pots"
+    assert FileDriver().test_sets(tmp_path) == []
+    with pytest.raises(UsageError, match=r"--dataset FILE\.json"):
+        FileDriver().open(None, tmp_path)
+
+
+@settings(max_examples=150, deadline=None)
+@given(start=st.integers(0, 400), length=st.integers(0, 12), filling=st.text(max_size=6))
+def test_mangled_files_are_read_or_are_a_data_error(
+    tmp_path_factory: pytest.TempPathFactory, start: int, length: int, filling: str
+) -> None:
+    text = json.dumps(own())
+    path = tmp_path_factory.mktemp("mangled") / "file.json"
+    path.write_bytes((text[:start] + filling + text[start + length :]).encode("utf-8", "surrogatepass"))
+    message = str(path)
+    try:
+        assert open_file(path).digest()
+    except DataError as error:
+        message = str(error)
+    assert str(path) in message
