@@ -36,7 +36,7 @@ Examples:
     default=("mini",),
     help="Dataset whose Apis it answers for; repeatable.",
 )
-@option("--simulator", default="template", metavar="NAME", help="What answers for unknown Apis.")
+@option("--simulator", metavar="NAME", help="What answers for all Apis. [default: each dataset's own]")
 def command(api_key_env: str, base_url: str | None, response_cache: Path | None, **given: Any) -> None:
     """Run the virtual API and the gateway alone.
 
@@ -49,7 +49,7 @@ def command(api_key_env: str, base_url: str | None, response_cache: Path | None,
     cache.parent.mkdir(parents=True, exist_ok=True)
     server = load_driver("components", "server")
     options = server.ServerOptions(
-        cache=cache,
+        cache=str(cache),
         upstream=base_url,
         upstream_key=os.environ.get(api_key_env) if base_url else None,
         token=os.environ.get("TRIALBED_SERVER_TOKEN"),

@@ -1,0 +1,51 @@
+"""``bench serve``: what the server is started with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import trialbed.drivers
+from trialbed.cli import main
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The settings of the server that would be started."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRIALBED_SERVER_TOKEN", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-the-real-key")
+    settings: dict[str, Any] = {}
+    server = SimpleNamespace(ServerOptions=lambda **given: settings.update(given), serve=lambda options: None)
+    monkeypatch.setattr(trialbed.drivers, "load_driver", lambda kind, name: server)
+    return settings
+
+
+def test_it_listens_on_loopback_and_each_dataset_has_its_own_simulator(started: dict[str, Any]) -> None:
+    assert main(["serve"]) == 0
+    assert (started["host"], started["port"]) == ("127.0.0.1", 8080)
+    assert (started["datasets"], started["simulator"]) == (("mini",), None)
+    assert started["cache"] == str(Path(".trialbed") / "responses.db")
+    assert Path(".trialbed").is_dir()
+
+
+def test_the_key_is_read_only_where_there_is_an_endpoint_to_send_it_to(started: dict[str, Any]) -> None:
+    main(["serve"])
+    assert started["upstream_key"] is None
+    main(["serve", "--base-url", "http://models/v1"])
+    assert (started["upstream"], started["upstream_key"]) == ("http://models/v1", "sk-the-real-key")
+
+
+def test_the_variable_of_the_key_can_be_another(started: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER_KEY", "other-key")
+    main(["serve", "--base-url", "http://models/v1", "--api-key-env", "OTHER_KEY"])
+    assert started["upstream_key"] == "other-key"
+
+
+def test_the_token_comes_from_the_environment(started: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_SERVER_TOKEN", "a-token")
+    main(["serve", "--host", "0.0.0.0"])
+    assert started["token"] == "a-token"
