@@ -13,6 +13,9 @@ from trialbed.records import Api, Json
 from trialbed_plugins.datasets.mini._endpoints import ApiError, respond
 from trialbed_plugins.datasets.mini._world import World, load_world
 
+MAX_ERROR = 500
+"""Characters of an API error; it repeats what was sent, which may be long."""
+
 
 class MiniSimulator(Simulator):
     """Answers from the embedded tables; the same call always gets the same answer.
@@ -24,7 +27,7 @@ class MiniSimulator(Simulator):
     provenance: ClassVar[str] = "mini"
 
     def revision(self, api: Api | None) -> str:  # noqa: ARG002 - all Apis share the tables
-        """The digest of the embedded data."""
+        """The digest of the embedded data and of the code that answers from them."""
         return self._world.digest
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:
@@ -36,11 +39,11 @@ class MiniSimulator(Simulator):
         known = self._find(api, ref)
         violation = _violation(known, arguments)
         if violation:
-            return Simulation(error=violation)
+            return Simulation(error=violation[:MAX_ERROR])
         try:
             return Simulation(response=respond(self._world, known, arguments))
         except ApiError as error:
-            return Simulation(error=str(error))
+            return Simulation(error=str(error)[:MAX_ERROR])
 
     @cached_property
     def _world(self) -> World:

@@ -15,6 +15,9 @@ from pydantic import TypeAdapter
 from trialbed.records import Api, ApiRef, Json, Query
 from trialbed_plugins.datasets.mini._declarations import CategoryFile, Endpoint, QueryDeclaration, TableFile
 
+ANSWERING = ("_endpoints.py", "_simulator.py")
+"""The modules whose change may change answers; so it must change the digest."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -33,7 +36,7 @@ class World:
         apis: every Api by its identity, in the order of the files.
         endpoints: how each Api is answered.
         queries: in the dataset's order.
-        digest: SHA-256 over all embedded files.
+        digest: SHA-256 over all embedded files and the code that answers from them.
     """
 
     tables: Mapping[str, TableFile]
@@ -99,6 +102,8 @@ def _digest(root: Traversable) -> str:
     for folder in (root / "apis", root / "tables", root):
         for name, text in _named_texts(folder):
             digest.update(f"{folder.name}/{name} {len(text)}\n{text}".encode())
+    for name in ANSWERING:
+        digest.update((root / name).read_bytes())
     return digest.hexdigest()
 
 

@@ -23,6 +23,9 @@ from trialbed.records import Api, ApiRef, Query
 from trialbed_plugins.datasets._listed import QUERY_FILE, QueryFile, unique_apis
 from trialbed_plugins.datasets._reading import read_text, validate
 
+LOCK_TIMEOUT = 60.0
+"""Seconds to wait for another import to end."""
+
 _APIS = TypeAdapter(tuple[Api, ...])
 _DESCRIPTIONS = TypeAdapter(dict[str, dict[str, str]])
 
@@ -68,7 +71,7 @@ class Copies:
     def _new(self) -> Iterator[Path]:
         """A copy of the current folder that becomes the current one when the block ends without an error."""
         self._root.mkdir(parents=True, exist_ok=True)
-        with FileLock(self._root / "import.lock"):
+        with FileLock(self._root / "import.lock", timeout=LOCK_TIMEOUT):
             old, new = self._current, self._root / f"import-{uuid.uuid4().hex[:12]}"
             try:
                 shutil.copytree(old, new) if old.is_dir() else new.mkdir()
@@ -76,7 +79,8 @@ class Copies:
                 _write(self._root / "CURRENT.new", new.name)
                 os.replace(self._root / "CURRENT.new", self._root / "CURRENT")
             except BaseException:
-                shutil.rmtree(new, ignore_errors=True)
+                if self._current != new:
+                    shutil.rmtree(new, ignore_errors=True)
                 raise
             self._forget_all_but(old, new)
 

@@ -83,7 +83,7 @@ class StableToolBenchDriver(DatasetDriver):
             The test sets that the folder gave; empty if it holds tool documents only.
 
         Raises:
-            UsageError: there is nothing to import.
+            UsageError: there is nothing to import, or ``data_dir`` cannot be written.
             DataError: a file is malformed; names file and query or key. Nothing is imported then.
         """
         if not self.recognises(folder):
@@ -92,7 +92,11 @@ class StableToolBenchDriver(DatasetDriver):
         for path in found.queries.values():
             check_name(path)
         test_sets: dict[str, Sequence[Query]] = {name: read_queries(path) for name, path in found.queries.items()}
-        _copies(data_dir).add(test_sets, [api for path in found.documents for api in read_document(path)])
+        apis = [api for path in found.documents for api in read_document(path)]
+        try:
+            _copies(data_dir).add(test_sets, apis)
+        except OSError as error:
+            raise UsageError(f"{data_dir}: the data cannot be kept there: {error}; nothing was imported") from error
         return list(test_sets)
 
 

@@ -109,7 +109,7 @@ def read_document(path: Path) -> tuple[Api, ...]:
     """
     tool = validate(path, _DOCUMENT, read_text(path))
     about = tool.tool_description or ""
-    category = path.resolve().parent.name
+    category = path.absolute().parent.name
     return unique_apis(
         api.api(category, tool.tool_name, api.name, api.description or "", about) for api in tool.api_list
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +159,7 @@ def test_a_failing_import_leaves_the_last_one(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", full_disk)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(UsageError, match=r"No space left.* nothing was imported"):
         DRIVER.import_folder(repository, data_dir)
     monkeypatch.undo()
     assert DRIVER.open("G1_tool", data_dir).digest() == before
@@ -190,6 +191,24 @@ def test_an_open_dataset_outlives_the_next_import(repository: Path, data_dir: Pa
     dataset = DRIVER.open("G1_tool", data_dir)
     DRIVER.import_folder(repository / "toolenv", data_dir)
     assert len(dataset.apis()) == 3
+
+
+def test_what_a_killed_import_left_behind_does_no_harm(repository: Path, data_dir: Path) -> None:
+    DRIVER.import_folder(repository, data_dir)
+    before = DRIVER.open("G1_tool", data_dir).digest()
+    write(data_dir / "stabletoolbench" / "import-dead" / "queries" / "G1_tool.json", '{"name": "G1')
+    write(data_dir / "stabletoolbench" / "CURRENT.new", "import-d")
+    assert DRIVER.open("G1_tool", data_dir).digest() == before
+    DRIVER.import_folder(repository, data_dir)
+    assert DRIVER.open("G1_tool", data_dir).digest() == before
+    assert not (data_dir / "stabletoolbench" / "import-dead").exists()
+
+
+def test_imports_at_the_same_time_lose_nothing(tmp_path: Path, data_dir: Path) -> None:
+    folders = [write(tmp_path / f"f{number}" / f"set{number}.json", [query(number)]).parent for number in range(6)]
+    with ThreadPoolExecutor(len(folders)) as pool:
+        list(pool.map(lambda folder: StableToolBenchDriver().import_folder(folder, data_dir), folders))
+    assert DRIVER.test_sets(data_dir) == [f"set{number}" for number in range(6)]
 
 
 def test_a_damaged_copy_is_an_error_that_names_it(repository: Path, data_dir: Path) -> None:
