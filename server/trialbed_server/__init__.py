@@ -1,1 +1,29 @@
-"""Placeholder."""
+"""The server of Trialbed: the virtual API, the gateway to models, and the control of trials.
+
+The public names are loaded when they are first used, so that ``import trialbed_server`` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trialbed_server._app import create_app
+    from trialbed_server._options import ServerOptions
+    from trialbed_server._process import serve
+
+_HOMES = {"ServerOptions": "_options", "create_app": "_app", "serve": "_process"}
+
+__all__ = ["ServerOptions", "create_app", "serve"]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'trialbed_server' has no attribute {name!r}")
+    return getattr(import_module(f"trialbed_server.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,104 @@
+"""The application: its parts and its routes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from fastapi import FastAPI
+from fastapi.responses import JSONResponse, Response
+from starlette.routing import Route
+
+import trialbed
+from trialbed.errors import DriverBroken
+from trialbed.plugins import plugin_manager
+from trialbed_server._clock import Clock, SystemClock
+from trialbed_server._datasets import documented_apis
+from trialbed_server._guard import BearerGuard
+from trialbed_server._metrics import Metrics
+from trialbed_server._options import ServerOptions
+from trialbed_server.cache import ResponseCache
+from trialbed_server.control import Control
+from trialbed_server.gateway.endpoints import Gateway
+from trialbed_server.gateway.upstream import Upstream
+from trialbed_server.simulators.registry import Simulators
+from trialbed_server.trials import TrialRegistry
+from trialbed_server.virtual.catalog import Catalog
+from trialbed_server.virtual.endpoint import VirtualApi
+from trialbed_server.virtual.resolver import Resolver
+from trialbed_server.virtual.sources import CacheSource, FrozenSource, SimulatorSource
+
+logger = logging.getLogger(__name__)
+
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI:
+    """A server as an ASGI application, with the routes of every installed plugin.
+
+    Raises:
+        TrialbedError: the cache, a dataset, a simulator or a plugin cannot be used; the text says why.
+    """
+    clock = clock or SystemClock()
+    trials, simulators = TrialRegistry(), Simulators()
+    metrics = Metrics(lambda: len(trials))
+    upstream = _upstream(options)
+    cache = ResponseCache(options.cache, options.memory)
+    resolver = Resolver(cache, [CacheSource(cache), FrozenSource(cache), SimulatorSource(options.simulator_timeout)])
+    catalog = Catalog(documented_apis(options, simulators), simulators.get(options.simulator or "template"))
+    virtual = VirtualApi(resolver, catalog, trials, metrics, max_body=options.max_body)
+    gateway = Gateway(trials, upstream, clock, metrics, max_body=options.max_body)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(cache)
+            stack.push_async_callback(resolver.close)
+            if upstream is not None:
+                await stack.enter_async_context(upstream)
+            yield
+
+    app = FastAPI(title="Trialbed", version=trialbed.__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    for prefix in ("", "/t/{trial}"):
+        app.router.routes.append(Route(f"{prefix}/virtual", virtual, methods=["POST"]))
+        app.router.routes.append(Route(f"{prefix}/v1/{{path:path}}", gateway, methods=METHODS))
+    app.include_router(Control(trials, simulators, clock, options.upstream).router())
+    _add_status_routes(app, metrics, options.upstream)
+    _add_plugin_routes(app)
+    if options.token:
+        app.add_middleware(BearerGuard, token=options.token)
+    return app
+
+
+def _upstream(options: ServerOptions) -> Upstream | None:
+    if options.upstream is None:
+        return None
+    return Upstream(options.upstream, options.upstream_key, options.upstream_timeout)
+
+
+def _add_status_routes(app: FastAPI, metrics: Metrics, upstream: str | None) -> None:
+    status = {"status": "ok", "version": trialbed.__version__, "upstream": upstream}
+
+    async def healthz() -> JSONResponse:
+        return JSONResponse(status)
+
+    async def show_metrics() -> Response:
+        return Response(metrics.page(), headers={"content-type": metrics.content_type})
+
+    app.add_api_route("/healthz", healthz, response_model=None)
+    app.add_api_route("/metrics", show_metrics, response_model=None)
+
+
+def _add_plugin_routes(app: FastAPI) -> None:
+    manager = plugin_manager(own=False, on_broken=lambda error: logger.error("left out: %s", error))
+    plugins = manager.get_plugins()
+    for implementation in manager.hook.register_routes.get_hookimpls():
+        others = plugins - {implementation.plugin}
+        try:
+            manager.subset_hook_caller("register_routes", others)(app=app)
+        except Exception as error:
+            raise DriverBroken(
+                f"plugin {implementation.plugin_name!r} cannot add its routes: {type(error).__name__}: {error}; "
+                "uninstall or update its distribution"
+            ) from error

@@ -1,0 +1,54 @@
+"""Reading request bodies, up to a limit."""
+
+from __future__ import annotations
+
+from starlette.types import Receive, Scope
+
+
+class BodyTooLarge(Exception):
+    """The request's body is over the limit."""
+
+
+class ClientGone(Exception):
+    """The client went away before its request was complete."""
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """The whole body.
+
+    Raises:
+        BodyTooLarge: it has, or says it has, more than ``limit`` bytes.
+        ClientGone: the connection ended first.
+    """
+    if _stated_length(scope) > limit:
+        raise BodyTooLarge
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if message["type"] == "http.request" and not message.get("more_body", False):
+        if len(body) > limit:
+            raise BodyTooLarge
+        return body
+    return await _rest(bytearray(body), message["type"], receive, limit)
+
+
+async def _rest(body: bytearray, kind: str, receive: Receive, limit: int) -> bytes:
+    more = True
+    while more:
+        if kind == "http.disconnect":
+            raise ClientGone
+        if len(body) > limit:
+            raise BodyTooLarge
+        message = await receive()
+        kind = message["type"]
+        body += message.get("body", b"")
+        more = kind == "http.disconnect" or message.get("more_body", False)
+    if len(body) > limit:
+        raise BodyTooLarge
+    return bytes(body)
+
+
+def _stated_length(scope: Scope) -> int:
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            return int(value) if value.isdigit() else 0
+    return 0

@@ -1,0 +1,37 @@
+"""Time, so that tests can bring their own."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Where the server takes time from."""
+
+    def monotonic(self) -> float:
+        """Seconds that only ever grow."""
+
+    def utcnow(self) -> datetime:
+        """The date and time, with its zone."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+
+class SystemClock:
+    """The machine's own time."""
+
+    def monotonic(self) -> float:
+        """Seconds that only ever grow."""
+        return time.monotonic()
+
+    def utcnow(self) -> datetime:
+        """The date and time in UTC."""
+        return datetime.now(UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)

@@ -1,0 +1,34 @@
+"""The bearer token in front of the server."""
+
+from __future__ import annotations
+
+import hmac
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from trialbed_server._responses import openai_error_response
+
+
+class BearerGuard:
+    """Lets through requests that carry the token; ``/healthz`` and a trial's own URLs need none."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or _is_open(scope["path"]) or self._is_authorized(scope):
+            await self._app(scope, receive, send)
+            return
+        message = "this server needs a bearer token: send the header Authorization: Bearer <token>"
+        response = openai_error_response(message, 401, "authentication_error")
+        response.headers["www-authenticate"] = "Bearer"
+        await response(scope, receive, send)
+
+    def _is_authorized(self, scope: Scope) -> bool:
+        sent = [value for name, value in scope["headers"] if name == b"authorization"]
+        return len(sent) == 1 and hmac.compare_digest(sent[0], self._expected)
+
+
+def _is_open(path: str) -> bool:
+    return path == "/healthz" or path.startswith("/t/")

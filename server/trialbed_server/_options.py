@@ -1,0 +1,96 @@
+"""What the server is started with."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from trialbed.errors import UsageError
+from trialbed.settings import state_dir
+
+UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
+TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
+MEBIBYTE = 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions:
+    """The server's settings, checked.
+
+    Attributes:
+        cache: the response cache: a file (SQLite) or a database URL.
+        upstream: the model endpoint that the gateway forwards to, without a final ``/``; None for none.
+        upstream_key: its key. It leaves the server towards the upstream only.
+        token: bearer token that guards the server; required beyond loopback.
+        datasets: ``NAME`` or ``NAME:TEST_SET`` of datasets whose Apis the server knows without a trial.
+        data_dir: folder of imported datasets; None is the user's.
+        simulator: answers for Apis without a trial; None is the dataset's own, ``template`` for unknown Apis.
+        watch_stdin: end when standard input does, because the parent process is gone.
+        max_body: largest request body in bytes.
+        memory: bytes of cached responses kept in memory.
+        simulator_timeout: seconds a simulator has for one answer.
+        upstream_timeout: seconds the upstream may be silent before the gateway gives up.
+
+    Raises:
+        UsageError: an option is wrong, or the combination is unsafe.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    cache: str = field(default_factory=lambda: str(state_dir() / "responses.db"))
+    upstream: str | None = None
+    upstream_key: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    datasets: tuple[str, ...] = ()
+    data_dir: Path | None = None
+    simulator: str | None = None
+    watch_stdin: bool = False
+    max_body: int = 16 * MEBIBYTE
+    memory: int = 128 * MEBIBYTE
+    simulator_timeout: float = 30.0
+    upstream_timeout: float = 300.0
+
+    def __post_init__(self) -> None:
+        if not self.token and not _is_loopback(self.host):
+            raise UsageError(
+                f"--host {self.host} can be reached from other machines; set {TOKEN_VARIABLE} to a token that "
+                "clients must send, or bind to 127.0.0.1"
+            )
+        if self.upstream is not None:
+            object.__setattr__(self, "upstream", checked_upstream(self.upstream))
+
+    def secrets(self) -> tuple[str, ...]:
+        """The texts that must not be seen anywhere."""
+        return tuple(secret for secret in (self.upstream_key, self.token) if secret)
+
+
+def secrets_from(environ: Mapping[str, str]) -> dict[str, str | None]:
+    """The options that come from the environment, so that they stand in no process list."""
+    return {
+        "upstream_key": environ.get(UPSTREAM_KEY_VARIABLE) or None,
+        "token": environ.get(TOKEN_VARIABLE) or None,
+    }
+
+
+def checked_upstream(url: str) -> str:
+    """The URL without its final ``/``.
+
+    Raises:
+        UsageError: it is no http(s) URL.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"--upstream {url!r} is not an http(s) URL; give one such as https://api.openai.com/v1")
+    return url.rstrip("/")
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,105 @@
+"""The server as a process: a socket, a ready line, and a clean end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import uvicorn
+
+from trialbed.errors import ServerUnavailable
+from trialbed_server._app import create_app
+from trialbed_server._options import ServerOptions
+from trialbed_server.cache import ResponseStore
+
+GRACE = 2
+"""Seconds that requests in flight have when the server ends."""
+
+
+def serve(options: ServerOptions) -> None:
+    """Serve until SIGTERM, SIGINT or the end of a watched standard input.
+
+    Prints ``{"url": …}`` on standard output when it listens, and nothing else there; logs go to standard error.
+
+    Raises:
+        TrialbedError: the server cannot start; the text says why.
+    """
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    ResponseStore(options.cache).close()
+    app = create_app(options)
+    listener = _listen(options.host, options.port)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=GRACE, server_header=False
+    )
+    server = _Server(config, on_ready=lambda: _announce(listener), watch_stdin=options.watch_stdin)
+    with contextlib.closing(listener):
+        server.run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        raise ServerUnavailable(
+            f"cannot listen on {host} port {port}: {error}; choose another --port (0 takes a free one)"
+        ) from error
+
+
+def _announce(listener: socket.socket) -> None:
+    host, port = listener.getsockname()[:2]
+    name = f"[{host}]" if ":" in host else host
+    sys.stdout.write(json.dumps({"url": f"http://{name}:{port}"}) + "\n")
+    sys.stdout.flush()
+
+
+class _Server(uvicorn.Server):
+    """Ends with exit code 0 on a signal, where uvicorn would let the signal kill the process afterwards."""
+
+    def __init__(self, config: uvicorn.Config, *, on_ready: Callable[[], None], watch_stdin: bool) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+        self._watch_stdin = watch_stdin
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._watch_stdin:
+            _call_at_end_of_stdin(self._end_soon())
+        self._on_ready()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+        yield
+
+    def _on_signal(self, _number: int, _frame: object) -> None:
+        self.should_exit = True
+
+    def _end_soon(self) -> Callable[[], None]:
+        loop = asyncio.get_running_loop()
+
+        def end() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended already
+                loop.call_soon_threadsafe(self._on_signal, 0, None)
+
+        return end
+
+
+def _call_at_end_of_stdin(callback: Callable[[], None]) -> None:
+    def watch() -> None:
+        while os.read(descriptor, 4096):
+            pass
+        callback()
+
+    descriptor = cast("int", sys.stdin.fileno())
+    threading.Thread(target=watch, name="watch-stdin", daemon=True).start()

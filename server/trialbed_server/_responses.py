@@ -1,0 +1,23 @@
+"""Error bodies in the forms that clients know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+
+def openai_error(message: str, status: int, kind: str, *, param: str | None = None) -> dict[str, Any]:
+    """The body of an error in OpenAI's form; ``status`` doubles as its code."""
+    return {"error": {"message": message, "type": kind, "param": param, "code": str(status)}}
+
+
+def openai_error_response(message: str, status: int, kind: str = "invalid_request_error") -> JSONResponse:
+    """An error as OpenAI's clients read it."""
+    return JSONResponse(openai_error(message, status, kind), status)
+
+
+async def send_json(body: bytes, status: int, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send a body of ready JSON."""
+    await Response(body, status, media_type="application/json")(scope, receive, send)

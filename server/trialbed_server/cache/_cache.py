@@ -1,0 +1,91 @@
+"""The response cache as the server uses it: never blocks the event loop, and hits need no thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import NamedTuple, Self, TypeVar
+
+from trialbed_server.cache._entries import Entry, Origin, best
+from trialbed_server.cache._recent import Recent
+from trialbed_server.cache._store import ResponseStore
+from trialbed_server.names import StandardName
+
+Result = TypeVar("Result")
+
+
+class CachedResponse(NamedTuple):
+    """A stored answer, ready to send, and how it was made."""
+
+    body: bytes
+    provenance: str
+
+
+class ResponseCache:
+    """A store with its threads, and the recently used entries in memory; an async context manager.
+
+    Readers and the writer have threads of their own, so that neither waits for the other or for anything else.
+
+    Args:
+        location: a file or a database URL.
+        memory: bytes of responses kept in memory.
+    """
+
+    def __init__(self, location: str, memory: int) -> None:
+        self._location = location
+        self._recent: Recent[CachedResponse] = Recent(memory)
+        self._readers = ThreadPoolExecutor(4, thread_name_prefix="cache-read")
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="cache-write")
+
+    async def __aenter__(self) -> Self:
+        self._store = await asyncio.to_thread(ResponseStore, self._location)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for executor in (self._writer, self._readers):
+            await asyncio.to_thread(executor.shutdown)
+        self._store.close()
+
+    def recent(self, key: str, origin: Origin) -> CachedResponse | None:
+        """The answer for this key and origin if it is in memory."""
+        return self._recent.get((key, origin))
+
+    async def find(self, keys: Sequence[str], origin: Origin) -> CachedResponse | None:
+        """The stored answer under the first of these keys, or imported under one of the others.
+
+        Raises:
+            DataError: the database cannot be read.
+        """
+        entry = best(await self._run(self._readers, lambda: self._store.find(keys)), keys[0], origin)
+        return None if entry is None else self._remember(keys[0], origin, entry)
+
+    async def add(self, entry: Entry) -> CachedResponse:
+        """Keep this entry and return what is kept, which is another process's if that was first.
+
+        Raises:
+            DataError: the database cannot be written.
+        """
+        stored = await self._run(self._writer, lambda: self._keep(entry))
+        return self._remember(entry.key, entry.origin, stored)
+
+    async def inputs(self, name: StandardName) -> list[str]:
+        """The inputs that have an entry for this Api, as canonical JSON."""
+        return await self._run(self._readers, lambda: self._store.inputs(name))
+
+    def _keep(self, entry: Entry) -> Entry:
+        if self._store.add([entry]):
+            return entry
+        stored = (found for found in self._store.find([entry.key]) if found.origin == entry.origin)
+        return next(stored, entry)
+
+    def _remember(self, key: str, origin: Origin, entry: Entry) -> CachedResponse:
+        response = CachedResponse(entry.body.encode("ascii"), entry.origin.provenance)
+        self._recent.put((key, origin), response, len(response.body))
+        return response
+
+    async def _run(self, executor: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(executor, work)

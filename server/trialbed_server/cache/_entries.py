@@ -1,0 +1,58 @@
+"""What the cache keeps of a response."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from trialbed_server.names import StandardName
+
+AUTHORITATIVE = ("real", "imported")
+"""Origins whose responses are good for every trial, best first; others belong to one simulator."""
+
+
+class Origin(NamedTuple):
+    """Who made a response: the provenance and the maker's revision (empty where it has none)."""
+
+    provenance: str
+    revision: str = ""
+
+
+ANY = Origin("*")
+"""Stands for every origin: whoever asks with it takes what there is."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cached response.
+
+    Attributes:
+        key: of the triple and the input, see ``virtual.keys``.
+        name: the standardised triple.
+        input: canonical JSON of the input.
+        body: JSON of the whole answer, ``{"error": …, "response": …}``.
+    """
+
+    key: str
+    name: StandardName
+    input: str
+    body: str
+    origin: Origin
+
+
+def best(entries: Sequence[Entry], key: str, origin: Origin) -> Entry | None:
+    """The entry to answer with: authoritative ones first, then those of this origin under the very key.
+
+    An entry under another key than asked for is one of an imported spelling, and must have been imported.
+    """
+
+    def rank(entry: Entry) -> int | None:
+        if entry.origin.provenance in AUTHORITATIVE:
+            exact = 0 if entry.key == key else len(AUTHORITATIVE)
+            return exact + AUTHORITATIVE.index(entry.origin.provenance)
+        fits = entry.key == key and origin in (entry.origin, ANY)
+        return 2 * len(AUTHORITATIVE) if fits else None
+
+    ranked = [(position, entry) for entry in entries if (position := rank(entry)) is not None]
+    return min(ranked, key=lambda pair: pair[0])[1] if ranked else None

@@ -1,0 +1,156 @@
+"""The response cache's database; every call blocks, so that it belongs in a thread."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, Row, create_engine, event, make_url, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from trialbed.errors import DataError, UsageError
+from trialbed_server.cache._entries import Entry, Origin
+from trialbed_server.cache._schema import VERSION, metadata, responses, schema_version
+from trialbed_server.names import StandardName
+
+BUSY_TIMEOUT = 30.0
+"""Seconds a writer waits for another process's transaction."""
+
+_INSERTS: dict[str, Callable[..., Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+
+
+class ResponseStore:
+    """Entries on disk. Several processes may use one database; none overwrites another's entry.
+
+    Args:
+        location: a file, or a database URL (``postgresql+psycopg://…``).
+
+    Raises:
+        UsageError: the location is no usable file or URL.
+        DataError: what is there is not a response cache of this version.
+    """
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self._engine = _engine(location)
+        try:
+            self._prepare()
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    def find(self, keys: Sequence[str]) -> list[Entry]:
+        """Every entry under these keys."""
+        with self._described(), self._engine.connect() as connection:
+            rows = connection.execute(select(responses).where(responses.c.key.in_(keys)))
+            return [_entry(row) for row in rows]
+
+    def add(self, entries: Sequence[Entry]) -> int:
+        """Keep these entries, in one transaction, where there is none of their key and origin; how many were new."""
+        if not entries:
+            return 0
+        statement = _INSERTS[self._engine.dialect.name](responses).on_conflict_do_nothing()
+        now = datetime.now(UTC)
+        with self._described(), self._engine.begin() as connection:
+            return sum(connection.execute(statement.values(**_values(entry, now))).rowcount for entry in entries)
+
+    def inputs(self, name: StandardName, limit: int = 1000) -> list[str]:
+        """The distinct inputs, as canonical JSON, that have an entry for this Api; at most ``limit``."""
+        query = select(responses.c.input).where(responses.c.api == json.dumps(name)).distinct()
+        with self._described(), self._engine.connect() as connection:
+            return list(connection.scalars(query.order_by(responses.c.input).limit(limit)))
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()
+
+    def _prepare(self) -> None:
+        with self._described():
+            metadata.create_all(self._engine)
+            with self._engine.begin() as connection:
+                versions = set(connection.scalars(select(schema_version.c.version)))
+                if not versions:
+                    connection.execute(
+                        _INSERTS[self._engine.dialect.name](schema_version)
+                        .values(version=VERSION)
+                        .on_conflict_do_nothing()
+                    )
+        if versions - {VERSION}:
+            raise DataError(
+                f"response cache {self.location}: its schema has version {max(versions)}, this Trialbed has {VERSION}; "
+                "give another --cache"
+            )
+
+    @contextmanager
+    def _described(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise DataError(
+                f"response cache {self.location}: {error.orig}; if it is not a response cache or is damaged, move it "
+                "away or give another --cache"
+            ) from error
+        except SQLAlchemyError as error:
+            raise DataError(f"response cache {self.location}: {error}") from error
+
+
+def _engine(location: str) -> Engine:
+    url = _url(location)
+    if url.get_backend_name() not in _INSERTS:
+        raise UsageError(f"--cache {location}: only SQLite files and PostgreSQL URLs are supported")
+    if url.get_backend_name() != "sqlite":
+        return _created(url, location)
+    engine = _created(url, location, connect_args={"timeout": BUSY_TIMEOUT})
+    event.listen(engine, "connect", _tune)
+    return engine
+
+
+def _url(location: str) -> URL:
+    if "://" not in location:
+        path = Path(location)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--cache {location}: its folder cannot be made: {error}") from error
+        return URL.create("sqlite", database=str(path))
+    try:
+        return make_url(location)
+    except ArgumentError as error:
+        raise UsageError(f"--cache {location}: not a database URL: {error}") from error
+
+
+def _created(url: URL, location: str, **arguments: Any) -> Engine:
+    try:
+        return create_engine(url, **arguments)
+    except (SQLAlchemyError, ImportError) as error:
+        raise UsageError(f"--cache {location}: {error}; install the database's driver") from error
+
+
+def _tune(connection: sqlite3.Connection, _record: object) -> None:
+    # Readers and the writer do not block each other; a crash of the machine can lose the last entries only.
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL"):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _values(entry: Entry, now: datetime) -> dict[str, Any]:
+    return {
+        "key": entry.key,
+        "provenance": entry.origin.provenance,
+        "revision": entry.origin.revision,
+        "api": json.dumps(entry.name),
+        "input": entry.input,
+        "body": entry.body,
+        "created_at": now,
+    }
+
+
+def _entry(row: Row[Any]) -> Entry:
+    name = StandardName(*json.loads(row.api))
+    return Entry(row.key, name, row.input, row.body, Origin(row.provenance, row.revision))

@@ -1,0 +1,92 @@
+"""The gateway's routes, under ``/v1`` and ``/t/{trial}/v1``."""
+
+from __future__ import annotations
+
+from starlette.types import Receive, Scope, Send
+
+from trialbed_server._bodies import BodyTooLarge, ClientGone, read_body
+from trialbed_server._clock import Clock
+from trialbed_server._metrics import Metrics
+from trialbed_server._responses import openai_error_response
+from trialbed_server.gateway.exchange import Exchange
+from trialbed_server.gateway.outlet import Outlet, while_connected
+from trialbed_server.gateway.redaction import Redactor
+from trialbed_server.gateway.scripted.model import ScriptedModel, is_scripted
+from trialbed_server.gateway.upstream import Upstream
+from trialbed_server.trials import LogBudget, Trial, TrialGone, TrialRegistry, TrialUnknown
+
+CHAT = "chat/completions"
+MODELS = "models"
+NO_UPSTREAM = (
+    "this server has no upstream endpoint; start it with --upstream URL, or open a trial with a scripted model"
+)
+
+
+class Gateway:
+    """An ASGI endpoint: finds the request's trial, and plays or forwards and records it.
+
+    Args:
+        upstream: where models are; None if the server knows scripted models only.
+        max_body: largest request in bytes.
+    """
+
+    def __init__(
+        self, trials: TrialRegistry, upstream: Upstream | None, clock: Clock, metrics: Metrics, *, max_body: int
+    ) -> None:
+        self._trials = trials
+        self._upstream = upstream
+        self._clock = clock
+        self._metrics = metrics
+        self._max_body = max_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        try:
+            trial = self._trials.of(scope["path_params"].get("trial"))
+            body = await read_body(scope, receive, self._max_body)
+        except ClientGone:
+            return
+        except (TrialGone, TrialUnknown) as error:
+            status = 410 if isinstance(error, TrialGone) else 404
+            await openai_error_response(str(error), status)(scope, receive, send)
+        except BodyTooLarge:
+            message = f"the request is larger than {self._max_body} bytes"
+            await openai_error_response(message, 413)(scope, receive, send)
+        else:
+            await self._serve(trial, body, scope, receive, send)
+
+    async def _serve(self, trial: Trial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = self._exchange(trial, body)
+        if trial is not None and scope["path_params"]["path"] != MODELS:
+            trial.model_calls.append(exchange)
+        await while_connected(receive, exchange, self._answer(trial, body, scope, Outlet(send, exchange)))
+        self._metrics.model_request(exchange.status)
+
+    def _exchange(self, trial: Trial | None, body: bytes) -> Exchange:
+        redactor = self._upstream.redactor() if self._upstream is not None else Redactor(None)
+        if trial is None:
+            return Exchange(self._clock.monotonic, LogBudget(body=0, trial=0), redactor.whole(body))
+        return Exchange(trial.elapsed, trial.budget, redactor.whole(body))
+
+    async def _answer(self, trial: Trial | None, body: bytes, scope: Scope, outlet: Outlet) -> None:
+        path = scope["path_params"]["path"]
+        if (path, scope["method"]) not in ((CHAT, "POST"), (MODELS, "GET")):
+            message = f"{scope['method']} /v1/{path} is not served here; POST /v1/{CHAT} and GET /v1/{MODELS} are"
+            await outlet.error(message, 404, "invalid_request_error")
+        elif trial is not None and is_scripted(trial.registration.model):
+            await self._play(trial, path, outlet)
+        elif self._upstream is None:
+            await outlet.error(NO_UPSTREAM, 404, "invalid_request_error")
+        else:
+            query = scope["query_string"].decode("latin-1")
+            target = f"/{path}?{query}" if query else f"/{path}"
+            await self._upstream.forward(scope["method"], target, scope["headers"], body, outlet)
+
+    async def _play(self, trial: Trial, path: str, outlet: Outlet) -> None:
+        if path == MODELS:
+            entry = {"id": trial.registration.model, "object": "model", "owned_by": "trialbed"}
+            created = int(trial.opened_at.timestamp())
+            await outlet.document({"object": "list", "data": [{**entry, "created": created}]})
+            return
+        index = trial.model_calls.index(outlet.exchange)
+        await ScriptedModel(trial, self._clock).complete(outlet.exchange.document, index, outlet)

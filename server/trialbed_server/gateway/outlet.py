@@ -1,0 +1,87 @@
+"""The way of an answer to the framework, watched by its exchange."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Coroutine, Iterable
+from typing import Any
+
+from starlette.types import Receive, Send
+
+from trialbed_server._responses import openai_error
+from trialbed_server.gateway.exchange import Exchange
+
+Header = tuple[bytes, bytes]
+
+JSON_TYPE: Header = (b"content-type", b"application/json")
+EVENTS_TYPE: Header = (b"content-type", b"text/event-stream; charset=utf-8")
+
+
+class Outlet:
+    """Sends one answer, piece by piece, each as soon as it is there."""
+
+    def __init__(self, send: Send, exchange: Exchange) -> None:
+        self.exchange = exchange
+        self.started = False
+        self._send = send
+
+    async def start(self, status: int, headers: Iterable[Header]) -> None:
+        """Send the head."""
+        headers = list(headers)
+        events = any(name == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers)
+        self.started = True
+        self.exchange.began(status, events=events)
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def write(self, chunk: bytes) -> None:
+        """Send a part of the body."""
+        if chunk:
+            self.exchange.wrote(chunk)
+            await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    async def finish(self) -> None:
+        """The body is complete."""
+        self.exchange.done = True
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def document(self, document: Any, status: int = 200) -> None:
+        """Send a whole answer of JSON."""
+        body = json.dumps(document).encode("ascii")
+        await self.start(status, [JSON_TYPE, (b"content-length", str(len(body)).encode())])
+        await self.write(body)
+        await self.finish()
+
+    async def error(self, message: str, status: int, kind: str) -> None:
+        """Send an error in OpenAI's form and record it."""
+        self.exchange.failed(message)
+        await self.document(openai_error(message, status, kind), status)
+
+
+async def while_connected(receive: Receive, exchange: Exchange, work: Coroutine[Any, Any, None]) -> None:
+    """Do the work unless the framework goes away first, which ends it and is recorded."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_disconnect(receive))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done() or exchange.done:
+            await task
+        else:
+            exchange.left()
+    finally:
+        await _end(task, gone)
+        exchange.end()
+
+
+async def _disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _end(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    for task in tasks:
+        with contextlib.suppress(asyncio.CancelledError):
+            await task

@@ -1,0 +1,68 @@
+"""Standardised names: how StableToolBench spells categories, tools, Apis and parameters.
+
+Requests and cache folders name an Api in several spellings; the standardised triple is what they have in
+common, and what cache keys are made of. No name ever becomes a path.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+_OTHER = re.compile(r"[^\u4e00-\u9fa5a-zA-Z0-9_^]")  # ^ counts as a letter there, too
+_UNDERSCORES = re.compile(r"_+")
+_RESERVED = frozenset({"from", "class", "return", "false", "true", "id", "and"})
+_SEPARATORS = str.maketrans(" ,/", "___")
+
+
+class StandardName(NamedTuple):
+    """The standardised triple of an Api."""
+
+    category: str
+    tool: str
+    api: str
+
+
+def standardize(name: str) -> str:
+    """Lower case, other characters as single inner ``_``, and ``get_`` before a leading digit."""
+    name = _UNDERSCORES.sub("_", _OTHER.sub("_", name)).lower().strip("_")
+    return f"get_{name}" if name[:1].isdigit() else name
+
+
+def change_name(name: str) -> str:
+    """``is_`` before the words that StableToolBench cannot use as names."""
+    return f"is_{name}" if name in _RESERVED else name
+
+
+def parameter_name(name: str) -> str:
+    """How StableToolBench's clients spell a parameter."""
+    return change_name(standardize(name))
+
+
+def standard_category(category: str) -> str:
+    """Spaces, commas and slashes as ``_``; two of them as one, in one pass."""
+    return category.translate(_SEPARATORS).replace("__", "_")
+
+
+def documented_name(category: str, tool_name: str, api_name: str) -> StandardName:
+    """The triple of an Api whose documentation is known, so that every part of its name is its own."""
+    return StandardName(standard_category(category), standardize(tool_name), change_name(standardize(api_name)))
+
+
+@lru_cache(maxsize=4096)
+def requested_name(category: str, tool_name: str, api_name: str) -> StandardName:
+    """The triple meant by a request: clients may say ``{api}_for_{tool}`` and ``{tool}_for_{category}``.
+
+    Such an ending is cut where something is left before it. Nothing in the middle of a name is cut, so
+    that ``Jobs for IT`` stays whole.
+    """
+    short_category = standard_category(category)
+    tool = _without_ending(tool_name, short_category)
+    api = _without_ending(change_name(standardize(api_name)), tool_name)
+    return StandardName(short_category, standardize(tool), api)
+
+
+def _without_ending(name: str, of: str) -> str:
+    ending = f"_for_{of}"
+    return name[: -len(ending)] if of and name.endswith(ending) and len(name) > len(ending) else name

@@ -1,0 +1,1 @@
+"""First-party simulators, each a driver of its own module."""

@@ -1,0 +1,27 @@
+"""No simulation: what is not in the cache is an error."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from trialbed.contracts import Simulation, Simulator
+from trialbed.errors import SimulationError
+from trialbed.records import Api, Json
+
+
+class FrozenSimulator(Simulator):
+    """Answers nothing, so that a run can show that it needs nothing but its cache.
+
+    The virtual API uses every cached answer for it, whoever made it, and names the nearest cached inputs
+    when there is none.
+    """
+
+    provenance: ClassVar[str] = "none"
+
+    async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:  # noqa: ARG002
+        """Refuse.
+
+        Raises:
+            SimulationError: always.
+        """
+        raise SimulationError(f"{ref}: not in the cache, and simulator 'none' makes no answers")

@@ -1,0 +1,46 @@
+"""The simulators in use, each loaded once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from trialbed.contracts import Simulator
+from trialbed.drivers import load_driver
+from trialbed.errors import DriverBroken, TrialbedError
+
+
+class Simulators:
+    """Simulator drivers by name, loaded when they are first asked for."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Simulator] = {}
+
+    def get(self, name: str) -> Simulator:
+        """The simulator of this name; blocks while it is imported.
+
+        Raises:
+            DriverError: it is missing or broken.
+        """
+        if name not in self._loaded:
+            self._loaded[name] = _made(name)
+        return self._loaded[name]
+
+    async def load(self, name: str) -> Simulator:
+        """The simulator of this name, imported in a thread.
+
+        Raises:
+            DriverError: it is missing or broken.
+        """
+        loaded = self._loaded.get(name)
+        return loaded if loaded is not None else await asyncio.to_thread(self.get, name)
+
+
+def _made(name: str) -> Simulator:
+    driver = load_driver("simulators", name)
+    try:
+        return cast("Simulator", driver())
+    except TrialbedError:
+        raise
+    except Exception as error:
+        raise DriverBroken(f"simulators: {name!r} cannot be made: {type(error).__name__}: {error}") from error

@@ -1,0 +1,85 @@
+"""Which trials are open."""
+
+from __future__ import annotations
+
+from trialbed.errors import TrialbedError
+from trialbed_server.trials._trial import Trial
+
+MAX_CLOSED = 100_000
+"""Closed tokens remembered; requests to older ones are unknown, no longer gone."""
+
+
+class TrialUnknown(TrialbedError):
+    """There was never a trial of this token."""
+
+
+class TrialGone(TrialbedError):
+    """The trial of this token is closed."""
+
+
+class TrialConflict(TrialbedError):
+    """The token is in use, or another trial is the ambient one."""
+
+
+class TrialRegistry:
+    """Open trials by token. Lives in memory: what it knows is handed over when a trial is closed."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Trial] = {}
+        self._closed: dict[str, None] = {}
+        self._ambient: Trial | None = None
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @property
+    def ambient(self) -> Trial | None:
+        """The trial that requests without a token belong to."""
+        return self._ambient
+
+    def open(self, trial: Trial) -> None:
+        """Take in a trial.
+
+        Raises:
+            TrialConflict: its token is known, or it is ambient and another one is.
+        """
+        registration = trial.registration
+        if registration.trial in self._open or registration.trial in self._closed:
+            raise TrialConflict("a trial of this token exists; take a fresh token for every trial")
+        if registration.ambient:
+            if self._ambient is not None:
+                raise TrialConflict("another ambient trial is open; close it first")
+            self._ambient = trial
+        self._open[registration.trial] = trial
+
+    def close(self, token: str) -> Trial:
+        """Let go of a trial.
+
+        Raises:
+            TrialUnknown, TrialGone: as their docstrings say.
+        """
+        trial = self.find(token)
+        del self._open[token]
+        self._closed[token] = None
+        if len(self._closed) > MAX_CLOSED:
+            del self._closed[next(iter(self._closed))]
+        if trial is self._ambient:
+            self._ambient = None
+        return trial
+
+    def find(self, token: str) -> Trial:
+        """The open trial of this token.
+
+        Raises:
+            TrialUnknown, TrialGone: as their docstrings say.
+        """
+        trial = self._open.get(token)
+        if trial is not None:
+            return trial
+        if token in self._closed:
+            raise TrialGone("this trial is closed")
+        raise TrialUnknown("there is no trial of this token; open one with POST /control/trials")
+
+    def of(self, token: str | None) -> Trial | None:
+        """The trial a request belongs to: that of its token, else the ambient one, else none."""
+        return self._ambient if token is None else self.find(token)

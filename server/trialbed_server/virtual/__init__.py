@@ -1,0 +1,1 @@
+"""The virtual API: StableToolBench's protocol, answered from a cache and by simulators."""

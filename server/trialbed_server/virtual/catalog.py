@@ -1,0 +1,77 @@
+"""The Apis that are known, and who answers for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from trialbed.contracts import Simulator
+from trialbed.records import Api, ApiRef
+from trialbed_server.cache import ANY, Origin
+from trialbed_server.names import StandardName, documented_name, requested_name
+from trialbed_server.simulators.frozen import FrozenSimulator
+
+MAX_UNKNOWN = 4096
+
+
+@dataclass(frozen=True)
+class Target:
+    """The Api that a request is about.
+
+    Attributes:
+        ref: in the dataset's spelling if it is known, else as sent.
+        name: the standardised triple.
+        origin: whose cached answers are good for it, beside authoritative ones.
+    """
+
+    ref: ApiRef
+    name: StandardName
+    api: Api | None
+    simulator: Simulator
+    origin: Origin
+
+    @property
+    def path(self) -> str:
+        """``category/tool_name/api_name``, to name it in texts."""
+        return f"{self.ref.category}/{self.ref.tool_name}/{self.ref.api_name}"
+
+    @property
+    def frozen(self) -> bool:
+        """Whether nothing answers for it but the cache."""
+        return isinstance(self.simulator, FrozenSimulator)
+
+
+class Catalog:
+    """Finds the target of a request: by the exact triple, else by the standardised one.
+
+    Args:
+        apis: the known Apis, each with its simulator; of equal triples the first counts.
+        default: answers for every other Api.
+    """
+
+    def __init__(self, apis: Iterable[tuple[Api, Simulator]], default: Simulator) -> None:
+        self._default = default
+        self._exact: dict[tuple[str, str, str], tuple[Api, Simulator]] = {}
+        self._standard: dict[StandardName, tuple[Api, Simulator]] = {}
+        for api, simulator in apis:
+            self._exact.setdefault((api.category, api.tool_name, api.api_name), (api, simulator))
+            self._standard.setdefault(documented_name(api.category, api.tool_name, api.api_name), (api, simulator))
+        self.target = lru_cache(MAX_UNKNOWN + len(self._exact))(self._target)
+
+    def _target(self, category: str, tool_name: str, api_name: str) -> Target:
+        """The target of a request for this triple."""
+        name = requested_name(category, tool_name, api_name)
+        found = self._exact.get((category, tool_name, api_name)) or self._standard.get(name)
+        if found is None:
+            ref = ApiRef(category=category, tool_name=tool_name, api_name=api_name)
+            return Target(ref, name, None, self._default, _origin(self._default, None))
+        api, simulator = found
+        name = documented_name(api.category, api.tool_name, api.api_name)
+        return Target(api.ref, name, api, simulator, _origin(simulator, api))
+
+
+def _origin(simulator: Simulator, api: Api | None) -> Origin:
+    if isinstance(simulator, FrozenSimulator):
+        return ANY
+    return Origin(simulator.provenance, simulator.revision(api))

@@ -1,0 +1,37 @@
+"""Cache keys: equal for equal calls, whatever the order of their arguments."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from trialbed_server.names import StandardName, parameter_name
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
+def canonical_json(value: Any) -> str:
+    """The one ASCII text of a JSON value: keys sorted, types kept (``1``, ``"1"``, ``1.0`` and ``true`` differ).
+
+    Raises:
+        ValueError: the value holds a number that is not finite, which is not JSON.
+        RecursionError: it is nested too deeply.
+    """
+    return _encode(value)
+
+
+def request_key(name: StandardName, tool_input: Any) -> str:
+    """SHA-256, in hexadecimal, of the canonical JSON of the triple and the input."""
+    return hashlib.sha256(_encode([*name, tool_input]).encode("ascii")).hexdigest()
+
+
+def standard_input(tool_input: Any) -> Any:
+    """The input with parameters spelled as in StableToolBench's caches.
+
+    The input itself where that changes nothing, or where two parameters would meet.
+    """
+    if not isinstance(tool_input, dict):
+        return tool_input
+    renamed = {parameter_name(name): value for name, value in tool_input.items()}
+    return renamed if len(renamed) == len(tool_input) else tool_input

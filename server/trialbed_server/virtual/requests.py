@@ -1,0 +1,108 @@
+"""Reading requests to the virtual API."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+PARSE_ERROR = "Tool input parse error...\n"
+"""What StableToolBench answers to an input that is not JSON."""
+
+
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+class VirtualRequest(NamedTuple):
+    """A request for one answer: the Api as named by the client, and the input as sent."""
+
+    category: str
+    tool_name: str
+    api_name: str
+    tool_input: str | dict[str, Any]
+
+
+class MalformedRequest(Exception):
+    """The body is not a request; ``detail`` says where, in FastAPI's form."""
+
+    def __init__(self, detail: list[dict[str, Any]]) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class InputError(Exception):
+    """The input is a text that is not JSON."""
+
+
+class _Fields(BaseModel):
+    category: str
+    tool_name: str
+    api_name: str
+    tool_input: str | dict[str, Any]
+    strip: str
+    toolbench_key: str
+
+
+def parse_request(body: bytes) -> VirtualRequest:
+    """Read a body of StableToolBench's six fields.
+
+    Raises:
+        MalformedRequest: it is not JSON, or a field is missing or of another type.
+    """
+    try:
+        data = _decode(body.decode())
+    except (ValueError, RecursionError) as error:
+        raise MalformedRequest([_invalid_json(error)]) from error
+    if not _is_plain(data):
+        _explain(data)
+    return VirtualRequest(data["category"], data["tool_name"], data["api_name"], data["tool_input"])
+
+
+def parse_input(tool_input: str | dict[str, Any]) -> Any:
+    """The input as a JSON value; the empty text is an empty object.
+
+    Raises:
+        InputError: it is a text that is not JSON.
+    """
+    if not isinstance(tool_input, str):
+        return tool_input
+    try:
+        return _decode(tool_input) if tool_input else {}
+    except (ValueError, RecursionError) as error:
+        raise InputError(PARSE_ERROR) from error
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_no_constant).decode
+
+
+def _is_plain(data: Any) -> bool:
+    # The usual request, checked without the cost of a model.
+    return (
+        type(data) is dict
+        and type(data.get("category")) is str
+        and type(data.get("tool_name")) is str
+        and type(data.get("api_name")) is str
+        and type(data.get("tool_input")) in (str, dict)
+        and type(data.get("strip")) is str
+        and type(data.get("toolbench_key")) is str
+        and not any(map(_HALF_CHARACTER.search, (data["category"], data["tool_name"], data["api_name"])))
+    )
+
+
+def _explain(data: Any) -> None:
+    try:
+        _Fields.model_validate(data)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)
+        raise MalformedRequest([{**problem, "loc": ["body", *problem["loc"]]} for problem in found]) from error
+
+
+def _invalid_json(error: Exception) -> dict[str, Any]:
+    place = [error.pos] if isinstance(error, json.JSONDecodeError) else []
+    return {"type": "json_invalid", "loc": ["body", *place], "msg": f"JSON decode error: {error}", "input": {}}
