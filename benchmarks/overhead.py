@@ -95,8 +95,8 @@ def run_rig(folder: Path, url: str, concurrency: int, repeat: int) -> tuple[floa
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     whole = time.perf_counter() - began
     results = json.loads(done.stdout)["results"]
-    starts = [datetime.fromisoformat(result["timing"]["started_at"]).timestamp() for result in results]
-    ends = [start + result["timing"]["total_time"] for start, result in zip(starts, results, strict=True)]
+    starts = [datetime.fromisoformat(result["started_at"]).timestamp() for result in results]
+    ends = [start + result["timing"]["system_answer_time"] for start, result in zip(starts, results, strict=True)]
     return (max(ends) - min(starts)) / len(results), whole / len(results)
 
 

@@ -77,14 +77,20 @@ def trial_keys(config: RunConfig) -> list[TrialKey]:
     """Every trial of a run, query by query with the frameworks side by side.
 
     So an interrupted run has its frameworks compared on the same queries, and what changes while a run
-    lasts changes for all of them.
+    lasts changes for all of them. They take turns at being first: the first to call an Api waits for its
+    answer to be made, the others find it in the cache.
     """
     return [
         TrialKey(framework=framework, query_id=query_id, repeat=repeat)
         for repeat in range(config.repeat)
-        for query_id in config.query_ids
-        for framework in config.frameworks
+        for number, query_id in enumerate(config.query_ids)
+        for framework in _rotated(config.frameworks, number + repeat)
     ]
+
+
+def _rotated(items: Sequence[str], by: int) -> Sequence[str]:
+    start = by % len(items)
+    return (*items[start:], *items[:start])
 
 
 def by_id(queries: Sequence[Query]) -> Mapping[int | str, Query]:

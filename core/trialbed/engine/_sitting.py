@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
-from trialbed.engine._control import ControlClient
 from trialbed.engine._judging import judge_of
 from trialbed.engine._listeners import Listeners
 from trialbed.engine._patience import Patience
@@ -22,11 +21,23 @@ from trialbed.engine._server import server
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import DriverBroken
 from trialbed.plugins import plugin_manager
-from trialbed.records import Run, TrialKey, TrialResult
+from trialbed.records import FrameworkInfo, Run, TrialKey, TrialResult
 from trialbed.results import result_document, write_document
 from trialbed.store import Store
 
+T = TypeVar("T")
+
 log = logging.getLogger("trialbed.plugins")
+
+
+@asynccontextmanager
+async def _meanwhile(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
 
 
 class Sitting:
@@ -76,28 +87,30 @@ class Sitting:
     async def _runner(self, given: Executor | None) -> AsyncIterator[TrialRunner]:
         prepared, options = self._prepared, self._prepared.options
         executor = given or cast("Executor", load_driver("executors", options.executor)())
-        tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store)
-        async with server(options) as control, executor, judge_of(self._run.config, control) as judge:
-            await self._describe(executor, control)
-            yield TrialRunner(
-                run=self._run,
-                queries=by_id(prepared.queries),
-                tools=tools,
-                simulator=prepared.dataset.simulator,
-                control=control,
-                executor=executor,
-                listeners=self._listeners,
-                judge=judge,
-                ambient=self._ambient,
-            )
+        # Workers import their frameworks while the tools are selected and the server starts.
+        async with executor, _meanwhile(self._describe(executor)) as described:
+            tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store)
+            async with server(options) as control, judge_of(self._run.config, control) as judge:
+                await self._note(await described, control.url)
+                yield TrialRunner(
+                    run=self._run,
+                    queries=by_id(prepared.queries),
+                    tools=tools,
+                    simulator=prepared.dataset.simulator,
+                    control=control,
+                    executor=executor,
+                    listeners=self._listeners,
+                    judge=judge,
+                    ambient=self._ambient,
+                )
 
-    async def _describe(self, executor: Executor, control: ControlClient) -> None:
+    async def _describe(self, executor: Executor) -> tuple[FrameworkInfo, ...]:
         frameworks = self._run.config.frameworks
-        infos = tuple(await asyncio.gather(*(executor.describe(framework) for framework in frameworks)))
-        self._run = self._run.model_copy(update={"frameworks": infos, "server_url": control.url})
-        await asyncio.to_thread(
-            self._store.update_run, self._run.run_id, frameworks=infos, server_url=self._run.server_url
-        )
+        return tuple(await asyncio.gather(*(executor.describe(framework) for framework in frameworks)))
+
+    async def _note(self, frameworks: tuple[FrameworkInfo, ...], server_url: str) -> None:
+        self._run = self._run.model_copy(update={"frameworks": frameworks, "server_url": server_url})
+        await asyncio.to_thread(self._store.update_run, self._run.run_id, frameworks=frameworks, server_url=server_url)
 
     async def _lanes(self, runner: TrialRunner, todo: Sequence[TrialKey]) -> None:
         queue = iter(todo)

@@ -111,7 +111,7 @@ def check(result: dict[str, Any], expected: Right, where: str) -> None:
         "invalid": wire["sent_invalid"],
     }
     wanted = {name: getattr(expected, name) for name in seen}
-    assert seen == pytest.approx(wanted), where
+    assert seen == wanted, where
     assert scores["claimed_vs_observed"] == 1.0, where
     claimed, observed, sent = (Counter(map(tuple, wire[kind])) for kind in ("claimed", "observed", "sent"))
     assert claimed == observed == sent, where
