@@ -18,11 +18,13 @@ async def score_answer(context: ScoreContext) -> Score:
     try:
         verdict = await context.judge.judge(context.query, context.answer, context.wire)
     except JudgeError as error:
-        return Score(
-            name=NAME,
-            value=None,
-            detail={"method": context.judge_name},
-            failure=Failure(kind="judge", message=f"judge {context.judge_name}: {error}"),
-        )
+        return _failed(context, str(error))
+    except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
+        return _failed(context, f"{type(error).__name__}: {error}")
     detail = {"method": context.judge_name, "reason": verdict.reason, "votes": list(verdict.votes)}
     return Score(name=NAME, value=verdict.value, label=verdict.status, detail=detail)
+
+
+def _failed(context: ScoreContext, message: str) -> Score:
+    failure = Failure(kind="judge", message=f"judge {context.judge_name}: {message}")
+    return Score(name=NAME, value=None, detail={"method": context.judge_name}, failure=failure)

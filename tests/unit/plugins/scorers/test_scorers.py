@@ -33,13 +33,13 @@ NOON = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 class Says(Judge):
-    def __init__(self, verdict: Verdict | None) -> None:
+    def __init__(self, verdict: Verdict | Exception) -> None:
         super().__init__()
         self.verdict = verdict
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
-        if self.verdict is None:
-            raise JudgeError("no verdict")
+        if isinstance(self.verdict, Exception):
+            raise self.verdict
         return self.verdict
 
 
@@ -170,12 +170,16 @@ async def test_the_judges_verdict_is_the_sopr_score() -> None:
     assert found.detail == {"method": "rule", "reason": "good", "votes": ["Solved"]}
 
 
-async def test_a_judge_that_fails_is_a_failure_and_harms_no_other_score() -> None:
-    found = await scores(judge=Says(None))
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [(JudgeError("no verdict"), "judge rule: no verdict"), (KeyError("x"), "judge rule: KeyError: 'x'")],
+)
+async def test_a_judge_that_fails_is_a_failure_and_harms_no_other_score(error: Exception, message: str) -> None:
+    found = await scores(judge=Says(error))
     failure = found["sopr_score"].failure
     assert found["sopr_score"].value is None
     assert failure is not None
-    assert (failure.kind, failure.message) == ("judge", "judge rule: no verdict")
+    assert (failure.kind, failure.message) == ("judge", message)
     assert found["has_finish"].value == 1
 
 

@@ -1,0 +1,78 @@
+"""The judge that is a model."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tenacity.wait import wait_base
+
+from trialbed.contracts import Judge, Verdict
+from trialbed.errors import JudgeError, UsageError
+from trialbed.records import Answer, ModelEndpoint, Query, WireLog
+from trialbed_plugins.judges._chat import Chat
+from trialbed_plugins.judges._prompt import corrected, messages
+from trialbed_plugins.judges._votes import Malformed, Vote, count_votes, read_vote
+
+
+class ModelJudge(Judge):
+    """Asks a model whether an answer solves its query, once per vote, each with its own seed.
+
+    As in StableToolBench, an agent that did not finish, gave up or said nothing is Unsolved without a model
+    being asked. A reply that cannot be read is asked for once more; then there is no verdict.
+
+    Args:
+        endpoint: where the model is.
+        votes: how many verdicts one answer gets; the score is their mean.
+
+    Raises:
+        UsageError: there is no endpoint, or no vote.
+    """
+
+    wait: ClassVar[wait_base | None] = None
+    """Between attempts to reach a busy model; None: exponential, up to 8 seconds."""
+
+    def __init__(self, endpoint: ModelEndpoint | None = None, *, votes: int = 1) -> None:
+        super().__init__(endpoint, votes=votes)
+        if endpoint is None:
+            raise UsageError("a judge that is a model needs one: name it with --judge, or use --judge rule")
+        if votes < 1:
+            raise UsageError(f"a judge needs at least one vote, not {votes}; see --judge-votes")
+        self._seed = endpoint.seed
+        self._chat = Chat(endpoint, self.wait)
+
+    async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        """Grade the answer.
+
+        Raises:
+            JudgeError: the model cannot be reached, or a vote cannot be read twice.
+        """
+        unsolved = _gate(answer)
+        if unsolved:
+            return Verdict(status="Unsolved", value=0.0, reason=unsolved, votes=("Unsolved",) * self.votes)
+        conversation = messages(query, answer, wire)
+        # One after the other: a model's prompt cache serves all but the first.
+        return count_votes([await self._vote(conversation, self._seed + number) for number in range(self.votes)])
+
+    async def close(self) -> None:
+        """Close the connections to the model."""
+        await self._chat.close()
+
+    async def _vote(self, conversation: list[dict[str, str]], seed: int) -> Vote:
+        reply = await self._chat.reply(conversation, seed)
+        try:
+            return read_vote(reply)
+        except Malformed as problem:
+            again = await self._chat.reply(corrected(conversation, reply, str(problem)), seed)
+        try:
+            return read_vote(again)
+        except Malformed as problem:
+            raise JudgeError(f"the judge's reply cannot be read, twice: {problem}") from problem
+
+
+def _gate(answer: Answer) -> str | None:
+    """Why no model need be asked."""
+    if answer.finish is None:
+        return "the agent did not finish"
+    if answer.finish != "give_answer":
+        return "the agent gave up"
+    return None if answer.final_answer.strip() else "the answer is empty"
