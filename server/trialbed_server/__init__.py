@@ -12,10 +12,16 @@ if TYPE_CHECKING:
     from trialbed_server._app import create_app
     from trialbed_server._options import ServerOptions
     from trialbed_server._process import serve
+    from trialbed_server.cache_import import import_cache
 
-_HOMES = {"ServerOptions": "_options", "create_app": "_app", "serve": "_process"}
+_HOMES = {
+    "ServerOptions": "_options",
+    "create_app": "_app",
+    "import_cache": "cache_import",
+    "serve": "_process",
+}
 
-__all__ = ["ServerOptions", "create_app", "serve"]
+__all__ = ["ServerOptions", "create_app", "import_cache", "serve"]
 
 
 def __getattr__(name: str) -> Any:
