@@ -6,12 +6,17 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import psutil
 
 from trialbed.worker import WORKER_MARK
+
+ROUNDS = 100
+PAUSE = 0.02
+"""How often, and at what distance in seconds, strays are looked for; a process may fork while it is killed."""
 
 
 def descendants(pid: int) -> list[psutil.Process]:
@@ -65,15 +70,15 @@ def marked(marks: Collection[str]) -> list[psutil.Process]:
 
 def end_marked(marks: Collection[str]) -> int:
     """Kill every process that carries one of these marks, until none is left; returns how many there were."""
-    count = 0
-    for _ in range(10):
+    ended: set[int] = set()
+    for _ in range(ROUNDS):
         strays = marked(marks)
         if not strays:
             break
-        count += len(strays)
+        ended |= {process.pid for process in strays}
         end(strays)
-        psutil.wait_procs(strays, timeout=1)
-    return count
+        time.sleep(PAUSE)
+    return len(ended)
 
 
 def _mark(process: psutil.Process) -> str | None:

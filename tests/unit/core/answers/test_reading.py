@@ -1,0 +1,166 @@
+"""Reading what agents return."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from trialbed.answers import answer_names, read_answer
+from trialbed.errors import AnswerError
+from trialbed.records import Answer, ApiRef, ToolSpec
+
+GEO = ApiRef(category="Location", tool_name="Geo_Tools", api_name="find_city")
+WEATHER = ApiRef(category="Weather", tool_name="Weather", api_name="now")
+NAMES = answer_names(
+    [
+        ToolSpec(name="Geo_Tools_find_city", description="", parameters={}, api=GEO),
+        ToolSpec(name="weather_now", description="", parameters={}, api=WEATHER),
+    ]
+)
+
+
+def node(name, arguments=None, response="", then=(), text=True):
+    message = {"name": name, "arguments": arguments or {}, "response": response}
+    return {"role": "tool", "message": json.dumps(message) if text else message, "next": list(then)}
+
+
+def document(*nodes, final_answer="", **rest):
+    return {"answer": {"final_answer": final_answer, "answer_details": list(nodes)}, **rest}
+
+
+FINISH = node("Finish", {"return_type": "give_answer", "final_answer": "Uppsala"})
+
+
+def test_an_answer_is_taken_as_it_is():
+    answer = Answer(final_answer="x", finish="give_answer")
+    assert read_answer(answer, NAMES) is answer
+
+
+@pytest.mark.parametrize("text", [True, False], ids=["text", "objects"])
+def test_messages_may_be_text_or_objects(text):
+    answer = read_answer(document(node("weather_now", {"city": "Oslo"}, "cold", text=text)), NAMES)
+    (call,) = answer.calls
+    assert (call.name, call.api, call.arguments, call.response) == ("weather_now", WEATHER, {"city": "Oslo"}, "cold")
+
+
+def test_nested_and_flat_nodes_are_the_same_answer():
+    flat = document(node("Geo_Tools_find_city"), node("Weather_now"), FINISH)
+    nested = document(
+        {
+            "role": "system",
+            "message": "",
+            "next": [
+                {
+                    "role": "user",
+                    "message": "",
+                    "next": [node("Geo_Tools_find_city", then=[node("Weather_now", then=[FINISH])])],
+                }
+            ],
+        }
+    )
+    assert read_answer(flat, NAMES) == read_answer(nested, NAMES)
+    assert [call.api for call in read_answer(nested, NAMES).calls] == [GEO, WEATHER]
+
+
+def test_names_are_looked_up_and_never_split():
+    calls = read_answer(document(node("Geo_Tools_find_city"), node("Geo_Tools")), NAMES).calls
+    assert [call.api for call in calls] == [GEO, None]
+
+
+def test_without_a_finish_node_the_agent_did_not_finish():
+    assert read_answer(document(final_answer="sure"), NAMES).finish is None
+    assert read_answer(document(FINISH), NAMES).finish == "give_answer"
+
+
+def test_giving_up_is_read():
+    gave_up = node("Finish", {"return_type": "give_up_and_restart"})
+    assert read_answer(document(gave_up), NAMES).finish == "give_up_and_restart"
+
+
+def test_the_final_answer_may_stand_in_the_finish_node_alone():
+    assert read_answer(document(FINISH), NAMES).final_answer == "Uppsala"
+    assert read_answer(document(FINISH, final_answer="Oslo"), NAMES).final_answer == "Oslo"
+
+
+def test_arguments_may_be_json_text():
+    message = {"name": "weather_now", "arguments": '{"city": "Oslo"}', "response": ""}
+    broken = {**message, "arguments": '{"city"'}
+    nodes = [{"role": "tool", "message": part, "next": []} for part in (message, broken)]
+    calls = read_answer(document(*nodes), NAMES).calls
+    assert [call.arguments for call in calls] == [{"city": "Oslo"}, '{"city"']
+
+
+def test_pairs_that_no_call_is_about_are_added_without_arguments():
+    value = document(
+        node("weather_now", {"city": "Oslo"}),
+        called_apis=[["Weather", "now"], ["Geo_Tools", "find_city"], ["Geo_Tools", "find_city"], ["Who", "knows"]],
+    )
+    calls = read_answer(value, NAMES).calls
+    assert [(call.name, call.api, call.arguments) for call in calls] == [
+        ("weather_now", WEATHER, {"city": "Oslo"}),
+        ("Geo_Tools_find_city", GEO, None),
+        ("Who_knows", None, None),
+    ]
+
+
+def test_an_empty_list_of_pairs_does_not_hide_the_details():
+    assert len(read_answer(document(node("weather_now"), called_apis=[]), NAMES).calls) == 1
+
+
+def test_a_deep_chain_is_read():
+    chain = FINISH
+    for _ in range(5_000):
+        chain = node("weather_now", then=[chain], text=False)
+    answer = read_answer(document(chain), NAMES)
+    assert len(answer.calls) == 5_000
+    assert answer.finish == "give_answer"
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        (None, "document: must be an object"),
+        ([], "document: must be an object"),
+        ({}, "answer: must be an object"),
+        ({"answer": "text"}, "answer: must be an object, not str"),
+        (document(final_answer=3), r"answer\.final_answer: must be text, not int"),
+        ({"answer": {"answer_details": {}}}, r"answer\.answer_details: must be a list"),
+        (document(None), r"answer\.answer_details\[0\]: a node must be an object, not nothing"),
+        (document({"role": "robot"}), r"answer_details\[0\]\.role: must be one of .*'robot'"),
+        (document(FINISH, {"role": "tool"}), r"answer_details\[1\]\.message: must be an object .*, not nothing"),
+        (document({"role": "tool", "message": "{"}), r"answer_details\[0\]\.message: is not JSON"),
+        (document({"role": "tool", "message": "[1]"}), r"answer_details\[0\]\.message: must be an object"),
+        (document({"role": "tool", "message": {"name": ""}}), r"answer_details\[0\]\.message\.name"),
+        (document(node("x", [1])), r"answer_details\[0\]\.message\.arguments: must be an object"),
+        (document(node("Finish", {"return_type": "done"})), r"message\.arguments\.return_type: .*'done'"),
+        (document(node("x", then=[node("y", then=["z"])])), r"answer_details\[0\]\.next\[0\]\.next\[0\]: a node"),
+        (document({"role": "user", "next": 7}), r"answer_details\[0\]\.next: must be a list"),
+        (document(called_apis="Weather"), "called_apis: must be a list"),
+        (document(called_apis=[["Weather", "now"], ["Weather"]]), r"called_apis\[1\]: must be \[tool_name, api_name\]"),
+    ],
+)
+def test_what_is_malformed_is_named(value, place):
+    with pytest.raises(AnswerError, match=place):
+        read_answer(value, NAMES)
+
+
+def test_a_title_of_two_apis_means_neither():
+    one = ApiRef(category="c", tool_name="a_b", api_name="c")
+    two = ApiRef(category="c", tool_name="a", api_name="b_c")
+    names = answer_names(
+        [ToolSpec(name=f"t{index}", description="", parameters={}, api=api) for index, api in enumerate((one, two))]
+    )
+    assert names == {"t0": one, "t1": two}
+
+
+def test_a_tool_name_wins_over_a_title():
+    one = ApiRef(category="c", tool_name="a", api_name="b")
+    two = ApiRef(category="c", tool_name="x", api_name="y")
+    names = answer_names(
+        [
+            ToolSpec(name="n", description="", parameters={}, api=one),
+            ToolSpec(name="a_b", description="", parameters={}, api=two),
+        ]
+    )
+    assert names["a_b"] == two

@@ -1,0 +1,54 @@
+"""The environment of a worker."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from trialbed.worker import WORKER_MARK, worker_command, worker_environment
+
+USERS = {
+    "PATH": "/bin",
+    "HOME": "/home/me",
+    "OPENAI_API_KEY": "sk-1",
+    "OPENAI_BASE_URL": "https://elsewhere",
+    "LANGCHAIN_TRACING_V2": "true",
+    "GROQ_API_KEY": "gsk",
+    "REDIS": "redis://:word@host",
+    "PYTHONHASHSEED": "random",
+}
+
+
+def test_secrets_and_redirections_are_left_out():
+    environment = worker_environment("mark", USERS)
+    assert {"PATH", "HOME"} <= set(environment)
+    assert not {"OPENAI_API_KEY", "OPENAI_BASE_URL", "GROQ_API_KEY", "REDIS"} & set(environment)
+
+
+def test_telemetry_is_off_and_hashing_is_fixed():
+    environment = worker_environment("mark", USERS)
+    assert environment["PYTHONHASHSEED"] == "0"
+    assert environment["LANGCHAIN_TRACING_V2"] == environment["LANGSMITH_TRACING"] == "false"
+    assert environment["OPENAI_AGENTS_DISABLE_TRACING"] == "1"
+    assert environment["CREWAI_DISABLE_TELEMETRY"] == "true"
+    assert environment["AGNO_TELEMETRY"] == "false"
+
+
+def test_the_worker_is_marked():
+    assert worker_environment("mark", USERS)[WORKER_MARK] == "mark"
+
+
+def test_a_proxy_is_not_asked_for_the_rigs_own_server():
+    environment = worker_environment("mark", {"HTTPS_PROXY": "http://proxy", "NO_PROXY": "intranet"})
+    assert environment["NO_PROXY"] == "intranet,127.0.0.1,localhost,::1"
+    assert environment["no_proxy"] == "127.0.0.1,localhost,::1"
+
+
+def test_relative_import_paths_survive_the_change_of_folder():
+    environment = worker_environment("mark", {"PYTHONPATH": os.pathsep.join(["src", "/abs"])})
+    assert environment["PYTHONPATH"].split(os.pathsep) == [os.path.abspath("src"), "/abs"]
+
+
+def test_the_command_names_the_interpreter():
+    assert worker_command("agno") == [sys.executable, "-m", "trialbed.worker", "--framework", "agno"]
+    assert worker_command("agno", "/envs/agno/bin/python")[0] == "/envs/agno/bin/python"

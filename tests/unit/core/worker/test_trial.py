@@ -1,0 +1,152 @@
+"""One trial, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from typing import ClassVar
+
+import httpx
+import pytest
+
+from trialbed import Answer, BaseAgent, ModelFailed
+from trialbed.errors import AnswerError
+from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
+from trialbed.worker._faults import failure_of
+from trialbed.worker._trial import Trial, seed_random_state
+
+API = ApiRef(category="Weather", tool_name="Weather", api_name="now")
+SPEC = TrialSpec(
+    trial="trial-000001",
+    key=TrialKey(framework="recorder", query_id=1),
+    query="Is it raining?",
+    system_prompt="Be brief.",
+    tools=(ToolSpec(name="Weather_now", description="now", parameters={"type": "object"}, api=API),),
+    endpoint=ModelEndpoint(base_url="http://gateway/v1", api_key="k", model="m", seed=5),
+    limits=Limits(max_steps=3),
+    server_url="http://server/virtual",
+)
+
+
+class Recorder(BaseAgent):
+    """Writes down how it is used."""
+
+    contract = "1"
+    log: ClassVar[list[object]] = []
+
+    @classmethod
+    def framework_version(cls):
+        return "1"
+
+    def bind_tools(self, tools, *, server_url):
+        self.tools = tools
+        self.log.append(("bind", [tool.name for tool in tools], server_url))
+
+    async def answer(self, query):
+        self.log.append(("answer", query, self.system_prompt, self.limits.max_steps, self.endpoint.model))
+        return Answer(final_answer=await self.tools[0].ainvoke({"city": "Oslo"}), finish="give_answer")
+
+    def close(self):
+        self.log.append("close")
+
+
+async def run(agent_class):
+    def virtual(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"error": "", "response": "rain"})
+
+    trial = Trial(SPEC, lambda: None)
+    async with httpx.AsyncClient(transport=httpx.MockTransport(virtual)) as client:
+        try:
+            return await trial.run(agent_class, client)
+        except Exception as error:  # noqa: BLE001 - as the worker does
+            return trial.failed(error)
+
+
+async def test_an_agent_is_bound_asked_and_closed_once():
+    Recorder.log = []
+    outcome = await run(Recorder)
+    assert outcome.answer == Answer(final_answer="rain", finish="give_answer")
+    assert Recorder.log == [
+        ("bind", ["Weather_now"], "http://server/virtual"),
+        ("answer", "Is it raining?", "Be brief.", 3, "m"),
+        "close",
+    ]
+    assert outcome.wall_time > 0
+
+
+async def test_an_agent_that_fails_is_closed():
+    class Failing(Recorder):
+        async def answer(self, query):
+            raise ValueError("no")
+
+    Recorder.log = []
+    outcome = await run(Failing)
+    assert Recorder.log[-1] == "close"
+    assert outcome.failure.kind == "agent"
+    assert "in answer" in outcome.failure.detail
+
+
+async def test_an_answer_given_without_async_may_still_be_awaitable():
+    class Lazy(Recorder):
+        def answer(self, query):
+            return super().answer(query)
+
+    assert (await run(Lazy)).answer is not None
+
+
+async def test_closing_may_be_async():
+    class Slow(Recorder):
+        async def close(self):
+            await asyncio.sleep(0)
+            self.log.append("closed later")
+
+    Recorder.log = []
+    await run(Slow)
+    assert Recorder.log[-1] == "closed later"
+
+
+async def test_closing_is_not_part_of_the_wall_time():
+    class Patient(Recorder):
+        async def close(self):
+            await asyncio.sleep(0.5)
+
+    assert (await run(Patient)).wall_time < 0.5
+
+
+def test_the_seed_sets_every_global_random_state(monkeypatch):
+    class FakeRandom:
+        @staticmethod
+        def seed(value):
+            seeds.append(value)
+
+    seeds: list[int] = []
+    monkeypatch.setitem(sys.modules, "numpy", type("numpy", (), {"random": FakeRandom}))
+    seed_random_state(2**40 + 3)
+    first = random.random()
+    seed_random_state(2**40 + 3)
+    assert random.random() == first
+    assert seeds == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (ValueError("no"), "agent", "ValueError: no"),
+        (KeyboardInterrupt(), "agent", "KeyboardInterrupt"),
+        (MemoryError(), "memory", "MemoryError"),
+        (ModelFailed("down"), "model", "down"),
+        (AnswerError("answer: bad"), "answer", "answer: bad"),
+        (ValueError("half \ud800"), "agent", "ValueError: half ?"),
+        (ValueError("x" * 5000), "agent", "ValueError: " + "x" * 1988),
+    ],
+)
+def test_exceptions_are_failures(error, kind, message):
+    failure = failure_of(error)
+    assert (failure.kind, failure.message) == (kind, message)
+    failure.model_dump_json()
+
+
+def test_failures_hold_no_secrets(monkeypatch):
+    monkeypatch.setenv("SOME_TOKEN", "0123456789abc")
+    assert "0123456789abc" not in failure_of(ValueError("bad token 0123456789abc")).model_dump_json()
