@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trialbed.records import ApiRef, ToolSpec
+from trialbed.records import Answer, ApiRef, ToolSpec
 
 
 def answer_names(tools: Iterable[ToolSpec]) -> dict[str, ApiRef]:
@@ -24,3 +24,16 @@ def answer_names(tools: Iterable[ToolSpec]) -> dict[str, ApiRef]:
         del names[title]
     names.update({spec.name: spec.api for spec in specs})
     return names
+
+
+def look_up_claims(answer: Answer, apis: Iterable[ApiRef]) -> Answer:
+    """The answer with its nameless claims looked up among further Apis, by their original titles.
+
+    An agent that posts by itself may call, and truly report, an Api that it was not offered.
+    """
+    titles = {api.title: api for api in apis}
+    calls = tuple(
+        call.model_copy(update={"api": titles[call.name]}) if call.api is None and call.name in titles else call
+        for call in answer.calls
+    )
+    return answer.model_copy(update={"calls": calls})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,4 +94,4 @@ def _print(documents: list[dict[str, Any]], *, as_json: bool) -> None:
         return
     from trialbed.drivers import load_driver
 
-    load_driver("reporters", "table")().report(documents, click.get_text_stream("stdout"))
+    load_driver("reporters", "table")().report(documents, sys.stdout)

@@ -122,14 +122,14 @@ class Sitting:
         except BaseExceptionGroup as errors:
             # One lane's error ends all; the user needs that error, not the group it came in.
             raise errors.exceptions[0] from None
+        self._patience.end()
 
     async def _lane(self, runner: TrialRunner, queue: Iterator[TrialKey]) -> None:
         for key in queue:
-            result = await runner(key)
-            self._patience.see(result)
-            await asyncio.to_thread(self._store.add_trial, self._run.run_id, result)
-            self._listeners.tell("trial_finished", run=self._run, result=result)
-            self._progress.advance(result)
+            for result in self._patience.admit(await runner(key)):
+                await asyncio.to_thread(self._store.add_trial, self._run.run_id, result)
+                self._listeners.tell("trial_finished", run=self._run, result=result)
+                self._progress.advance(result)
 
     def _interrupted(self) -> None:
         run_id = self._run.run_id

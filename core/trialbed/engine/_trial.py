@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trialbed.answers import look_up_claims
 from trialbed.contracts import Executor, Judge
 from trialbed.engine._control import ControlClient
 from trialbed.engine._identity import new_trial_token, trial_seed
@@ -62,6 +63,7 @@ class TrialRunner:
             outcome = await self.executor.execute(spec)
         finally:
             wire = await self.control.close_trial(spec.trial)
+        outcome = _with_known_claims(outcome, wire)
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
         scores = await self._scores(key, outcome, wire, timing)
@@ -125,3 +127,10 @@ class TrialRunner:
             judge_name=self.run.config.judge,
         )
         return await self.listeners.score(context)
+
+
+def _with_known_claims(outcome: Outcome, wire: WireLog) -> Outcome:
+    if outcome.answer is None:
+        return outcome
+    answer = look_up_claims(outcome.answer, (call.api for call in wire.api_calls))
+    return outcome.model_copy(update={"answer": answer})

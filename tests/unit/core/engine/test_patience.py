@@ -26,14 +26,25 @@ def result(kind: FailureKind | None) -> TrialResult:
 def test_a_run_without_a_model_is_given_up() -> None:
     patience = Patience()
     for _ in range(PATIENCE - 1):
-        patience.see(result("model"))
+        assert patience.admit(result("model")) == ()
     with pytest.raises(NothingMeasured, match="could reach its model: refused"):
-        patience.see(result("model"))
+        patience.admit(result("model"))
+
+
+def test_a_short_run_without_a_model_is_given_up_at_its_end() -> None:
+    patience = Patience()
+    patience.admit(result("server"))
+    with pytest.raises(NothingMeasured, match="could reach its server"):
+        patience.end()
 
 
 @pytest.mark.parametrize("kind", [None, "agent", "timeout"])
 def test_one_trial_that_says_something_is_enough_to_go_on(kind: FailureKind | None) -> None:
     patience = Patience()
-    patience.see(result(kind))
+    held, telling = result("model"), result(kind)
+    assert patience.admit(held) == ()
+    assert patience.admit(telling) == (held, telling)
     for _ in range(3 * PATIENCE):
-        patience.see(result("model"))
+        failed = result("model")
+        assert patience.admit(failed) == (failed,)
+    patience.end()
