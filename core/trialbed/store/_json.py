@@ -56,6 +56,11 @@ def decode_id(text: str) -> int | str:
     return query_id
 
 
+def column_text(text: str | None) -> str | None:
+    """A text as any database's column can hold it: without NUL and lone surrogates; the record keeps them."""
+    return None if text is None else text.replace("\x00", "").encode(errors="backslashreplace").decode()
+
+
 def _plain(value: Any) -> str:
     if isinstance(value, datetime):
         return value.isoformat()

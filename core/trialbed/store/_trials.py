@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, Select, select, union
 
 from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, WireLog
 from trialbed.store._blobs import Bodies, body_of, read_bodies
-from trialbed.store._json import decode, decode_id, decode_record, encode, encode_id, encode_record
+from trialbed.store._json import column_text, decode, decode_id, decode_record, encode, encode_id, encode_record
 from trialbed.store._schema import calls, scores, trials
 
 Rows = list[dict[str, Any]]
@@ -65,7 +65,12 @@ def _columns(result: TrialResult) -> dict[str, Any]:
 
 def _score_rows(result: TrialResult) -> Rows:
     return [
-        {"name": score.name, "value": score.value, "label": score.label, "record": encode_record(score)}
+        {
+            "name": column_text(score.name),
+            "value": score.value,
+            "label": column_text(score.label),
+            "record": encode_record(score),
+        }
         for score in result.scores
     ]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trialbed.errors import DataError
-from trialbed.records import Failure, Run, TrialKey, TrialResult
+from trialbed.records import Failure, Run, Score, TrialKey, TrialResult
 from trialbed.store import Store
 from trialbed.store._json import decode, encode
 
@@ -42,6 +42,14 @@ def test_awkward_bodies_come_back_byte_for_byte(store: Store, make_run: MakeRun,
     for place, body in enumerate(bodies):
         store.add_trial("r1", make_trial(place, body=body))
     assert [trial.wire.model_calls[0].request for trial in store.results("r1")] == bodies
+
+
+def test_awkward_scores_come_back_whole(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
+    store.create_run(make_run())
+    odd = Score(name="a\x00\ud83d", value=float("inf"), label="\ud83d", detail={"x": [2**80, 1e-300, "\ud83d"]})
+    trial = make_trial().model_copy(update={"scores": (odd,)})
+    store.add_trial("r1", trial)
+    assert store.results("r1") == [trial]
 
 
 def test_a_trial_is_added_once(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
