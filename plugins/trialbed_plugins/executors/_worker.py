@@ -77,14 +77,13 @@ class Worker:
             StartFailed: the adapter cannot be used.
             WorkerFault: the process crashed, hung or talked nonsense while it loaded the adapter.
         """
-        loop = asyncio.get_running_loop()
-        self._transport, _ = await loop.subprocess_exec(
-            lambda: self._pipes,
-            *worker_command(self.framework, python),
-            env=worker_environment(self.mark),
-            cwd=folder,
-            start_new_session=True,
-        )
+        command = worker_command(self.framework, python)
+        try:
+            self._transport, _ = await asyncio.get_running_loop().subprocess_exec(
+                lambda: self._pipes, *command, env=worker_environment(self.mark), cwd=folder, start_new_session=True
+            )
+        except OSError as error:
+            raise WorkerFault("adapter", f"{command[0]} cannot be started: {error}") from error
         self._send(Hello(nonce=self._nonce))
         reply = await self._reply(START_LIMIT, f"loading the adapter took more than {START_LIMIT:.0f} s")
         if isinstance(reply, Failed):

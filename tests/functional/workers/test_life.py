@@ -48,6 +48,23 @@ async def test_an_adapter_that_cannot_be_used_is_named(make_spec, framework, err
     assert other.answer is not None, other.failure
 
 
+async def test_a_framework_may_have_an_interpreter_of_its_own(make_spec, tmp_path):
+    own = tmp_path / "python"
+    own.write_text(f'#!/bin/sh\nOWN=yes exec "{sys.executable}" "$@"\n')
+    own.chmod(0o700)
+    async with LocalExecutor(interpreters={"hostile": str(own)}) as executor:
+        outcome = await executor.execute(make_spec("environment"))
+    assert "OWN=yes" in outcome.answer.final_answer.splitlines()
+
+
+async def test_an_interpreter_that_is_not_there_is_named(make_spec):
+    async with LocalExecutor(interpreters={"hostile": "/nowhere/python"}) as executor:
+        outcome = await executor.execute(make_spec("good"))
+        with pytest.raises(DriverBroken, match="/nowhere/python cannot be started"):
+            await executor.describe("hostile")
+    assert "/nowhere/python" in outcome.failure.message
+
+
 async def test_a_worker_serves_many_trials_of_its_framework(make_spec):
     async with LocalExecutor() as executor:
         outcomes = [await executor.execute(make_spec("pid")) for _ in range(3)]

@@ -24,7 +24,6 @@ class LangGraphAgent(BaseAgent):
     """One agent graph per trial."""
 
     contract = "1"
-    capabilities = ("tools run as graph nodes, in parallel within a turn",)
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
