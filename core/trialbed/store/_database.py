@@ -146,25 +146,38 @@ class _Busy(DataError):
 
 def _create(database: Database) -> None:
     try:
-        with database.write() as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": CREATION_LOCK})
-            _check(connection, database.where)
+        with database.read() as connection:
+            ready = _is_store(connection, database.where)
+        if not ready:  # only then is the lock needed: readers never wait for writers
+            _create_once(database)
     except DataError as error:
         if isinstance(error.__cause__, OperationalError) and "locked" in str(error.__cause__):
             raise _Busy(str(error)) from error
         raise
 
 
-def _check(connection: Connection, where: str) -> None:
+def _create_once(database: Database) -> None:
+    with database.write() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": CREATION_LOCK})
+        if not _is_store(connection, database.where):
+            metadata.create_all(connection)
+            connection.execute(about.insert().values(schema_version=SCHEMA_VERSION))
+
+
+def _is_store(connection: Connection, where: str) -> bool:
+    """Whether the schema is in place; False for an empty database.
+
+    Raises:
+        DataError: it is another program's, or of another version.
+    """
     tables = set(inspect(connection).get_table_names())
     if about.name in tables:
         _check_version(connection, where)
-    elif tables & set(metadata.tables):
+        return True
+    if tables & set(metadata.tables):
         raise DataError(f"{where} is another program's database; name another file or database for the store")
-    else:
-        metadata.create_all(connection)
-        connection.execute(about.insert().values(schema_version=SCHEMA_VERSION))
+    return False
 
 
 def _check_version(connection: Connection, where: str) -> None:

@@ -11,13 +11,15 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from trialbed.errors import DataError
 from trialbed.records import Run, TrialResult
-from trialbed.store import Store
+from trialbed.store import Store, _database
 
 WRITER = """
 import sys
@@ -102,6 +104,45 @@ def test_processes_that_write_at_once_lose_nothing(path: Path, trial_file: Path,
     with Store.open(str(path)) as store:
         found = {trial.key.query_id for trial in store.results("r1")}
     assert found == {*range(60), *range(100, 160), *range(200, 260)}
+
+
+def test_opening_waits_for_another_process_that_is_creating_the_store(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, refused = _database._create, threading.Event()
+
+    def attempt(database: _database.Database) -> None:
+        try:
+            create(database)
+        except DataError:
+            refused.set()
+            raise
+
+    monkeypatch.setattr(_database, "_create", attempt)
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with ThreadPoolExecutor() as pool:
+            opening = pool.submit(Store.open, str(path))
+            assert refused.wait(timeout=30)
+            other.execute("ROLLBACK")
+            with opening.result(timeout=60) as store:
+                assert store.runs() == []
+
+
+def test_changes_through_several_connections_wait_for_each_other(path: Path, make_run: Callable[..., Run]) -> None:
+    def change(number: int) -> None:
+        with Store.open(str(path)) as store:
+            for step in range(40):
+                store.update_run("r1", overall_time=float(step))
+                store.add_selection("r1", f"{number} {step}", "query", ())
+
+    with Store.open(str(path)) as store:
+        store.create_run(make_run())
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(change, range(4)))
+        assert store.run("r1").overall_time == 39
+        assert all(store.selection("r1", f"{number} {step}") == () for number in range(4) for step in range(40))
 
 
 def test_processes_may_create_the_store_at_once(path: Path) -> None:

@@ -26,10 +26,14 @@ def test_a_url_is_opened_too(tmp_path: Path, make_run: Callable[..., Run]) -> No
     assert (tmp_path / "a" / "b.db").is_file()
 
 
-def test_writes_do_not_wait_for_readers(store: Store, path: Path) -> None:
-    assert store.runs() == []
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+def test_a_store_is_opened_and_read_while_another_process_writes(path: Path, make_run: Callable[..., Run]) -> None:
+    with Store.open(str(path)) as store:
+        store.create_run(make_run())
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        with Store.open(str(path)) as store:
+            assert store.run("r1") == make_run()
+        assert writer.in_transaction
 
 
 def test_a_file_that_is_no_database_says_what_to_do(path: Path) -> None:
