@@ -311,7 +311,11 @@ def _resolved(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kind(node: dict[str, Any]) -> str:
-    kind = node.get("type") or ("one of " + ", ".join(map(str, node["enum"])) if "enum" in node else "any")
+    kind = (
+        node.get("type")
+        or (f"`{node['const']}`" if "const" in node else "")
+        or ("one of " + ", ".join(map(str, node["enum"])) if "enum" in node else "any")
+    )
     return " or ".join(kind) if isinstance(kind, list) else str(kind)
 
 

@@ -1,0 +1,163 @@
+"""What a user can rely on is documented, and what is documented is there."""
+
+from __future__ import annotations
+
+import asyncio
+import configparser
+import re
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from trialbed import Answer, Query, ScoreContext, WireLog, errors, hookspecs
+from trialbed.cli import cli
+from trialbed.cli._group import COMMANDS
+from trialbed.cli._main import INTERRUPTED
+from trialbed.drivers import GROUPS, load_driver
+from trialbed.plugins import GROUP, empty_manager
+from trialbed.records import FailureKind, Timing
+from trialbed_server.gateway.scripted.policies import POLICIES
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+ROOTS = ("core", "server", "tool_selection", "plugins")
+
+
+def page(name: str) -> str:
+    return (REFERENCE / f"{name}.md").read_text(encoding="utf-8")
+
+
+def section(text: str, title: str) -> str:
+    """The part of a page below a heading, up to the next one of its level."""
+    level = re.search(rf"^(#+) {re.escape(title)}$", text, re.MULTILINE)
+    assert level is not None, title
+    rest = text[level.end() :]
+    return re.split(rf"^#{{1,{len(level[1])}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def first_cells(text: str) -> list[str]:
+    """The first cell of each row of the tables in a text, without code marks."""
+    rows = [line for line in text.splitlines() if line.startswith("|") and not line.startswith("| ---")]
+    return [row.split("|")[1].strip().replace("`", "") for row in rows]
+
+
+def setup_cfg() -> configparser.ConfigParser:
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    return setup
+
+
+def test_every_hook_has_a_heading() -> None:
+    hooks = {name for name in vars(empty_manager().hook) if not name.startswith("_")}
+    assert hooks
+    assert set(re.findall(r"^### (\w+)$", page("hooks"), re.MULTILINE)) == hooks
+    assert all(hasattr(hookspecs, name) for name in hooks)
+
+
+def test_every_command_and_option_is_described() -> None:
+    text = page("commands")
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        inner = command.commands if isinstance(command, click.Group) else {"": command}
+        for child, found in inner.items():
+            part = section(text, f"bench {name} {child}".strip())
+            assert found is not None
+            for option in found.params:
+                for spelling in option.opts if isinstance(option, click.Option) else [str(option.name).upper()]:
+                    assert spelling in part, f"bench {name} {child}: {spelling}"
+
+
+def test_every_variable_of_the_sources_is_described() -> None:
+    sources = [file.read_text(encoding="utf-8") for root in ROOTS for file in (ROOT / root).rglob("*.py")]
+    variables = set(re.findall(r"\bTRIALBED_[A-Z_]*[A-Z]\b", "\n".join(sources)))
+    assert {"TRIALBED_STATE_DIR", "TRIALBED_SERVER_TOKEN"} <= variables
+    described = set(re.findall(r"`(TRIALBED_[A-Z_]+)`", page("configuration")))
+    assert variables - described == set()
+
+
+def test_every_option_that_can_be_set_is_described_with_its_variable() -> None:
+    described = set(first_cells(section(page("configuration"), "Every option, its variable and its key")))
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        for option in command.params if command else []:
+            if isinstance(option, click.Option) and option.envvar:
+                assert {spelling for spelling in option.opts if spelling.startswith("--")} <= described
+
+
+def test_the_exit_codes_are_those_there_are() -> None:
+    raised = {getattr(errors, name).exit_code for name in errors.__all__}
+    assert {int(cell) for cell in first_cells(page("exit-codes"))[1:]} == {0, 1, INTERRUPTED} | raised
+
+
+def test_every_entry_point_group_is_described() -> None:
+    described = first_cells(page("drivers").split("## What is included")[0])[1:]
+    assert set(described) == set(GROUPS.values())
+    assert f"`{GROUP}`" in page("drivers")
+    declared = set(setup_cfg()["options.entry_points"]) - {"console_scripts"}
+    assert declared <= {*described, GROUP}
+
+
+def test_every_dependency_has_its_reason() -> None:
+    setup = setup_cfg()
+    required = {re.split(r"[\[<>=]", line)[0] for line in setup["options"]["install_requires"].split()}
+    text = (ROOT / "docs" / "explanation" / "dependencies.md").read_text(encoding="utf-8")
+    assert set(first_cells(text.split("## What is not here")[0])[1:]) == required
+    assert set(first_cells(section(text, "Extras"))[1:]) == set(setup["options.extras_require"])
+
+
+def test_no_requirement_is_without_use() -> None:
+    """Each dependency is imported somewhere, or run."""
+    sources = "\n".join(file.read_text(encoding="utf-8") for root in ROOTS for file in (ROOT / root).rglob("*.py"))
+    modules = {"prometheus-client": "prometheus_client", "python-dotenv": "dotenv"}
+    for line in setup_cfg()["options"]["install_requires"].split():
+        name = re.split(r"[\[<>=]", line)[0]
+        assert re.search(rf"(from|import) {modules.get(name, name)}\b", sources), name
+
+
+async def score_names() -> set[str]:
+    context = ScoreContext(
+        query=Query(query_id=1, text="?", apis=()),
+        tools=(),
+        answer=Answer(final_answer="!", finish="give_answer"),
+        wire=WireLog(trial="token-token", opened_at=datetime.now(UTC)),
+        timing=Timing(wall=1, model=0, tool=0, framework=1),
+        judge=load_driver("judges", "rule")(),
+        judge_name="rule",
+    )
+    return {score.name for score in await import_module("trialbed_plugins.scorers").score_trial(context)}
+
+
+def test_every_score_is_described() -> None:
+    text = page("scores")
+    missing = {name for name in asyncio.run(score_names()) if f"`{name}`" not in text}
+    assert missing == set()
+
+
+def test_every_policy_is_described_with_its_right_values() -> None:
+    text = page("scripted-models")
+    played = {cell.removeprefix("scripted:") for cell in first_cells(text.split("## How a policy plays")[0])[1:]}
+    assert played == set(POLICIES)
+    cells = first_cells(section(text, "Right values"))[1:]
+    assert {name.strip() for cell in cells for name in cell.split(",")} == set(POLICIES)
+
+
+def test_every_kind_of_failure_is_described() -> None:
+    assert set(first_cells(section(page("errors"), "Failures"))[1:]) == set(get_args(FailureKind))
+
+
+def test_every_error_is_described() -> None:
+    assert set(first_cells(section(page("errors"), "Errors"))[1:]) == set(errors.__all__)
+
+
+def test_every_number_of_policies_in_words_is_right() -> None:
+    assert len(POLICIES) == 13
+    for name in ("README.md", "CHANGELOG.md"):
+        assert "Thirteen" in (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_version_is_in_the_changelog() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## [{setup_cfg()['metadata']['version']}]" in text

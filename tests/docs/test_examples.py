@@ -1,0 +1,165 @@
+"""Examples in the documentation are what they say: commands parse, code runs, requests are answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import httpx
+import pytest
+
+from trialbed.cli import cli, main
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")])
+COMMAND = re.compile(r"(?:^|[\s;&])(?:[A-Z_]+=\S+ )?bench ((?:[^`#|>&;]|\\\n)+)")
+OF_PLUGINS = {"acme-hello"}
+"""Commands that the how-to guide adds."""
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The examples of a page in a language."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(rf"^ *```{language}\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        shown = [block for language in ("console", "yaml") for block in blocks(page, language)]
+        lines = [line for block in shown for line in block.splitlines() if not line.startswith("run ")]
+        for line in lines:
+            yield from ((str(page.relative_to(ROOT)), found.strip()) for found in COMMAND.findall(line))
+
+
+COMMANDS = sorted(set(commands()))
+
+
+def parse(group: click.Group, arguments: list[str]) -> None:
+    """Parse a command line as click would, without running it."""
+    name, *rest = arguments
+    if name in OF_PLUGINS:
+        return
+    command = group.get_command(click.Context(group), name)
+    assert command is not None, f"there is no command {name!r}"
+    if isinstance(command, click.Group):
+        parse(command, rest)
+    else:
+        command.make_context(name, rest)
+
+
+def test_the_commands_were_found() -> None:
+    assert len(COMMANDS) > 40
+    assert ("README.md", "run --framework reference --framework langgraph") in COMMANDS
+
+
+@pytest.mark.parametrize(("page", "command"), COMMANDS)
+def test_commands_parse(page: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "StableToolBench").mkdir()
+    (tmp_path / "FOLDER").mkdir()
+    parse(cli, shlex.split(command))
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_python_examples_compile(page: Path) -> None:
+    for block in blocks(page, "python"):
+        if not re.match(r"\w+\(\n|\w+\(.*\) -> ", block):  # the signatures in the reference
+            compile(block, str(page), "exec")
+
+
+@pytest.mark.parametrize("language", ["json", "toml"])
+def test_data_examples_are_well_formed(language: str) -> None:
+    import tomllib
+
+    found = [block for page in PAGES for block in blocks(page, language)]
+    assert found
+    for block in found:
+        json.loads(block) if language == "json" else tomllib.loads(block)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TRIALBED_")}
+    return {**kept, "XDG_CACHE_HOME": str(folder / ".cache"), "NO_COLOR": "1"}
+
+
+def python(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment(folder), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_agent_of_the_guide_runs(tmp_path: Path) -> None:
+    code = blocks(DOCS / "how-to" / "benchmark-your-own-agent.md", "python")[0]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    asked = 'agent_name="my_agent"'
+    assert asked in code
+    (tmp_path / "example.py").write_text(code.replace(asked, f'{asked}, server_url="http://127.0.0.1:{port}/virtual"'))
+    python(tmp_path, "example.py")
+    document = json.loads((tmp_path / "results" / "tools" / "my_agent_mini.json").read_text())
+    assert document["summary"]["total_queries"] == 5
+    assert document["summary"]["error_count"] == 0
+    assert document["summary"]["average_claimed_vs_observed"] == 1.0
+    assert document["summary"]["average_has_finish"] == 1.0
+
+
+def test_the_dataset_of_the_guide_runs_and_is_solved(tmp_path: Path) -> None:
+    (tmp_path / "parcels.json").write_text(blocks(DOCS / "how-to" / "write-a-dataset.md", "json")[0])
+    printed = python(tmp_path, "-m", "trialbed", "run", "--dataset", "parcels.json", "--json")
+    document = json.loads(printed)
+    assert document["metadata"]["test_set"] == "parcels"
+    assert document["summary"]["average_sopr_score"] == 1.0
+
+
+def test_the_requests_of_the_guides_are_answered(tmp_path: Path) -> None:
+    curl = blocks(DOCS / "how-to" / "run-the-server-alone.md", "console")[1]
+    requests = [json.loads(curl.split("-d '")[1].rsplit("'", 1)[0])]
+    requests.append(json.loads(blocks(DOCS / "reference" / "virtual-api.md", "json")[0]))
+    command = [sys.executable, "-m", "trialbed", "serve", "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        url = json.loads(server.stdout.readline())["url"]
+        try:
+            for request in requests:
+                answer = httpx.post(f"{url}/virtual", json=request).json()
+                assert answer["error"] == ""
+                assert answer["response"]
+        finally:
+            server.terminate()
+    assert server.returncode == 0
+
+
+def test_the_tutorial_can_be_followed(tmp_path: Path) -> None:
+    """Each command of the tutorial, in order, with two queries in place of twenty."""
+    text = "\n".join(blocks(DOCS / "tutorial" / "first-comparison.md", "console"))
+    followed = 0
+    for command in re.findall(r"^\$ bench (.+)$", text, re.MULTILINE):
+        if "scripted:slow" not in command:  # which the reader interrupts
+            python(tmp_path, "-m", "trialbed", *shlex.split(command.replace("--limit 20", "--limit 2")))
+            followed += 1
+    assert followed >= 4
+    snippet = re.search(r'^\$ python -c "\n(.*?)^"$', text, re.MULTILINE | re.DOTALL)
+    assert snippet is not None
+    printed = python(tmp_path, "-c", snippet[1])
+    assert "status Solved" in printed
+
+
+def test_the_settings_of_the_guide_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bench.toml").write_text(blocks(DOCS / "reference" / "configuration.md", "toml")[0])
+    assert main(["plugins", "--json"]) == 0

@@ -1,0 +1,66 @@
+"""Every link leads somewhere, and every page is led to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md"))])
+LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+OTHER_SITES = ("https://", "http://")
+
+
+def prose(page: Path) -> str:
+    """A page without its examples."""
+    return FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+def links(page: Path) -> Iterator[str]:
+    yield from (link for link in LINK.findall(prose(page)) if not link.startswith(OTHER_SITES))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert ROOT in target.parents, link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def test_every_page_can_be_reached_from_the_first() -> None:
+    seen: set[Path] = set()
+    todo = [DOCS / "index.md"]
+    while todo:
+        page = todo.pop()
+        if page not in seen and page.suffix == ".md":
+            seen.add(page)
+            todo += [(page.parent / link.partition("#")[0]).resolve() for link in links(page) if link[0] != "#"]
+    assert set(DOCS.rglob("*.md")) <= seen
+
+
+def test_the_readme_leads_to_the_documentation() -> None:
+    assert "docs/index.md" in set(links(ROOT / "README.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_has_one_title_and_no_leftovers(page: Path) -> None:
+    text = prose(page)
+    assert text.startswith("# ")
+    assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1
+    assert not re.search(r"\b(TODO|TBD|FIXME|XXX)\b", text)
+    assert not re.search(r"^[A-Z_]{5,}$", text, re.MULTILINE), "a place that was to be filled"
