@@ -22,18 +22,27 @@ def packages() -> Iterator[str]:
 
 
 def bound_names(file: Path) -> set[str]:
-    """The public names that a package's ``__init__`` takes from its own modules or defines."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OWN:
-            names |= {alias.asname or alias.name for alias in node.names}
+    """The public names of a package: what its ``__init__`` defines, else what it takes from its own modules."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
+    return _public(_defined(tree)) or _public(_taken(tree))
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
     for statement in tree.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.add(statement.name)
+            yield statement.name
         elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def _taken(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OWN:
+            yield from (alias.asname or alias.name for alias in node.names)
+
+
+def _public(names: Iterator[str]) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
