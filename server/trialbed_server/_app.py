@@ -16,6 +16,7 @@ from trialbed.plugins import plugin_manager
 from trialbed_server._clock import Clock, SystemClock
 from trialbed_server._datasets import documented_apis
 from trialbed_server._guard import BearerGuard
+from trialbed_server._lane import LaneApp
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.cache import ResponseCache
@@ -59,7 +60,14 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
                 await stack.enter_async_context(upstream)
             yield
 
-    app = FastAPI(title="Trialbed", version=trialbed.__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = LaneApp(
+        lane=("/virtual", virtual),
+        title="Trialbed",
+        version=trialbed.__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
     for prefix in ("", "/t/{trial}"):
         app.router.routes.append(Route(f"{prefix}/virtual", virtual, methods=["POST"]))
         app.router.routes.append(Route(f"{prefix}/v1/{{path:path}}", gateway, methods=METHODS))

@@ -20,14 +20,14 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         BodyTooLarge: it has, or says it has, more than ``limit`` bytes.
         ClientGone: the connection ended first.
     """
-    if _stated_length(scope) > limit:
-        raise BodyTooLarge
     message = await receive()
     body: bytes = message.get("body", b"")
     if message["type"] == "http.request" and not message.get("more_body", False):
         if len(body) > limit:
             raise BodyTooLarge
         return body
+    if _stated_length(scope) > limit:
+        raise BodyTooLarge
     return await _rest(bytearray(body), message["type"], receive, limit)
 
 

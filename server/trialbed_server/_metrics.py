@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 
-class Metrics:
-    """Counts for one server.
+class Metrics(Collector):
+    """Counts for one server; for its event loop only, so that counting needs no lock.
 
     Args:
         open_trials: tells how many trials are open.
@@ -17,41 +20,47 @@ class Metrics:
     content_type = CONTENT_TYPE_LATEST
 
     def __init__(self, open_trials: Callable[[], int]) -> None:
+        self._open_trials = open_trials
+        self._outcomes = Counter({"hit": 0, "miss": 0, "error": 0, "refused": 0})
+        self._statuses: Counter[int] = Counter()
         self._registry = CollectorRegistry()
-        outcomes = Counter(
-            "trialbed_virtual_requests", "Requests to the virtual API by outcome.", ["outcome"], registry=self._registry
-        )
-        self._hits = outcomes.labels("hit")
-        self._misses = outcomes.labels("miss")
-        self._errors = outcomes.labels("error")
-        self._refused = outcomes.labels("refused")
-        self._models = Counter(
-            "trialbed_gateway_requests", "Requests to the gateway by status.", ["status"], registry=self._registry
-        )
-        trials = Gauge("trialbed_open_trials", "Trials that are open.", registry=self._registry)
-        trials.set_function(open_trials)
+        self._registry.register(self)
 
     def hit(self) -> None:
         """An answer came from the cache."""
-        self._hits.inc()
+        self._outcomes["hit"] += 1
 
     def answered(self, provenance: str) -> None:
         """An answer was looked for; the provenance tells how it went."""
         if not provenance:
-            self._errors.inc()
-        elif provenance.startswith("cache:"):
-            self._hits.inc()
+            self._outcomes["error"] += 1
         else:
-            self._misses.inc()
+            self._outcomes["hit" if provenance.startswith("cache:") else "miss"] += 1
 
     def refused(self) -> None:
         """A request was malformed, too large or of no open trial."""
-        self._refused.inc()
+        self._outcomes["refused"] += 1
 
     def model_request(self, status: int) -> None:
         """The gateway answered with this status, 0 if the client went away."""
-        self._models.labels(str(status)).inc()
+        self._statuses[status] += 1
 
     def page(self) -> bytes:
         """The counters as a page."""
         return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """The counters as the client library wants them."""
+        outcomes = CounterMetricFamily(
+            "trialbed_virtual_requests", "Requests to the virtual API by outcome.", labels=["outcome"]
+        )
+        for outcome, count in self._outcomes.items():
+            outcomes.add_metric([outcome], count)
+        yield outcomes
+        statuses = CounterMetricFamily(
+            "trialbed_gateway_requests", "Requests to the gateway by status.", labels=["status"]
+        )
+        for status, count in self._statuses.items():
+            statuses.add_metric([str(status)], count)
+        yield statuses
+        yield GaugeMetricFamily("trialbed_open_trials", "Trials that are open.", self._open_trials())

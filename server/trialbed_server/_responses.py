@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.responses import JSONResponse
+from starlette.types import Send
 
 
 def openai_error(message: str, status: int, kind: str, *, param: str | None = None) -> dict[str, Any]:
@@ -18,6 +18,8 @@ def openai_error_response(message: str, status: int, kind: str = "invalid_reques
     return JSONResponse(openai_error(message, status, kind), status)
 
 
-async def send_json(body: bytes, status: int, scope: Scope, receive: Receive, send: Send) -> None:
+async def send_json(body: bytes, status: int, send: Send) -> None:
     """Send a body of ready JSON."""
-    await Response(body, status, media_type="application/json")(scope, receive, send)
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

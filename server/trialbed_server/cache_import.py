@@ -75,7 +75,7 @@ def _import_files(files: list[Path], store: ResponseStore) -> ImportReport:
     new = known = 0
     problems: list[ImportProblem] = []
     for file in files:
-        entries = {}
+        entries: dict[str, Entry] = {}
         for found in _entries(file):
             if isinstance(found, ImportProblem):
                 problems.append(found)

@@ -34,10 +34,11 @@ class LogBudget:
         if isinstance(value, str):
             return self.keep(value)
         text = json.dumps(value, ensure_ascii=False)
-        kept = self.keep(text)
-        if kept == text:
-            return value
-        return kept if len(kept) != len(text) else json.loads(kept)
+        clean = _utf8(text)
+        kept = self.keep(clean)
+        if kept != clean:
+            return kept
+        return value if clean == text else json.loads(clean)
 
 
 def _utf8(text: str) -> str:

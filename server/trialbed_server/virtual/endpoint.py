@@ -63,7 +63,7 @@ class VirtualApi:
             status, body = (410 if isinstance(error, TrialGone) else 404), error_body(str(error))
         if status != 200:
             self._metrics.refused()
-        await send_json(body, status, scope, receive, send)
+        await send_json(body, status, send)
 
     async def _answer(self, request: VirtualRequest, trial: Trial | None) -> bytes:
         catalog = self._catalog if trial is None else trial.catalog
