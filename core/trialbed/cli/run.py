@@ -63,7 +63,10 @@ def command(frameworks: tuple[str, ...], fail_under: tuple[str, ...], as_json: b
     from trialbed.cli._thresholds import below, parse_thresholds
 
     thresholds = parse_thresholds(fail_under)
-    documents = asyncio.run(_run(_options(frameworks, given)))
+    try:
+        documents = asyncio.run(_run(_options(frameworks, given)))
+    except asyncio.CancelledError:
+        raise click.Abort from None
     _print(documents, as_json=as_json)
     return 1 if below(thresholds, documents) else 0
 

@@ -101,5 +101,5 @@ def test_a_broken_listener_is_named_in_the_log_and_the_others_still_hear(caplog:
 def test_two_plugins_cannot_give_the_same_summary_key() -> None:
     run: Any = None
     assert listeners(a=Good()).aggregate(run, []) == {"longest": 3}
-    with pytest.raises(DataError, match="'b'.*'longest'"):
+    with pytest.raises(DataError, match=r"'b'.*'longest'"):
         listeners(a=Good(), b=Good()).aggregate(run, [])
