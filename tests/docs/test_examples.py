@@ -124,6 +124,43 @@ def test_the_dataset_of_the_guide_runs_and_is_solved(tmp_path: Path) -> None:
     assert document["summary"]["average_sopr_score"] == 1.0
 
 
+def install(folder: Path, module: str, group: str, entry: str, source: str) -> None:
+    """Make an installed distribution of an example, for subprocesses with this folder on their path."""
+    metadata = folder / "site" / "example-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: example\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
+    (folder / "site" / f"{module}.py").write_text(source)
+
+
+def test_the_scorer_of_the_guide_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = DOCS / "how-to" / "write-a-scorer.md"
+    assert 'acme = "acme_scores"' in blocks(page, "toml")[0]
+    install(tmp_path, "acme_scores", "trialbed.plugins", "acme = acme_scores", blocks(page, "python")[0])
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    summary = json.loads(python(tmp_path, "-m", "trialbed", "run", "--limit", "2", "--json"))["summary"]
+    assert summary["average_acme_begins_right"] == 1.0
+    assert summary["acme_api_calls"] > 0
+    assert python(tmp_path, "-m", "trialbed", "acme-hello") == "Hello from Acme\n"
+
+
+def test_the_selector_of_the_guide_selects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = DOCS / "how-to" / "write-a-selector.md"
+    assert 'shortest = "acme_selector:ShortestFirst"' in blocks(page, "toml")[0]
+    install(
+        tmp_path,
+        "acme_selector",
+        "trialbed.selectors",
+        "shortest = acme_selector:ShortestFirst",
+        blocks(page, "python")[0],
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    command = ("run", "--selector", "shortest", "--max-tools", "20", "--limit", "2", "--json")
+    document = json.loads(python(tmp_path, "-m", "trialbed", *command))
+    assert document["metadata"]["selector"] == "shortest"
+    assert [result["selected_tools_count"] for result in document["results"]] == [20, 20]
+
+
 def test_the_requests_of_the_guides_are_answered(tmp_path: Path) -> None:
     curl = blocks(DOCS / "how-to" / "run-the-server-alone.md", "console")[1]
     requests = [json.loads(curl.split("-d '")[1].rsplit("'", 1)[0])]
