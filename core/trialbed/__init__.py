@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from trialbed.engine import arun_benchmark, run_benchmark
-    from trialbed.errors import ModelFailed, TrialbedError
+    from trialbed.errors import DataError, JudgeError, ModelFailed, SimulationError, TrialbedError, UsageError
     from trialbed.hookspecs import hookimpl
     from trialbed.prompts import SYSTEM_PROMPT, finish_of
     from trialbed.records import (
@@ -50,11 +50,13 @@ _HOMES = {
     "ApiRef": "records",
     "BaseAgent": "contracts",
     "ClaimedCall": "records",
+    "DataError": "errors",
     "Dataset": "contracts",
     "DatasetDriver": "contracts",
     "Executor": "contracts",
     "GoldCall": "records",
     "Judge": "contracts",
+    "JudgeError": "errors",
     "Limits": "records",
     "ModelEndpoint": "records",
     "ModelFailed": "errors",
@@ -65,6 +67,7 @@ _HOMES = {
     "Score": "records",
     "ScoreContext": "scoring",
     "Simulation": "contracts",
+    "SimulationError": "errors",
     "Simulator": "contracts",
     "Tool": "tools",
     "ToolSelector": "contracts",
@@ -72,6 +75,7 @@ _HOMES = {
     "TrialResult": "records",
     "TrialbedError": "errors",
     "Usage": "records",
+    "UsageError": "errors",
     "Verdict": "contracts",
     "WireLog": "records",
     "arun_benchmark": "engine",
@@ -87,11 +91,13 @@ __all__ = [
     "ApiRef",
     "BaseAgent",
     "ClaimedCall",
+    "DataError",
     "Dataset",
     "DatasetDriver",
     "Executor",
     "GoldCall",
     "Judge",
+    "JudgeError",
     "Limits",
     "ModelEndpoint",
     "ModelFailed",
@@ -101,6 +107,7 @@ __all__ = [
     "Score",
     "ScoreContext",
     "Simulation",
+    "SimulationError",
     "Simulator",
     "Tool",
     "ToolSelector",
@@ -108,6 +115,7 @@ __all__ = [
     "TrialResult",
     "TrialbedError",
     "Usage",
+    "UsageError",
     "Verdict",
     "WireLog",
     "arun_benchmark",

@@ -45,8 +45,17 @@ Examples:
 @option("--server-url", metavar="URL", help="Use this running server. [default: start one for the run]")
 @option("--executor", default="local", metavar="NAME", help="Where workers run.")
 @option("--store", metavar="FILE|URL", help="Where trials are kept. [default: .trialbed/trialbed.db]")
-@option("--response-cache", type=click.Path(path_type=Path), help="The started server's cache of API responses.")
-@option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Folder of the result documents.")
+@option(
+    "--response-cache",
+    type=click.Path(path_type=Path),
+    help="The started server's cache. [default: .trialbed/responses.db]",
+)
+@option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the documents. [default: results/tools]",
+)
 @data_dir_option
 @option(
     "--fail-under", multiple=True, metavar="SCORE=X", help="Exit with 1 if the mean of SCORE is below X; repeatable."

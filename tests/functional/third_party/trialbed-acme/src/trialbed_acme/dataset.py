@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from trialbed import Api, Dataset, DatasetDriver, GoldCall, Parameter, Query, TrialbedError
+from trialbed import Api, Dataset, DatasetDriver, GoldCall, Parameter, Query, UsageError
 
 
 def _api(name: str, description: str, parameter: str, response: dict[str, Any]) -> Api:
@@ -72,5 +72,5 @@ class AcmeDriver(DatasetDriver):
 
     def open(self, test_set: str | None, data_dir: Path) -> Dataset:
         if test_set not in (None, "acme"):
-            raise TrialbedError(f"acme has no test set {test_set!r}; there is only 'acme'")
+            raise UsageError(f"acme has no test set {test_set!r}; there is only 'acme'")
         return AcmeDataset()
