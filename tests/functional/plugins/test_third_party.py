@@ -150,3 +150,9 @@ def test_a_run_says_which_plugins_it_goes_without(installation: Installation, tm
     done = installation.bench("run", "--limit", "1", cwd=tmp_path)
     for name in ("a-unimportable", "b-misfit", "c-unknown"):
         assert f"plugin '{name}' of trialbed-broken 6.6.6 cannot be loaded" in done.stderr
+
+
+def test_an_error_of_a_driver_of_others_is_shown_as_ours_are(installation: Installation, tmp_path: Path) -> None:
+    done = installation.bench("run", "--dataset", "acme:winter", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "acme has no test set 'winter'; there is only 'acme'" in done.stderr
