@@ -7,6 +7,7 @@ import traceback
 from trialbed.errors import AnswerError, ModelFailed
 from trialbed.records import Failure, FailureKind
 from trialbed.secrets import redact
+from trialbed.worker._text import clean_text
 
 MAX_MESSAGE = 2_000
 MAX_DETAIL = 16_000
@@ -41,5 +42,4 @@ def _text(error: BaseException) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without secrets and without lone surrogates, which no JSON text can carry."""
-    return redact(text.encode(errors="replace").decode())
+    return redact(clean_text(text))

@@ -19,8 +19,8 @@ from trialbed.worker._channel import Channel
 from trialbed.worker._messages import Begin, Done, Failed, Hello, Ready, Started
 from trialbed.worker._trial import Trial
 
-LAST_RESORT = 60.0
-"""Seconds past a trial's deadline after which a worker that nobody killed ends by itself."""
+LAST_RESORT = 10.0
+"""Seconds past its deadline after which a trial that nobody ended ends its worker, even in code that never yields."""
 
 SETTLE = 1.0
 """Seconds that leaked tasks have to end once they are cancelled."""

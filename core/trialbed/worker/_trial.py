@@ -19,6 +19,7 @@ from trialbed.errors import AnswerError
 from trialbed.records import Answer, Outcome, TrialSpec
 from trialbed.tools import Tool
 from trialbed.worker._faults import failure_of
+from trialbed.worker._text import clean_texts
 
 
 class Trial:
@@ -45,7 +46,7 @@ class Trial:
             await _close_after(agent, error)
             raise
         await _settled(agent.close())
-        return self._outcome(answer=read_answer(value, answer_names(self._spec.tools)))
+        return self._outcome(answer=_writable(read_answer(value, answer_names(self._spec.tools))))
 
     def failed(self, error: BaseException) -> Outcome:
         """The outcome of a trial whose agent raised this."""
@@ -71,14 +72,12 @@ class Trial:
         return value
 
     def _outcome(self, answer: Answer | None = None, error: BaseException | None = None) -> Outcome:
-        outcome = Outcome(
+        return Outcome(
             started_at=self._started_at,
             wall_time=self._ended - self._begun,
             answer=answer,
             failure=failure_of(error) if error else None,
         )
-        _check_writable(outcome)
-        return outcome
 
 
 def seed_random_state(seed: int) -> None:
@@ -89,11 +88,26 @@ def seed_random_state(seed: int) -> None:
         numpy.random.seed(seed % 2**32)
 
 
-def _check_writable(outcome: Outcome) -> None:
+def _writable(answer: Answer) -> Answer:
+    """The answer as it can be sent.
+
+    Raises:
+        AnswerError: it holds what is no JSON.
+    """
     try:
-        outcome.model_dump_json()
+        answer.model_dump_json()
+    except (ValueError, RecursionError):
+        return _cleaned(answer)
+    return answer
+
+
+def _cleaned(answer: Answer) -> Answer:
+    try:
+        cleaned = Answer.model_validate(clean_texts(answer.model_dump()))
+        cleaned.model_dump_json()
     except (ValueError, RecursionError) as error:
         raise AnswerError(f"answer: cannot be written as JSON: {error}") from error
+    return cleaned
 
 
 async def _close_after(agent: BaseAgent, error: BaseException) -> None:

@@ -113,7 +113,8 @@ async def test_a_document_is_read_as_an_answer(make_spec):
         odd = await executor.execute(make_spec("surrogate"))
     assert [call.api.pair for call in outcome.answer.calls] == [("Weather", "now")]
     assert outcome.answer.finish is None
-    assert odd.answer is not None or odd.failure.kind == "answer"
+    assert odd.answer is not None, odd.failure
+    assert odd.answer.final_answer == "half a pair: ?"
 
 
 async def test_cancelling_a_trial_ends_its_worker(make_spec, hostile_distribution):
@@ -156,15 +157,20 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("query", ["blocking sleep", "hang with children"])
-def test_workers_end_with_an_engine_that_is_killed(make_spec, query):
-    command = [sys.executable, "-c", ENGINE, make_spec(query, timeout=300.0).model_dump_json()]
+@pytest.mark.parametrize(
+    ("query", "timeout"), [("blocking sleep", 300.0), ("hang with children", 300.0), ("hold the lock", 1.0)]
+)
+def test_workers_end_with_an_engine_that_is_killed(make_spec, query, timeout):
+    command = [sys.executable, "-c", ENGINE, make_spec(query, timeout=timeout).model_dump_json()]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as engine:
         assert engine.stdout.readline() == b"busy\n"
         (worker,) = psutil.Process(engine.pid).children()
+        idle = worker.cpu_times().user + 0.2
         if query == "hang with children":
             _wait(lambda: len(worker.children()) == 1)
         family = [worker, *worker.children()]
+        if query == "hold the lock":
+            _wait(lambda: worker.cpu_times().user > idle)
         os.kill(engine.pid, signal.SIGKILL)
     _wait(lambda: not any(_alive(process) for process in family))
 
@@ -173,7 +179,7 @@ def test_garbage_on_standard_input_is_no_trial():
     command = [sys.executable, "-m", "trialbed.worker", "--framework", "hostile"]
     spec = json.dumps({"type": "begin", "spec": {}}).encode() + b"\n"
     ended = subprocess.run(command, input=spec, capture_output=True, timeout=60, check=False)
-    assert ended.returncode != 0 or ended.stdout == b""
+    assert ended.stdout == b""
 
 
 def _alive(process):
