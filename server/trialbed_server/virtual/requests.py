@@ -51,8 +51,10 @@ def parse_request(body: bytes) -> VirtualRequest:
         data = _decode(body.decode())
     except (ValueError, RecursionError) as error:
         raise MalformedRequest([_invalid_json(error)]) from error
-    if not _is_plain(data) or b"\\u" in body:
+    if not _is_plain(data):
         _explain(data)
+    if b"\\u" in body:
+        _check_characters(data)
     return VirtualRequest(data["category"], data["tool_name"], data["api_name"], data["tool_input"])
 
 
@@ -91,12 +93,28 @@ def _is_plain(data: Any) -> bool:
 
 
 def _explain(data: Any) -> None:
-    # A model also sees what is rare: escapes that name half a character, which no text can hold.
     try:
         _Fields.model_validate(data)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False)
         raise MalformedRequest([{**problem, "loc": ["body", *problem["loc"]]} for problem in found]) from error
+
+
+def _check_characters(data: dict[str, Any]) -> None:
+    # An escape can name half a character, which no record can be written with.
+    halves = [name for name in ("category", "tool_name", "api_name") if not _is_utf8(data[name])]
+    if halves:
+        message = "Input should be a valid string, this one holds half of a surrogate pair"
+        kind = {"type": "string_unicode", "msg": message, "input": None}
+        raise MalformedRequest([{**kind, "loc": ["body", name]} for name in halves])
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _invalid_json(error: Exception) -> dict[str, Any]:

@@ -1,0 +1,83 @@
+"""Reading what a model answered, also from vendors that are careless."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from trialbed.records import Usage
+from trialbed_server.gateway.observation import observe, offered_names
+
+
+def stream(*documents: Any) -> bytes:
+    return b"".join(b"data: " + json.dumps(document).encode() + b"\n\n" for document in documents) + b"data: [DONE]\n\n"
+
+
+def call(name: str, arguments: Any) -> bytes:
+    function = {"name": name, "arguments": arguments}
+    return json.dumps({"choices": [{"message": {"tool_calls": [{"function": function}]}}]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "problem"),
+    [
+        ("known", "{}", None),
+        ("other", "{}", "unknown tool"),
+        ("known", "{", "invalid json"),
+        ("known", "", "invalid json"),
+        ("known", "[1]", "not an object"),
+        ("known", {"a": 1}, None),
+    ],
+)
+def test_the_problem_of_a_call(name: str, arguments: Any, problem: str | None) -> None:
+    (sent,) = observe(call(name, arguments), {"known"}, stream=False).tool_calls
+    assert sent.problem == problem
+
+
+def test_pieces_of_parallel_calls_are_joined_by_index() -> None:
+    def piece(index: int, **function: str) -> dict[str, Any]:
+        return {"choices": [{"delta": {"tool_calls": [{"index": index, "function": function}]}}]}
+
+    seen = observe(
+        stream(
+            piece(0, name="a", arguments=""), piece(1, name="b", arguments='{"x"'), piece(0, arguments="{}"),
+            piece(1, arguments=": 1}"), {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]},
+            {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4, "more": {}}},
+        ),
+        {"a", "b"},
+        stream=True,
+    )  # fmt: skip
+    assert [(sent.name, sent.arguments, sent.problem) for sent in seen.tool_calls] == [
+        ("a", "{}", None),
+        ("b", '{"x": 1}', None),
+    ]
+    assert (seen.finish_reason, seen.usage) == ("tool_calls", Usage(prompt_tokens=3, completion_tokens=4))
+
+
+def test_whole_calls_without_an_index_stay_apart() -> None:
+    calls = [{"function": {"name": "a", "arguments": "{}"}}, {"function": {"name": "a", "arguments": "{}"}}]
+    seen = observe(stream({"choices": [{"delta": {"tool_calls": calls}}]}), {"a"}, stream=True)
+    assert len(seen.tool_calls) == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"not json", b"[]", b"null", b'{"choices": 5}', b'{"choices": [null, {"message": []}]}', b'{"usage": 5}',
+     b'{"usage": {"prompt_tokens": "x"}}', b"data: {\n\ndata: 5\n\n", b"\xff\xfe"],
+)  # fmt: skip
+@pytest.mark.parametrize("as_stream", [True, False])
+def test_garbage_says_nothing(body: bytes, as_stream: bool) -> None:
+    assert observe(body, (), stream=as_stream) == (None, None, ())
+
+
+@pytest.mark.parametrize(
+    "request_", [None, [], {}, {"tools": 5}, {"tools": [None, {"function": None}, {"function": {"name": 5}}]}]
+)
+def test_requests_without_tools_offer_none(request_: Any) -> None:
+    assert offered_names(request_) == frozenset()
+
+
+def test_offered_names_are_those_of_the_request() -> None:
+    assert offered_names({"tools": [{"type": "function", "function": {"name": "a"}}]}) == {"a"}

@@ -1,0 +1,118 @@
+"""Answers made from templates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trialbed.evidence import evidence_values
+from trialbed.records import Api, Parameter
+from trialbed_server.simulators.template import TemplateSimulator
+
+CITY = Parameter(name="city")
+DAYS = Parameter(name="days", type="NUMBER")
+
+
+def api(template: Any = None, **fields: Any) -> Api:
+    return Api(category="Data", tool_name="Tool", api_name="Api", template_response=template, **fields)
+
+
+async def response(api: Api | None, ref: str = "Data/Tool/Api", **arguments: Any) -> Any:
+    simulation = await TemplateSimulator().simulate(api, ref, arguments)
+    assert simulation.error == ""
+    return simulation.response
+
+
+async def test_leaves_become_values_of_their_type() -> None:
+    made = await response(
+        api({"s": "str", "i": "int", "f": "float", "b": "bool", "n": "NoneType", "e": "empty list", "d": {}, "x": 5})
+    )
+    kinds = {key: type(value) for key, value in made.items()}
+    assert kinds == {"s": str, "i": int, "f": float, "b": bool, "n": type(None), "e": list, "d": dict, "x": int}
+    assert made["x"] == 5
+
+
+@pytest.mark.parametrize(
+    ("template", "length"),
+    [
+        ([{"a": "str", "_list_length": 2}], 2),
+        ([{"a": "str", "_list_length": 872}], 3),
+        ([{"a": "str"}], 1),
+        (["list of str with length 2"], 2),
+        ("list of float with length 6387", 3),
+        ('[{"a": "str", "_list_length": 2}]', 2),
+    ],
+)
+async def test_lists_have_the_stated_length_up_to_a_bound(template: Any, length: int) -> None:
+    made = await response(api(template))
+    assert len(made) == length
+    assert "_list_length" not in json.dumps(made)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [None, "", "How are you", '{"cut": "st', {}, [], {"ok": "bool"}, ["bool"], "5", {"a": {"_list_length": 3}},
+     {"a": None}, {"_list_length": 4}, [["str", "int"], []], {"a": ["list of list with length 1"]},
+     [{"b": "bool", "_list_length": "x"}]],
+)  # fmt: skip
+async def test_every_answer_has_evidence_that_depends_on_api_and_arguments(template: Any) -> None:
+    described = api(template, description="Finds the weather.")
+    made = [
+        evidence_values(await response(described, city="Oslo")),
+        evidence_values(await response(described, city="Rome")),
+        evidence_values(await response(described, ref="Data/Tool/Other", city="Oslo")),
+    ]
+    assert all(made)
+    assert not set(made[0]) & set(made[1])
+    assert not set(made[0]) & set(made[2])
+
+
+async def test_the_same_call_gives_the_same_answer_whatever_the_order() -> None:
+    described = api({"a": "str", "b": ["int"]})
+    assert await response(described, x=1, y=2) == await response(described, y=2, x=1)
+    assert await response(described, x=1) != await response(described, x="1")
+
+
+async def test_arguments_are_checked_against_the_schema() -> None:
+    strict = api(required_parameters=(CITY,), optional_parameters=(DAYS,))
+    simulation = await TemplateSimulator().simulate(strict, "Data/Tool/Api", {"days": "three"})
+    assert "'city' is a required property" in simulation.error
+    assert "days: 'three' is not of type 'number'" in simulation.error
+    assert simulation.error.startswith("Invalid arguments for Data/Tool/Api")
+
+
+async def test_an_unknown_api_gets_a_generic_answer_to_anything() -> None:
+    assert evidence_values(await response(None, anything=[1, {"x": None}]))
+
+
+def test_the_revision_follows_the_documentation() -> None:
+    simulator = TemplateSimulator()
+    assert simulator.revision(api({"a": "str"})) == simulator.revision(api({"a": "str"}))
+    assert simulator.revision(api({"a": "str"})) != simulator.revision(api({"a": "int"}))
+    assert len(simulator.revision(None)) <= 64
+
+
+def real_queries(folder: Path) -> list[Any]:
+    files = sorted(folder.glob("solvable_queries/test_instruction/*.json"))
+    return [query for file in files for query in json.loads(file.read_text())]
+
+
+async def test_every_api_of_the_real_data_is_answered_with_evidence_of_bounded_size(stabletoolbench_dir: Path) -> None:
+    simulator, seen = TemplateSimulator(), 0
+    for query in real_queries(stabletoolbench_dir):
+        for row in query["api_list"]:
+            found = Api(
+                category=row["category_name"],
+                tool_name=row["tool_name"],
+                api_name=row["api_name"],
+                description=row["api_description"],
+                template_response=row.get("template_response"),
+            )
+            simulation = await simulator.simulate(found, "ref", {"q": seen})
+            assert evidence_values(simulation.response), row["api_name"]
+            assert len(json.dumps(simulation.response)) < 200_000, row["api_name"]
+            seen += 1
+    assert seen > 1000

@@ -1,0 +1,69 @@
+"""Reading requests to the virtual API."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from trialbed_server.virtual.requests import InputError, MalformedRequest, parse_input, parse_request
+
+GOOD = {
+    "category": "Data",
+    "tool_name": "T",
+    "api_name": "A",
+    "tool_input": {"x": 1},
+    "strip": "",
+    "toolbench_key": "EMPTY",
+}
+
+
+def locations(body: bytes) -> list[list[Any]]:
+    with pytest.raises(MalformedRequest) as caught:
+        parse_request(body)
+    return [problem["loc"] for problem in caught.value.detail]
+
+
+def test_a_request_is_read_and_unknown_fields_are_ignored() -> None:
+    assert parse_request(json.dumps({**GOOD, "more": 1}).encode()) == ("Data", "T", "A", {"x": 1})
+
+
+@pytest.mark.parametrize("field", list(GOOD))
+def test_every_field_is_needed(field: str) -> None:
+    body = json.dumps({key: value for key, value in GOOD.items() if key != field}).encode()
+    assert locations(body) == [["body", field]]
+
+
+@pytest.mark.parametrize("tool_input", [5, None, [1], True])
+def test_the_input_is_a_text_or_an_object(tool_input: Any) -> None:
+    assert all(
+        place[:2] == ["body", "tool_input"]
+        for place in locations(json.dumps({**GOOD, "tool_input": tool_input}).encode())
+    )
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b'{"x": NaN}', b"[" * 100_000])
+def test_what_is_not_json_is_malformed(body: bytes) -> None:
+    assert locations(body)[0][0] == "body"
+
+
+@pytest.mark.parametrize("body", [b"[]", b'"text"', b"null"])
+def test_what_is_not_an_object_is_malformed(body: bytes) -> None:
+    assert locations(body) == [["body"]]
+
+
+def test_a_name_with_half_a_character_is_malformed_and_a_whole_escaped_one_is_not() -> None:
+    assert locations(json.dumps({**GOOD, "tool_name": "\ud800"}).encode()) == [["body", "tool_name"]]
+    assert parse_request(json.dumps({**GOOD, "tool_name": "👋"}).encode()).tool_name == "👋"
+
+
+@pytest.mark.parametrize(("sent", "value"), [("", {}), ('{"a": 1}', {"a": 1}), ("[1]", [1]), ({"b": 2}, {"b": 2})])
+def test_inputs_are_objects_or_the_text_of_json(sent: Any, value: Any) -> None:
+    assert parse_input(sent) == value
+
+
+@pytest.mark.parametrize("sent", ["{'a': 1}", "a=1", "NaN", "[" * 100_000])
+def test_other_texts_are_parse_errors_in_stabletoolbenchs_words(sent: str) -> None:
+    with pytest.raises(InputError, match=r"^Tool input parse error\.\.\.\n$"):
+        parse_input(sent)
