@@ -59,7 +59,7 @@ def requested_name(category: str, tool_name: str, api_name: str) -> StandardName
     """
     short_category = standard_category(category)
     tool = _without_ending(tool_name, short_category)
-    api = _without_ending(change_name(standardize(api_name)), tool_name)
+    api = _without_ending(change_name(standardize(api_name)), tool)
     return StandardName(short_category, standardize(tool), api)
 
 

@@ -1,0 +1,93 @@
+"""The response cache's database."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from trialbed.errors import DataError, UsageError
+from trialbed_server.cache import Entry, Origin, ResponseStore
+from trialbed_server.names import StandardName
+
+NAME = StandardName("Data", "tool", "api")
+
+
+def entry(key: str = "k", body: str = "{}", *origin: str, tool_input: str = "{}") -> Entry:
+    return Entry(key, NAME, tool_input, body, Origin(*(origin or ("template", "1"))))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "folder" / "responses.db"
+
+
+def test_entries_survive_and_the_first_of_a_key_and_origin_stays(file: Path) -> None:
+    store = ResponseStore(str(file))
+    assert store.add([entry(body="1"), entry("other")]) == 2
+    assert store.add([entry(body="2"), entry(body="3", tool_input="[]"), entry("k", "4", "real")]) == 1
+    store.close()
+    store = ResponseStore(str(file))
+    assert sorted((found.body, found.origin.provenance) for found in store.find(["k"])) == [
+        ("1", "template"),
+        ("4", "real"),
+    ]
+    store.close()
+
+
+def test_names_of_any_text_are_kept(file: Path) -> None:
+    name = StandardName("a/../\x00", "天气", "")
+    store = ResponseStore(str(file))
+    store.add([Entry("k", name, "[]", "{}", Origin("imported"))])
+    assert store.find(["k"])[0].name == name
+    assert store.inputs(name) == ["[]"]
+    store.close()
+
+
+def test_a_file_that_is_no_database_is_named(file: Path) -> None:
+    file.parent.mkdir()
+    file.write_bytes(b"not a database, but long enough to be looked at" * 100)
+    with pytest.raises(DataError, match=r"responses\.db: file is not a database; .* give another --cache"):
+        ResponseStore(str(file))
+
+
+def test_a_damaged_database_is_an_error_when_it_is_read(file: Path) -> None:
+    store = ResponseStore(str(file))
+    store.add([entry(str(index), "x" * 2000) for index in range(200)])
+    store.close()
+    content = bytearray(file.read_bytes())
+    content[8192:] = b"\xff" * (len(content) - 8192)
+    file.write_bytes(content)
+    with pytest.raises(DataError, match=r"responses\.db: .*malformed"):
+        read_all(file)
+
+
+def read_all(file: Path) -> None:
+    store = ResponseStore(str(file))
+    try:
+        store.find([str(index) for index in range(200)])
+    finally:
+        store.close()
+
+
+def test_a_cache_of_another_version_is_not_touched(file: Path) -> None:
+    ResponseStore(str(file)).close()
+    connection = sqlite3.connect(file)
+    connection.execute("UPDATE trialbed_cache_schema SET version = 99")
+    connection.commit()
+    connection.close()
+    with pytest.raises(DataError, match="version 99, this Trialbed has 1"):
+        ResponseStore(str(file))
+
+
+@pytest.mark.parametrize("location", ["mysql://host/db", "nonsense://x", "postgresql+nodriver://host/db", "://"])
+def test_locations_that_cannot_be_used_are_named(location: str) -> None:
+    with pytest.raises(UsageError, match="--cache"):
+        ResponseStore(location)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="its folder cannot be made"):
+        ResponseStore(str(tmp_path / "file" / "responses.db"))

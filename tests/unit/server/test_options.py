@@ -1,0 +1,39 @@
+"""The server's options."""
+
+from __future__ import annotations
+
+import pytest
+
+from trialbed.errors import UsageError
+from trialbed_server import ServerOptions
+from trialbed_server._arguments import main, options_from
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
+def test_beyond_loopback_a_token_is_required(host: str) -> None:
+    with pytest.raises(UsageError, match="TRIALBED_SERVER_TOKEN"):
+        ServerOptions(host=host)
+    assert ServerOptions(host=host, token="secret-token").host == host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_on_loopback_none_is(host: str) -> None:
+    assert ServerOptions(host=host).token is None
+
+
+def test_secrets_come_from_the_environment_and_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_UPSTREAM_KEY", "sk-very-secret")
+    monkeypatch.setenv("TRIALBED_SERVER_TOKEN", "token-very-secret")
+    options = options_from(
+        ["--upstream", "https://models/v1/", "--dataset", "mini", "--dataset", "x:y", "--max-body", "0.5"]
+    )
+    assert options.upstream_key == "sk-very-secret"
+    assert options.token == "token-very-secret"
+    assert (options.upstream, options.datasets, options.max_body) == ("https://models/v1", ("mini", "x:y"), 2**19)
+    assert "very-secret" not in repr(options)
+
+
+@pytest.mark.parametrize("url", ["models/v1", "ftp://models/v1", "http://"])
+def test_an_upstream_that_is_no_url_is_named(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--upstream", url]) == 2
+    assert repr(url) in capsys.readouterr().err
