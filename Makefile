@@ -18,7 +18,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy --config-file adapters/langgraph/pyproject.toml adapters/langgraph/src
+	$(BIN)/mypy -p trialbed_langgraph
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info adapters/*/build adapters/*/*.egg-info

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from trialbed.records._answers import Answer
 from trialbed.records._base import Record
-from trialbed.records._models import Limits, ModelEndpoint, Usage
+from trialbed.records._models import Limits, ModelEndpoint
 from trialbed.records._scores import Failure, Score
 from trialbed.records._tools import ToolSpec
 from trialbed.records._wire import WireLog
@@ -93,16 +93,6 @@ class TrialResult(Record):
     def failed(self) -> bool:
         """Whether the trial ended in an error; it then has no scores and enters no average."""
         return self.outcome.failure is not None
-
-    @property
-    def observed_usage(self) -> Usage | None:
-        """Tokens over all model calls, None if any call did not report its usage."""
-        total = Usage()
-        for call in self.wire.model_calls:
-            if call.usage is None:
-                return None
-            total = total + call.usage
-        return total
 
     def score(self, name: str) -> Score | None:
         """The score of this name, if there is one."""

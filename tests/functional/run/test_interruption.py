@@ -20,7 +20,7 @@ from support.bench import Bench
 from trialbed.records import TrialResult
 from trialbed.store import Store
 
-COMMAND = ("run", "-f", "reference", "-f", "langgraph", "--limit", "8", "--model", "scripted:slow", "--seed", "5")
+COMMAND = ("run", "-f", "reference", "-f", "langgraph", "--limit", "8", "--model", "scripted:slow", "-j", "2")
 TRIALS = 16
 
 

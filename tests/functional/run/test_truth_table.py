@@ -90,7 +90,7 @@ def queries(tmp_path_factory: pytest.TempPathFactory) -> dict[int | str, Query]:
 def test_every_score_has_its_known_value(policy: str, bench: Bench, queries: dict[int | str, Query]) -> None:
     flags = [flag for framework in FRAMEWORKS for flag in ("--framework", framework)]
     model = f"scripted:{policy}"
-    done = bench("run", *flags, "--model", model, "--limit", QUERIES, "--max-steps", MAX_STEPS, "--json")
+    done = bench("run", *flags, "--model", model, "--limit", QUERIES, "--max-steps", MAX_STEPS, "-j", 2, "--json")
     for document in done.documents:
         assert document["summary"]["error_count"] == 0
         assert len(document["results"]) == QUERIES
