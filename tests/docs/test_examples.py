@@ -196,6 +196,20 @@ def test_the_tutorial_can_be_followed(tmp_path: Path) -> None:
     assert "status Solved" in printed
 
 
+def rows(text: str) -> list[str]:
+    """The titles of the rows of a printed table."""
+    table = text.split("──\n", 1)[1].split("\n\n")[0]
+    return [re.split(r"\s{2,}", line)[0] for line in table.splitlines()]
+
+
+def test_the_tables_shown_are_those_printed(tmp_path: Path) -> None:
+    command = ("run", "--framework", "reference", "--framework", "langgraph", "--limit", "1")
+    printed = rows(python(tmp_path, "-m", "trialbed", *command))
+    assert len(printed) > 10
+    for page in (ROOT / "README.md", DOCS / "tutorial" / "first-comparison.md"):
+        assert rows(blocks(page, "text")[0]) == printed
+
+
 def test_the_settings_of_the_guide_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bench.toml").write_text(blocks(DOCS / "reference" / "configuration.md", "toml")[0])
