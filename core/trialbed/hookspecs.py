@@ -109,6 +109,8 @@ def score_trial(context: ScoreContext) -> Iterable[Score] | Awaitable[Iterable[S
 def aggregate_scores(run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:  # type: ignore[empty-body]
     """Add figures over all trials of one framework to the ``summary`` of its result document.
 
+    An exception, or a figure that is no JSON, leaves out the plugin's figures and is logged under its name.
+
     .. versionadded:: 0.1
 
     Args:

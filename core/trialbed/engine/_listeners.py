@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -42,18 +43,17 @@ class Listeners:
         return tuple(scores.values())
 
     def aggregate(self, run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:
-        """What plugins add to a summary.
+        """What plugins add to a summary; what a plugin fails to give is logged under its name and left out.
 
         Raises:
             DataError: two plugins give the same key; names the second and the key.
         """
         extra: dict[str, Any] = {}
         for plugin, caller in self._each("aggregate_scores"):
-            for figures in caller(run=run, results=results):
-                for key, value in figures.items():
-                    if key in extra:
-                        raise DataError(f"plugin {plugin!r}: another plugin gives the summary's key {key!r} already")
-                    extra[key] = value
+            for key, value in _figures_of(plugin, caller, run, results).items():
+                if key in extra:
+                    raise DataError(f"plugin {plugin!r}: another plugin gives the summary's key {key!r} already")
+                extra[key] = value
         return extra
 
     def _each(self, hook: str) -> list[tuple[str, pluggy.HookCaller]]:
@@ -75,10 +75,28 @@ async def _scores_of(plugin: str, caller: pluggy.HookCaller, context: ScoreConte
     try:
         scores: list[Score] = []
         for given in caller(context=context):
-            scores.extend(await given if inspect.isawaitable(given) else given)
+            scores.extend(map(_checked, await given if inspect.isawaitable(given) else given))
     except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
         return [_failed(plugin, f"{type(error).__name__}: {error}")]
     return scores
+
+
+def _checked(score: Any) -> Score:
+    if not isinstance(score, Score):
+        raise TypeError(f"score_trial must return a list of trialbed.Score, not of {type(score).__name__}")
+    return score
+
+
+def _figures_of(plugin: str, caller: pluggy.HookCaller, run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:
+    figures: dict[str, Any] = {}
+    try:
+        for given in caller(run=run, results=results):
+            figures.update(given)
+        json.dumps(figures)
+    except Exception:
+        log.exception("plugin %r failed in aggregate_scores; its figures are left out", plugin)
+        return {}
+    return figures
 
 
 def _failed(plugin: str, message: str) -> Score:

@@ -103,3 +103,29 @@ def test_two_plugins_cannot_give_the_same_summary_key() -> None:
     assert listeners(a=Good()).aggregate(run, []) == {"longest": 3}
     with pytest.raises(DataError, match=r"'b'.*'longest'"):
         listeners(a=Good(), b=Good()).aggregate(run, [])
+
+
+@pytest.mark.parametrize("given", [Score(name="alone", value=1.0), [{"name": "a", "value": 1}], [None], 7])
+async def test_what_is_no_list_of_scores_is_a_failure_of_its_plugin(given: Any) -> None:
+    class Wrong:
+        @hookimpl
+        def score_trial(self, context: ScoreContext) -> Any:
+            return given
+
+    scores = {score.name: score for score in await listeners(wrong=Wrong(), good=Good()).score(context())}
+    assert scores["length"].value == 3.0
+    assert scores["wrong:failed"].failure is not None
+
+
+@pytest.mark.parametrize("given", [ValueError("no such luck"), [1, 2], {"set": {1, 2}}, {"object": object()}])
+def test_figures_that_cannot_be_added_are_left_out_and_logged(given: Any, caplog: pytest.LogCaptureFixture) -> None:
+    class Wrong:
+        @hookimpl
+        def aggregate_scores(self) -> Any:
+            if isinstance(given, Exception):
+                raise given
+            return given
+
+    run: Any = SimpleNamespace()
+    assert listeners(wrong=Wrong(), good=Good()).aggregate(run, []) == {"longest": 3}
+    assert "plugin 'wrong' failed in aggregate_scores" in caplog.text
