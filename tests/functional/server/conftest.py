@@ -1,0 +1,42 @@
+"""Servers that end with their test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from support.servers import Serve, ServerProcess, listening
+
+from trialbed_server import ServerOptions, create_app
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
+    """Starts servers on one cache file, ended after the test."""
+    servers: list[ServerProcess] = []
+
+    def make(*arguments: str, **options: Any) -> ServerProcess:
+        servers.append(ServerProcess(*arguments, **{"cache": tmp_path / "responses.db", **options}))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        if server.process.returncode is None:
+            server.end()
+
+
+@pytest.fixture
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+    """Serves an application with these options on this event loop; a client of it."""
+    async with AsyncExitStack() as stack:
+
+        async def make(**options: Any) -> httpx.AsyncClient:
+            settings = {"cache": str(tmp_path / "responses.db"), **options}
+            url = await stack.enter_async_context(listening(create_app(ServerOptions(**settings)), lifespan="on"))
+            return await stack.enter_async_context(httpx.AsyncClient(base_url=url, timeout=30))
+
+        yield make

@@ -1,0 +1,50 @@
+"""Many writers on one cache file, in two server processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+from support.servers import ServerProcess, virtual
+
+from trialbed_server.cache import ResponseStore
+from trialbed_server.names import requested_name
+from trialbed_server.virtual.keys import canonical_json
+
+WRITERS = 32
+INPUTS = 200
+
+
+async def test_32_writers_in_two_processes_lose_nothing(start: Callable[..., ServerProcess], tmp_path: Path) -> None:
+    servers = [start(), start()]
+    answers: dict[int, set[str]] = {number: set() for number in range(INPUTS)}
+
+    async def write(writer: int) -> None:
+        async with httpx.AsyncClient(base_url=servers[writer % 2].url, timeout=60) as client:
+            # Each writer has its own part of the inputs and meets those of the others.
+            for number in range(writer % 8, INPUTS, 8):
+                reply = await client.post("/virtual", json=virtual({"number": number}))
+                answers[number].add(json.dumps(reply.json()))
+
+    await asyncio.gather(*(write(writer) for writer in range(WRITERS)))
+    for server in servers:
+        server.end()
+    store = ResponseStore(str(tmp_path / "responses.db"))
+    kept = store.inputs(requested_name("Weather", "Weather Now", "Current"))
+    store.close()
+    assert sorted(kept) == sorted(canonical_json({"number": number}) for number in range(INPUTS))
+    assert {len(found) for found in answers.values()} == {1}
+
+
+async def test_a_killed_server_leaves_what_it_answered(start: Callable[..., ServerProcess], tmp_path: Path) -> None:
+    server = start()
+    async with httpx.AsyncClient(base_url=server.url) as client:
+        first = (await client.post("/virtual", json=virtual({"number": 1}))).json()
+        server.process.kill()
+        server.process.communicate()
+    again = start("--simulator", "none")
+    async with httpx.AsyncClient(base_url=again.url) as client:
+        assert (await client.post("/virtual", json=virtual({"number": 1}))).json() == first

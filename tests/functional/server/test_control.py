@@ -1,0 +1,78 @@
+"""Opening and closing trials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.servers import TRIAL, Serve, closed, registration, virtual
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "text"),
+    [
+        ({"model": "scripted:nonsense"}, 400, "choose one of gold, parallel"),
+        ({"model": "gpt"}, 400, "--upstream"),
+        ({"simulator": "nonsense"}, 400, "there is no 'nonsense'"),
+        ({"trial": "short"}, 422, "pattern"),
+        ({"trial": "with/slash-and-more"}, 422, "pattern"),
+        ({"nonsense": 1}, 422, "nonsense"),
+        ({"model": None}, 422, "model"),
+    ],
+)
+async def test_a_registration_that_cannot_be_served_is_refused(
+    serve: Serve, fields: dict[str, Any], status: int, text: str
+) -> None:
+    client = await serve()
+    reply = await client.post("/control/trials", json=registration(**fields))
+    assert reply.status_code == status
+    assert text in reply.text
+
+
+async def test_the_upstream_must_be_the_servers_own(serve: Serve) -> None:
+    client = await serve(upstream="http://127.0.0.1:9/v1")
+    wrong = await client.post("/control/trials", json=registration(model="gpt", base_url="http://elsewhere/v1"))
+    assert wrong.status_code == 400
+    assert "http://127.0.0.1:9/v1" in wrong.json()["error"]
+    right = registration(model="gpt", base_url="http://127.0.0.1:9/v1/")
+    assert (await client.post("/control/trials", json=right)).status_code == 201
+    assert (await client.get("/healthz")).json()["upstream"] == "http://127.0.0.1:9/v1"
+
+
+async def test_a_token_is_used_once(serve: Serve) -> None:
+    client = await serve()
+    assert (await client.post("/control/trials", json=registration())).json() == {"trial": TRIAL}
+    assert (await client.post("/control/trials", json=registration())).status_code == 409
+    assert (await closed(client))["trial"] == TRIAL
+    assert (await client.post("/control/trials", json=registration())).status_code == 409
+    assert (await client.delete(f"/control/trials/{TRIAL}")).status_code == 404
+    assert (await client.delete("/control/trials/never-opened")).status_code == 404
+
+
+async def test_urls_of_closed_and_unknown_trials_answer_in_their_own_forms(serve: Serve) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration())
+    await closed(client)
+    for token, status in ((TRIAL, 410), ("never-opened", 404)):
+        chat = await client.post(f"/t/{token}/v1/chat/completions", json={})
+        assert chat.status_code == status
+        assert chat.json()["error"]["message"]
+        answer = await client.post(f"/t/{token}/virtual", json=virtual())
+        assert answer.status_code == status
+        assert set(answer.json()) == {"error", "response"}
+
+
+async def test_requests_without_a_token_belong_to_the_ambient_trial(serve: Serve) -> None:
+    client = await serve()
+    assert (await client.post("/v1/chat/completions", json={})).status_code == 404
+    await client.post("/control/trials", json=registration(ambient=True))
+    second = registration(trial="trial-token-2", ambient=True)
+    assert (await client.post("/control/trials", json=second)).status_code == 409
+    await client.post("/virtual", json=virtual())
+    chat = await client.post("/v1/chat/completions", json={"messages": []})
+    assert chat.status_code == 200
+    log = await closed(client)
+    assert (len(log["api_calls"]), len(log["model_calls"])) == (1, 1)
+    await client.post("/virtual", json=virtual())
+    assert (await client.post("/control/trials", json=second)).status_code == 201
+    assert (await closed(client, "trial-token-2"))["api_calls"] == []

@@ -1,0 +1,125 @@
+"""The server as a process: how it starts, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from support.servers import ServerProcess
+
+Start = Callable[..., ServerProcess]
+
+
+def test_it_prints_one_line_when_it_listens_and_nothing_else(start: Start) -> None:
+    server = start()
+    assert list(json.loads(server.line)) == ["url"]
+    assert httpx.get(f"{server.url}/healthz").json()["status"] == "ok"
+    output, logs = server.end()
+    assert output == ""
+    assert "Traceback" not in logs
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_exit_code_0(start: Start, number: signal.Signals) -> None:
+    server = start()
+    server.process.send_signal(number)
+    _, logs = server.process.communicate(timeout=20)
+    assert server.process.returncode == 0
+    assert "Traceback" not in logs
+
+
+def test_it_ends_with_its_standard_input_if_it_watches_it(start: Start) -> None:
+    server = start("--watch-stdin")
+    server.process.communicate(timeout=20)
+    assert server.process.returncode == 0
+
+
+def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+    parent = (
+        "import subprocess, sys, time\n"
+        "command = [sys.executable, '-m', 'trialbed_server', '--port', '0', '--watch-stdin', '--cache', 'r.db']\n"
+        "p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)\n"
+        "print(p.pid, p.stdout.readline(), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert process.stdout is not None
+    pid = int(process.stdout.readline().split()[0])
+    watched = os.pidfd_open(pid)
+    process.kill()
+    process.communicate()
+    ended = select.select([watched], [], [], 20)[0]
+    os.close(watched)
+    assert ended
+
+
+def test_an_end_does_not_wait_for_ever_for_a_slow_answer(start: Start) -> None:
+    server = start()
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"POST /virtual HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        server.end()
+    assert server.process.returncode == 0
+
+
+def failed_start(tmp_path: Path, *arguments: str, **environment: str) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "trialbed_server", "--port", "0", *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, timeout=60, env={**os.environ, **environment}
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_file_that_is_no_cache_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "bad.db").write_text("this is not a database at all " * 50)
+    code, output, error = failed_start(tmp_path, "--cache", "bad.db")
+    assert (code, output) == (2, "")
+    assert "bad.db" in error
+    assert "give another --cache" in error
+    assert "Traceback" not in error
+
+
+def test_an_address_beyond_loopback_without_a_token_is_refused(tmp_path: Path) -> None:
+    code, _, error = failed_start(tmp_path, "--host", "0.0.0.0", TRIALBED_SERVER_TOKEN="")
+    assert code == 2
+    assert "TRIALBED_SERVER_TOKEN" in error
+
+
+def test_a_port_in_use_is_a_clear_error(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, _, error = failed_start(tmp_path, "--port", str(taken.getsockname()[1]))
+    assert code == 3
+    assert "choose another --port" in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("arguments", [("--dataset", "absent"), ("--simulator", "absent")])
+def test_a_driver_that_is_not_there_is_a_clear_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    code, _, error = failed_start(tmp_path, *arguments)
+    assert code == 2
+    assert "there is no 'absent'" in error
+    assert "Traceback" not in error
+
+
+def test_a_token_guards_all_but_health_and_the_trials_own_urls(start: Start) -> None:
+    server = start(environment={**os.environ, "TRIALBED_SERVER_TOKEN": "token-of-the-server"})
+    right = {"Authorization": "Bearer token-of-the-server"}
+    with httpx.Client(base_url=server.url) as client:
+        for path in ("/virtual", "/v1/chat/completions", "/control/trials"):
+            assert client.post(path, json={}).status_code == 401
+            assert client.post(path, json={}, headers={"Authorization": "Bearer wrong"}).status_code == 401
+            assert client.post(path, json={}, headers=right).status_code != 401
+        assert client.get("/metrics").status_code == 401
+        assert client.get("/healthz").status_code == 200
+        assert client.post("/t/some-token/virtual", json={}).status_code == 404
+    _, logs = server.end()
+    assert "token-of-the-server" not in logs
