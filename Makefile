@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# setuptools warns about every editable install, whatever the project: a newcomer need not read that.
+INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml
 
 .PHONY: demo test check clean
@@ -25,16 +27,16 @@ clean:
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(INSTALL) --upgrade pip
 
 $(VENV)/.demo: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet -e . -e adapters/langgraph
+	$(INSTALL) -e . -e adapters/langgraph
 	touch $@
 
 $(VENV)/.test: $(VENV)/.demo
-	$(BIN)/python -m pip install --quiet -e '.[test]'
+	$(INSTALL) -e '.[test]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet -e '.[test,dev]'
+	$(INSTALL) -e '.[test,dev]'
 	touch $@

@@ -72,11 +72,12 @@ def command(frameworks: tuple[str, ...], fail_under: tuple[str, ...], as_json: b
     from trialbed.cli._thresholds import below, parse_thresholds
 
     thresholds = parse_thresholds(fail_under)
+    options = _options(frameworks, given)
     try:
-        documents = asyncio.run(_run(_options(frameworks, given)))
+        documents = asyncio.run(_run(options))
     except asyncio.CancelledError:
         raise click.Abort from None
-    _print(documents, as_json=as_json)
+    _print(documents, options, as_json=as_json)
     return 1 if below(thresholds, documents) else 0
 
 
@@ -98,12 +99,15 @@ async def _run(options: RunOptions) -> list[dict[str, Any]]:
         return await run(options, progress=shown)
 
 
-def _print(documents: list[dict[str, Any]], *, as_json: bool) -> None:
+def _print(documents: list[dict[str, Any]], options: RunOptions, *, as_json: bool) -> None:
     if as_json:
         import json
 
         click.echo(json.dumps(documents[0] if len(documents) == 1 else documents, ensure_ascii=False, indent=2))
         return
     from trialbed.drivers import load_driver
+    from trialbed.results import document_path
 
     load_driver("reporters", "table")().report(documents, sys.stdout)
+    for document in documents:
+        click.echo(f"written: {document_path(document, options.output)}")

@@ -11,13 +11,14 @@ from trialbed.results._document import result_document
 from trialbed.results._schema import document_schema
 from trialbed.results._timing import compute_timing
 from trialbed.results._usage import failed, observed_usage, repeated_requests
-from trialbed.results._writing import write_document
+from trialbed.results._writing import document_path, write_document
 
 __all__ = [
     "Comparison",
     "claimed_pairs",
     "compare_calls",
     "compute_timing",
+    "document_path",
     "document_schema",
     "failed",
     "observed_pairs",

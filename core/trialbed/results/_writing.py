@@ -17,6 +17,12 @@ MAX_NAME = 80
 """Characters of each part of a file's name."""
 
 
+def document_path(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
+    """Where a result document stands in a folder; nothing in its names can lead out of it."""
+    about = document["metadata"]
+    return Path(folder) / f"{_safe(about['agent_name'])}_{_safe(about['test_set'])}.json"
+
+
 def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
     """Write ``{agent_name}_{test_set}.json`` into the folder, made where absent, and return its path.
 
@@ -26,8 +32,7 @@ def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str]) 
     Raises:
         DataError: the folder or file cannot be written.
     """
-    about = document["metadata"]
-    path = Path(folder) / f"{_safe(about['agent_name'])}_{_safe(about['test_set'])}.json"
+    path = document_path(document, folder)
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -118,5 +118,6 @@ def check(result: dict[str, Any], expected: Right, where: str) -> None:
 
 
 def test_the_documents_stand_where_they_are_promised(bench: Bench, tmp_path: Path) -> None:
-    bench("run", "--limit", 2)
+    done = bench("run", "--limit", 2)
     assert [path.name for path in (tmp_path / "results" / "tools").iterdir()] == ["reference_mini.json"]
+    assert "written: results/tools/reference_mini.json" in done.out
