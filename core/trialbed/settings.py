@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trialbed.errors import SettingsError
+from trialbed.errors import SettingsError, UsageError
 
 STATE_DIR = ".trialbed"
 
@@ -31,12 +31,18 @@ def read_env_file(start: Path) -> Path | None:
 
     Returns:
         The file read, None if there is none.
+
+    Raises:
+        SettingsError: it cannot be read.
     """
     path = _nearest(start, ".env")
     if path is not None:
         from dotenv import load_dotenv
 
-        load_dotenv(path, override=False)
+        try:
+            load_dotenv(path, override=False)
+        except (OSError, ValueError) as error:
+            raise SettingsError(f"{path}: cannot be read: {error}") from error
     return path
 
 
@@ -59,6 +65,21 @@ def state_dir() -> Path:
     return Path(os.environ.get("TRIALBED_STATE_DIR") or STATE_DIR)
 
 
+def make_folder(folder: Path, option: str) -> None:
+    """Make a folder where absent.
+
+    Args:
+        option: names another one; for the error's text.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be made: {error.strerror}; name another place with {option}") from error
+
+
 def data_dir() -> Path:
     """The folder of imported datasets: ``TRIALBED_DATA_DIR`` or the user's cache folder."""
     chosen = os.environ.get("TRIALBED_DATA_DIR")
@@ -74,6 +95,8 @@ def _table(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
         values: Any = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from error
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror}") from error
     for key in keys:
         values = values.get(key)
         if values is None:

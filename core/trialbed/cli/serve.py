@@ -43,10 +43,10 @@ def command(api_key_env: str, base_url: str | None, response_cache: Path | None,
     StableToolBench clients post to /virtual as they are; `bench run --server-url URL` measures against it.
     """
     from trialbed.drivers import load_driver
-    from trialbed.settings import state_dir
+    from trialbed.settings import make_folder, state_dir
 
     cache = response_cache or state_dir() / "responses.db"
-    cache.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(cache.parent, "--response-cache")
     server = load_driver("components", "server")
     options = server.ServerOptions(
         cache=str(cache),

@@ -15,6 +15,7 @@ import httpx
 from trialbed.engine._control import ControlClient
 from trialbed.engine._options import RunOptions
 from trialbed.errors import ServerUnavailable
+from trialbed.settings import make_folder
 
 KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 START_TIMEOUT = 60.0
@@ -28,12 +29,14 @@ async def server(options: RunOptions) -> AsyncIterator[ControlClient]:
 
     Raises:
         ServerUnavailable: it cannot be reached or does not start; says why.
+        UsageError: the folder of its cache cannot be made.
     """
     if options.server_url is not None:
         async with ControlClient(server_root(options.server_url)) as client:
             await client.health()
             yield client
         return
+    make_folder(options.response_cache.parent, "--response-cache")
     async with _process(_command(options), _environment(options)) as url, ControlClient(url) as client:
         await client.health()
         yield client
@@ -78,8 +81,6 @@ def _environment(options: RunOptions) -> dict[str, str]:
 
 @asynccontextmanager
 async def _process(command: Sequence[str], environment: dict[str, str]) -> AsyncIterator[str]:
-    options_path = command[command.index("--cache") + 1]
-    os.makedirs(os.path.dirname(options_path) or ".", exist_ok=True)
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.errors import SettingsError
-from trialbed.settings import data_dir, read_env_file, read_settings_file, state_dir
+from trialbed.errors import SettingsError, UsageError
+from trialbed.settings import data_dir, make_folder, read_env_file, read_settings_file, state_dir
 
 
 def write(path: Path, text: str) -> Path:
@@ -89,3 +89,22 @@ def test_state_and_data_can_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "s"))
     monkeypatch.setenv("TRIALBED_DATA_DIR", str(tmp_path / "d"))
     assert (state_dir(), data_dir()) == (tmp_path / "s", tmp_path / "d")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe=1\n", b"TB_TEST_NULL=a\x00b\n"])
+def test_an_env_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / ".env").write_bytes(content)
+    with pytest.raises(SettingsError, match=r"\.env: cannot be read"):
+        read_env_file(tmp_path)
+
+
+def test_a_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
+    make_folder(tmp_path / "a" / "b", "--store")
+    make_folder(tmp_path / "a" / "b", "--store")
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_option(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"file/x cannot be made: .*name another place with --store"):
+        make_folder(tmp_path / "file" / "x", "--store")
