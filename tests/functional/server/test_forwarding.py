@@ -1,0 +1,240 @@
+"""Requests that go on to an upstream model endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from support.servers import OFFERED, TRIAL, Serve, closed, listening, registration, until
+
+KEY = "sk-the-real-upstream-key"
+USAGE = {"prompt_tokens": 11, "completion_tokens": 22, "total_tokens": 33}
+CHAT = f"/t/{TRIAL}/v1/chat/completions"
+
+
+def event(delta: dict[str, Any], **more: Any) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta}], **more}).encode() + b"\n\n"
+
+
+class Upstream:
+    """A model endpoint that does what the request's ``model`` says, and remembers what it was sent."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[dict[str, str], bytes, str]] = []
+        self.gate = asyncio.Event()
+        self.left = asyncio.Event()
+        self.app = Starlette(
+            routes=[
+                Route("/v1/chat/completions", self.chat, methods=["POST"]),
+                Route("/v1/models", self.models),
+            ]
+        )
+
+    async def models(self, _request: Request) -> Response:
+        return JSONResponse({"data": [{"id": "upstream-model"}]})
+
+    async def chat(self, request: Request) -> Response:
+        body = await request.body()
+        self.requests.append((dict(request.headers), body, request.url.query))
+        return await getattr(self, json.loads(body)["model"])(request)
+
+    async def plain(self, _request: Request) -> Response:
+        call = {"function": {"name": "Weather_Now_Current", "arguments": "{}"}}
+        document = {"choices": [{"message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}], "usage": USAGE}
+        text = json.dumps({**document, "vendor_field": "ü"}, ensure_ascii=False, indent=3)
+        return Response(
+            text, media_type="application/json", headers={"x-vendor": "kept", "connection": "x-hop", "x-hop": "1"}
+        )
+
+    async def limited(self, request: Request) -> Response:
+        leak = f"key {request.headers['authorization']} has reached its limit"
+        return JSONResponse({"error": {"message": leak}}, 429, headers={"retry-after": "7", "x-leak": KEY})
+
+    async def streamed(self, _request: Request) -> Response:
+        async def events() -> AsyncIterator[bytes]:
+            yield event({"content": "first"})
+            await self.gate.wait()
+            yield event({"content": "second"}, usage=USAGE)
+            yield b"data: [DONE]\n\n"
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+    async def leaking(self, _request: Request) -> Response:
+        async def events() -> AsyncIterator[bytes]:
+            yield b"data: sk-the-real-"
+            await asyncio.sleep(0.05)
+            yield b"upstream-key\n\n"
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+    async def silent(self, _request: Request) -> Response:
+        await self.gate.wait()
+        return Response("{}")
+
+    async def watched(self, request: Request) -> Response:
+        while not await request.is_disconnected():  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.01)
+        self.left.set()
+        return Response("{}")
+
+
+@pytest.fixture
+async def upstream() -> AsyncIterator[Upstream]:
+    stub = Upstream()
+    async with listening(stub.app) as url:
+        stub.url = f"{url}/v1"  # type: ignore[attr-defined]
+        yield stub
+        stub.gate.set()
+
+
+async def trial(serve: Serve, url: str, **options: Any) -> httpx.AsyncClient:
+    client = await serve(upstream=url, upstream_key=KEY, **options)
+    opened = await client.post("/control/trials", json=registration(model="plain", base_url=url))
+    assert opened.status_code == 201
+    return client
+
+
+def body(model: str, **more: Any) -> dict[str, Any]:
+    return {"model": model, "messages": [], "tools": OFFERED, **more}
+
+
+async def test_bodies_pass_byte_for_byte_both_ways_under_the_servers_key(serve: Serve, upstream: Any) -> None:
+    client = await trial(serve, upstream.url)
+    sent = b'{ "model":"plain",  "unknown_field": [1, 2.50], "tools": [] }'
+    headers = {"authorization": "Bearer dummy", "x-own": "passes", "content-type": "application/json; charset=utf-8"}
+    reply = await client.post(f"{CHAT}?api-version=1", content=sent, headers=headers)
+    ((got, received, query),) = upstream.requests
+    assert received == sent
+    assert query == "api-version=1"
+    assert got["authorization"] == f"Bearer {KEY}"
+    assert (got["x-own"], got["content-type"]) == ("passes", "application/json; charset=utf-8")
+    assert got["host"] in upstream.url
+    assert '\n   "vendor_field": "ü"' in reply.text
+    assert reply.headers["x-vendor"] == "kept"
+    assert "x-hop" not in reply.headers
+    (call,) = (await closed(client))["model_calls"]
+    assert call["request"].encode() == sent
+    assert call["response"] == reply.text
+    assert call["response_bytes"] == len(reply.content)
+    assert call["usage"] == {"prompt_tokens": 11, "completion_tokens": 22}
+    assert call["finish_reason"] == "tool_calls"
+    assert call["tool_calls"][0]["problem"] == "unknown tool"
+
+
+async def test_an_error_passes_with_its_status_but_without_the_key(serve: Serve, upstream: Any) -> None:
+    client = await trial(serve, upstream.url)
+    reply = await client.post(CHAT, json=body("limited"))
+    assert reply.status_code == 429
+    assert reply.headers["retry-after"] == "7"
+    assert reply.json()["error"]["message"] == f"key Bearer {'*' * len(KEY)} has reached its limit"
+    log = json.dumps(await closed(client))
+    assert KEY not in reply.text + str(reply.headers) + log
+    assert '"status": 429' in log
+
+
+async def test_a_stream_passes_piece_by_piece(serve: Serve, upstream: Any) -> None:
+    client = await trial(serve, upstream.url)
+    async with client.stream("POST", CHAT, json=body("streamed", stream=True)) as reply:
+        pieces = reply.aiter_bytes()
+        assert await anext(pieces) == event({"content": "first"})
+        upstream.gate.set()
+        rest = b"".join([piece async for piece in pieces])
+    assert rest.endswith(b"data: [DONE]\n\n")
+    (call,) = (await closed(client))["model_calls"]
+    assert call["usage"] == {"prompt_tokens": 11, "completion_tokens": 22}
+    assert call["stream"]
+    assert call["first_token"] < call["duration"]
+
+
+async def test_a_key_in_two_pieces_of_a_stream_is_masked(serve: Serve, upstream: Any) -> None:
+    client = await trial(serve, upstream.url)
+    reply = await client.post(CHAT, json=body("leaking"))
+    assert reply.text == f"data: {'*' * len(KEY)}\n\n"
+
+
+async def test_an_endpoint_that_is_not_there_is_502(serve: Serve) -> None:
+    client = await trial(serve, "http://127.0.0.1:9/v1")
+    reply = await client.post(CHAT, json=body("plain"))
+    assert reply.status_code == 502
+    assert "http://127.0.0.1:9/v1" in reply.json()["error"]["message"]
+    (call,) = (await closed(client))["model_calls"]
+    assert call["status"] == 502
+    assert "http://127.0.0.1:9/v1" in call["error"]
+
+
+async def test_an_endpoint_that_says_nothing_is_504(serve: Serve, upstream: Any) -> None:
+    client = await trial(serve, upstream.url, upstream_timeout=0.2)
+    reply = await client.post(CHAT, json=body("silent"))
+    assert reply.status_code == 504
+    assert reply.json()["error"]["type"] == "upstream_error"
+    assert (await closed(client))["model_calls"][0]["status"] == 504
+
+
+async def test_a_stream_that_is_cut_is_cut_for_the_framework_too(serve: Serve) -> None:
+    async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+        writer.write(b'10\r\ndata: {"a": 1}\n\n\r\n')
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(cut, "127.0.0.1", 0) as server:
+        client = await trial(serve, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.post(CHAT, json=body("cut"))
+        (call,) = (await closed(client))["model_calls"]
+    assert call["status"] == 200
+    assert call["response"] == 'data: {"a": 1}\n\n'
+    assert "Payload" in call["error"]
+
+
+async def test_a_framework_that_goes_away_ends_the_request_upstream(serve: Serve, upstream: Any) -> None:
+    client = await trial(serve, upstream.url)
+    asking = asyncio.ensure_future(client.post(CHAT, json=body("watched")))
+    await until(lambda: upstream.requests)
+    asking.cancel()
+    async with asyncio.timeout(20):
+        await upstream.left.wait()
+    (call,) = (await closed(client))["model_calls"]
+    assert call["status"] == 0
+    assert "closed the connection" in call["error"]
+
+
+async def test_closing_a_trial_records_requests_in_flight_as_they_stand(serve: Serve, upstream: Any) -> None:
+    client = await trial(serve, upstream.url)
+    unanswered = asyncio.ensure_future(client.post(CHAT, json=body("silent")))
+    await until(lambda: upstream.requests)
+    async with client.stream("POST", CHAT, json=body("streamed", stream=True)) as reply:
+        pieces = reply.aiter_bytes()
+        await anext(pieces)
+        first, second = (await closed(client))["model_calls"]
+        assert (await client.post(CHAT, json=body("plain"))).status_code == 410
+        upstream.gate.set()
+        assert b"".join([piece async for piece in pieces]).endswith(b"data: [DONE]\n\n")
+    await unanswered
+    assert (first["status"], first["response"]) == (0, "")
+    assert (second["status"], second["response"]) == (200, event({"content": "first"}).decode())
+
+
+async def test_requests_without_a_trial_are_forwarded_and_models_are_listed(serve: Serve, upstream: Any) -> None:
+    client = await serve(upstream=upstream.url)
+    reply = await client.post("/v1/chat/completions", json=body("plain"), headers={"authorization": "Bearer dummy"})
+    assert reply.json()["vendor_field"] == "ü"
+    assert "authorization" not in upstream.requests[0][0]
+    assert (await client.get("/v1/models")).json()["data"][0]["id"] == "upstream-model"
+
+
+async def test_a_request_over_the_limit_is_refused_in_openais_form(serve: Serve, upstream: Any) -> None:
+    client = await trial(serve, upstream.url, max_body=20_000)
+    reply = await client.post(CHAT, json=body("plain", pad="x" * 30_000))
+    assert reply.status_code == 413
+    assert "20000 bytes" in reply.json()["error"]["message"]
+    assert upstream.requests == []

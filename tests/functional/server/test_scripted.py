@@ -1,0 +1,143 @@
+"""Scripted models through the OpenAI SDK."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+import pytest
+from openai import AsyncOpenAI
+from support.servers import OFFERED, TRIAL, Serve, closed, registration
+
+from trialbed_server import ServerOptions, create_app
+from trialbed_server._clock import SystemClock
+from trialbed_server.gateway.scripted.model import SLOW_CHUNK, SLOW_FIRST
+
+QUESTION: list[Any] = [{"role": "user", "content": "What is the weather in Oslo?"}]
+RESULT = '{"temperature": 48213, "sky": "sky bcdfgh"}'
+
+Sdk = Callable[[httpx.AsyncClient], AsyncOpenAI]
+
+
+@pytest.fixture
+async def sdk() -> AsyncIterator[Sdk]:
+    clients: list[AsyncOpenAI] = []
+
+    def make(client: httpx.AsyncClient) -> AsyncOpenAI:
+        clients.append(AsyncOpenAI(base_url=f"{client.base_url}/t/{TRIAL}/v1", api_key="dummy", max_retries=0))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        await client.close()
+
+
+async def ask(openai: AsyncOpenAI, messages: list[Any], *, stream: bool, **more: Any) -> tuple[str, list[Any], Any]:
+    """The text, the tool calls and the usage of one completion."""
+    arguments = {"model": "scripted:gold", "messages": messages, "tools": OFFERED, **more}
+    if not stream:
+        completion = await openai.chat.completions.create(**arguments)
+        message = completion.choices[0].message
+        calls = [(call.id, call.function.name, call.function.arguments) for call in message.tool_calls or []]
+        return message.content or "", calls, completion.usage
+    text, parts, usage = "", {}, None
+    options = {"include_usage": True}
+    async for chunk in await openai.chat.completions.create(**arguments, stream=True, stream_options=options):
+        usage = chunk.usage or usage
+        for choice in chunk.choices:
+            text += choice.delta.content or ""
+            for piece in choice.delta.tool_calls or []:
+                known = parts.setdefault(piece.index, ["", "", ""])
+                for place, value in enumerate((piece.id, piece.function.name, piece.function.arguments)):
+                    known[place] += value or ""
+    return text, [tuple(part) for part in parts.values()], usage
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_gold_calls_its_tool_and_answers_with_the_evidence(serve: Serve, sdk: Sdk, stream: bool) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration())
+    openai = sdk(client)
+    _, calls, first = await ask(openai, QUESTION, stream=stream, seed=7, reasoning_effort="low", extra_body={"own": 1})
+    (call_id, name, arguments), = calls  # fmt: skip
+    assert (name, arguments) == ("Weather_Now_Current", '{"city": "Oslo"}')
+    call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+    turn = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": call_id, "content": RESULT}]
+    text, calls, second = await ask(openai, [*QUESTION, *turn], stream=stream)
+    assert calls == []
+    assert "48213" in text
+    assert "sky bcdfgh" in text
+    log = (await closed(client))["model_calls"]
+    assert [call["status"] for call in log] == [200, 200]
+    assert [call["stream"] for call in log] == [stream] * 2
+    assert [call["finish_reason"] for call in log] == ["tool_calls", "stop"]
+    assert [call["usage"]["prompt_tokens"] for call in log] == [first.prompt_tokens, second.prompt_tokens]
+    assert log[0]["tool_calls"] == [{"name": name, "arguments": arguments, "problem": None}]
+    assert all(0 <= call["first_token"] <= call["duration"] for call in log)
+    assert log[0]["response_bytes"] == len(log[0]["response"].encode())
+    assert log[0]["started"] < log[1]["started"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "problem"), [("bad-json", "invalid json"), ("unknown-tool", "unknown tool"), ("wrong-args", None)]
+)
+async def test_what_is_wrong_with_a_call_is_recorded(serve: Serve, sdk: Sdk, policy: str, problem: str | None) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration(model=f"scripted:{policy}"))
+    await ask(sdk(client), QUESTION, stream=True)
+    (call,) = (await closed(client))["model_calls"]
+    assert [sent["problem"] for sent in call["tool_calls"]] == [problem]
+
+
+async def test_no_call_is_made_where_the_request_allows_none(serve: Serve, sdk: Sdk) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration(model="scripted:loop"))
+    openai = sdk(client)
+    assert (await ask(openai, QUESTION, stream=False, tool_choice="none"))[1] == []
+    plain = await openai.chat.completions.create(model="any", messages=QUESTION)
+    assert plain.choices[0].message.content
+
+
+async def test_wrong_args_violates_the_schema_that_the_virtual_api_checks(serve: Serve, sdk: Sdk) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration(model="scripted:wrong-args"))
+    loose = [{"type": "function", "function": {**OFFERED[0]["function"], "parameters": {"type": "object"}}}]
+    _, calls, _ = await ask(sdk(client), QUESTION, stream=False, tools=loose)
+    assert calls[0][2] == "{}"
+
+
+async def test_models_and_other_paths(serve: Serve, sdk: Sdk) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration())
+    assert [model.id async for model in sdk(client).models.list()] == ["scripted:gold"]
+    other = await client.post(f"/t/{TRIAL}/v1/embeddings", json={})
+    assert other.status_code == 404
+    assert "/v1/embeddings is not served here" in other.json()["error"]["message"]
+    bad = await client.post(f"/t/{TRIAL}/v1/chat/completions", content=b"{not json")
+    assert bad.status_code == 400
+    assert bad.json()["error"]["type"] == "invalid_request_error"
+    assert [call["status"] for call in (await closed(client))["model_calls"]] == [404, 400]
+
+
+class FastClock(SystemClock):
+    """Remembers what it was asked to wait for, and does not."""
+
+    def __init__(self) -> None:
+        self.waited: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.waited.append(seconds)
+
+
+@pytest.mark.parametrize("policy", ["slow", "gold"])
+async def test_slow_takes_its_time_and_gold_does_not(tmp_path: Any, policy: str) -> None:
+    clock = FastClock()
+    app = create_app(ServerOptions(cache=str(tmp_path / "r.db")), clock=clock)
+    transport = httpx.ASGITransport(app)
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+        await client.post("/control/trials", json=registration(model=f"scripted:{policy}"))
+        body = {"messages": QUESTION, "tools": OFFERED, "stream": True}
+        assert (await client.post(f"/t/{TRIAL}/v1/chat/completions", json=body)).text.endswith("data: [DONE]\n\n")
+    waits = [SLOW_FIRST, SLOW_CHUNK] if policy == "slow" else [0]
+    assert sorted(set(clock.waited), reverse=True) == waits
