@@ -160,4 +160,4 @@ def test_every_number_of_policies_in_words_is_right() -> None:
 
 def test_the_version_is_in_the_changelog() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert f"## [{setup_cfg()['metadata']['version']}]" in text
+    assert f"## [{setup_cfg()['metadata']['version']}] - " in text
