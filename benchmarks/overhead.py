@@ -84,7 +84,7 @@ def measure(folder: Path, rounds: int, repeat: int) -> dict[int, list[tuple[floa
 def run_bare(url: str, concurrency: int, repeat: int) -> float:
     """Seconds per trial of the bare script, in a process of its own."""
     command = [sys.executable, __file__, "--bare", url, "--concurrency", str(concurrency), "--repeat", str(repeat)]
-    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return float(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def run_rig(folder: Path, url: str, concurrency: int, repeat: int) -> tuple[float, float]:
@@ -131,7 +131,7 @@ async def register(
         script=gold_script(query, tools),
         simulator=simulator,
     )
-    reply = await control.post("/control/trials", content=registration.model_dump_json())
+    reply = await control.post("/control/trials", json=registration.model_dump(mode="json"))
     reply.raise_for_status()
 
 

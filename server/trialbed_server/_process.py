@@ -24,6 +24,13 @@ from trialbed_server.cache import ResponseStore
 GRACE = 2
 """Seconds that requests in flight have when the server ends."""
 
+KEEP_ALIVE = 600
+"""Seconds that an idle connection stays open.
+
+HTTP clients drop idle connections themselves, after seconds (httpx: 5). A server that drops them first does
+so, now and then, just when a client sends: the framework would be blamed for a request that the rig lost.
+"""
+
 
 def serve(options: ServerOptions) -> None:
     """Serve until SIGTERM, SIGINT or the end of a watched standard input.
@@ -38,7 +45,13 @@ def serve(options: ServerOptions) -> None:
     app = create_app(options)
     listener = _listen(options.host, options.port)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=GRACE, server_header=False
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=GRACE,
+        server_header=False,
     )
     server = _Server(config, on_ready=lambda: _announce(listener), watch_stdin=options.watch_stdin)
     with contextlib.closing(listener):
