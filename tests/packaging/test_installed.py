@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.distributions import Installation, Wheels
+from support.distributions import THIRD_PARTY, Installation, Wheels
 
 pytestmark = pytest.mark.packaging
 
@@ -80,3 +80,13 @@ def test_an_adapter_that_is_not_installed_is_named_with_its_command(installation
     done = installation.bench("run", "--framework", "langgraph", cwd=tmp_path)
     assert done.returncode == 2
     assert "pip install trialbed-langgraph" in done.stderr
+
+
+def test_type_checkers_of_others_see_our_types(
+    wheels: Wheels, new_installation: Callable[..., Installation], tmp_path: Path
+) -> None:
+    """Acme's sources, checked strictly against the installed wheel."""
+    installed = new_installation(wheels.wheel, "mypy>=1.15,<3")
+    checker = str(installed.folder / "bin" / "mypy")
+    done = installed.run(checker, "--strict", str(THIRD_PARTY / "trialbed-acme" / "src"), cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
