@@ -24,7 +24,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return []
 
     monkeypatch.setattr(run_module, "_run", run)
-    monkeypatch.setattr(run_module, "_print", lambda documents, as_json: None)
+    monkeypatch.setattr(run_module, "_print", lambda *documents, **how: None)
 
     def ask(*arguments: str, toml: str | None = None) -> Any:
         if toml is not None:
