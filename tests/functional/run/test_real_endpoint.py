@@ -1,0 +1,144 @@
+"""An OpenAI-compatible endpoint by URL, with the key from ``.env``."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bench import Bench
+
+KEY = "key-that-nobody-may-ever-see-4711"
+
+
+@dataclass
+class Endpoint:
+    """A small vendor: one tool call, then an answer; a verdict where no tool is offered."""
+
+    url: str = ""
+    status: int = 200
+    verdict: str = '{"answer_status": "Unsure", "reason": "half of it"}'
+    keys: set[str] = field(default_factory=set)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+
+    def reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self.status != 200:
+            return {"error": {"message": f"the key {KEY} is not good here", "type": "invalid_request_error"}}
+        message: dict[str, Any] = {"role": "assistant", "content": "This is what I know."}
+        tools = request.get("tools")
+        if not tools:
+            message["content"] = self.verdict
+        elif request["messages"][-1]["role"] == "user":
+            function = {"name": tools[0]["function"]["name"], "arguments": "{}"}
+            message |= {"content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]}
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if "tool_calls" in message else "stop"}
+        usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+        return {
+            "id": "x",
+            "object": "chat.completion",
+            "created": 1,
+            "model": request["model"],
+            "choices": [choice],
+            "usage": usage,
+        }
+
+
+@contextmanager
+def serving(endpoint: Endpoint) -> Iterator[None]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            endpoint.keys.add(self.headers["Authorization"])
+            endpoint.requests.append(request)
+            body = json.dumps(endpoint.reply(request)).encode()
+            self.send_response(endpoint.status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    endpoint.url = f"http://127.0.0.1:{server.server_port}/v1"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path) -> Iterator[Endpoint]:
+    (tmp_path / ".env").write_text(f"OPENAI_API_KEY={KEY}\n")
+    found = Endpoint()
+    with serving(found):
+        yield found
+
+
+def run(bench: Bench, endpoint: Endpoint, *more: object, code: int = 0) -> Any:
+    return bench(
+        "run", "-f", "reference", "-f", "langgraph", "--model", "m", "--base-url", endpoint.url, "--limit", 2, "--json",
+        *more, code=code,
+    )  # fmt: skip
+
+
+def assert_nowhere(secret: str, folder: Path, *texts: str) -> None:
+    for text in texts:
+        assert secret not in text
+    for path in folder.rglob("*"):
+        if path.is_file() and path.name != ".env":
+            assert secret.encode() not in path.read_bytes(), path
+
+
+def test_both_frameworks_use_it_and_its_tokens_are_counted(bench: Bench, endpoint: Endpoint, tmp_path: Path) -> None:
+    done = run(bench, endpoint, "--temperature", "0.5", "--max-tokens", "99")
+    for document in done.documents:
+        assert document["summary"]["error_count"] == 0
+        for result in document["results"]:
+            assert result["scores"]["model_turns"] == 2
+            assert result["scores"]["total_tokens"] == 20
+            assert result["scores"]["claimed_vs_observed"] == 1.0
+    assert endpoint.keys == {f"Bearer {KEY}"}
+    assert {request["temperature"] for request in endpoint.requests} == {0.5}
+    assert all(99 in (request.get("max_tokens"), request.get("max_completion_tokens")) for request in endpoint.requests)
+    assert_nowhere(KEY, tmp_path, done.out, done.err)
+
+
+def test_a_judge_that_is_a_model_is_asked_and_named(bench: Bench, endpoint: Endpoint) -> None:
+    for document in run(bench, endpoint, "--judge", "judge-model", "--judge-votes", 3).documents:
+        assert document["metadata"]["evaluator_model"] == "judge-model"
+        assert document["summary"]["unsure_count"] == 2
+        assert document["summary"]["average_sopr_score"] == 0.5
+        assert [result["evaluation"]["votes"] for result in document["results"]] == [["Unsure"] * 3] * 2
+    judged = [request for request in endpoint.requests if request["model"] == "judge-model"]
+    assert len(judged) == 2 * 2 * 3
+
+
+def test_a_judge_that_talks_nonsense_is_an_error_and_never_a_guess(bench: Bench, endpoint: Endpoint) -> None:
+    endpoint.verdict = "I like it!"
+    for document in run(bench, endpoint, "--judge", "judge-model").documents:
+        summary = document["summary"]
+        assert summary["average_sopr_score"] is None
+        assert summary["denominators"]["sopr_score"] == 0
+        assert summary["average_api_precision"] is not None
+        assert [result["scores"]["sopr_score"] for result in document["results"]] == [None, None]
+
+
+def test_a_refused_key_measures_nothing_and_is_not_shown(bench: Bench, endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.status = 401
+    done = run(bench, endpoint, code=3)
+    assert "401" in done.err
+    assert_nowhere(KEY, tmp_path, done.out, done.err)
