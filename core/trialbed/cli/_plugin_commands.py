@@ -21,4 +21,9 @@ def add_plugin_commands(group: click.Group) -> None:
             register(manager, distribution, entry)
         except DriverBroken as error:
             click.echo(f"Warning: {error}", err=True)
-    manager.hook.trialbed_register_commands(cli=group)
+    for name, plugin in sorted(manager.list_name_plugin()):
+        others = [other for _, other in manager.list_name_plugin() if other is not plugin]
+        try:
+            manager.subset_hook_caller("trialbed_register_commands", others)(cli=group)
+        except Exception as error:  # noqa: BLE001 - a plugin is foreign code: its fault must not be the command line's
+            click.echo(f"Warning: plugin {name!r} cannot add its commands: {type(error).__name__}: {error}", err=True)

@@ -137,3 +137,20 @@ def test_a_plugin_adds_a_command_beside_a_broken_one(
     assert "Warning: plugin 'bad' of trialbed-bad 3.1" in shown.err
     assert main(["--help"]) == 0
     assert "Say hello." in capsys.readouterr().out
+
+
+def test_a_plugin_that_fails_to_add_its_commands_is_named_and_harms_no_other(
+    fake_distribution: FakeDistribution, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trialbed.cli import cli
+
+    monkeypatch.setattr(cli, "commands", {})
+    add_greeter(fake_distribution)
+    source = "from trialbed import hookimpl\n\n@hookimpl\ndef trialbed_register_commands(cli):\n    cli.add(7)\n"
+    fake_distribution(
+        "clumsy", entry_points={"trialbed.plugins": {"clumsy": "clumsy_module"}}, modules={"clumsy_module": source}
+    )
+    assert main(["greet"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "hello\n"
+    assert "Warning: plugin 'clumsy' cannot add its commands: AttributeError" in shown.err
