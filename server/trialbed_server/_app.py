@@ -44,13 +44,22 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     clock = clock or SystemClock()
     trials, simulators = TrialRegistry(), Simulators()
     metrics = Metrics(lambda: len(trials))
-    upstream = _upstream(options)
-    cache = ResponseCache(options.cache, options.memory)
+    cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options)
     resolver = Resolver(cache, [CacheSource(cache), FrozenSource(cache), SimulatorSource(options.simulator_timeout)])
     catalog = Catalog(documented_apis(options, simulators), simulators.get(options.simulator or "template"))
     virtual = VirtualApi(resolver, catalog, trials, metrics, max_body=options.max_body)
     gateway = Gateway(trials, upstream, clock, metrics, max_body=options.max_body)
+    app = _application(virtual, cache, resolver, upstream)
+    _add_trial_routes(app, virtual, gateway)
+    app.include_router(Control(trials, simulators, clock, options.upstream).router())
+    _add_status_routes(app, metrics, options.upstream)
+    _add_plugin_routes(app)
+    if options.token:
+        app.add_middleware(BearerGuard, token=options.token)
+    return app
 
+
+def _application(virtual: VirtualApi, cache: ResponseCache, resolver: Resolver, upstream: Upstream | None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
@@ -60,7 +69,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
                 await stack.enter_async_context(upstream)
             yield
 
-    app = LaneApp(
+    return LaneApp(
         lane=("/virtual", virtual),
         title="Trialbed",
         version=trialbed.__version__,
@@ -68,15 +77,12 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
         docs_url=None,
         redoc_url=None,
     )
+
+
+def _add_trial_routes(app: FastAPI, virtual: VirtualApi, gateway: Gateway) -> None:
     for prefix in ("", "/t/{trial}"):
         app.router.routes.append(Route(f"{prefix}/virtual", virtual, methods=["POST"]))
         app.router.routes.append(Route(f"{prefix}/v1/{{path:path}}", gateway, methods=METHODS))
-    app.include_router(Control(trials, simulators, clock, options.upstream).router())
-    _add_status_routes(app, metrics, options.upstream)
-    _add_plugin_routes(app)
-    if options.token:
-        app.add_middleware(BearerGuard, token=options.token)
-    return app
 
 
 def _upstream(options: ServerOptions) -> Upstream | None:

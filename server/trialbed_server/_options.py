@@ -49,7 +49,7 @@ class ServerOptions:
     simulator: str | None = None
     watch_stdin: bool = False
     max_body: int = 16 * MEBIBYTE
-    memory: int = 128 * MEBIBYTE
+    memory: int = 256 * MEBIBYTE
     simulator_timeout: float = 30.0
     upstream_timeout: float = 300.0
 

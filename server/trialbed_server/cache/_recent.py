@@ -2,40 +2,53 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
 
-OVERHEAD = 500
-"""Bytes an item costs beside its own size: keys, objects, links. An estimate."""
+OVERHEAD = 400
+"""Bytes an item costs beside its own size: key, objects, table. An estimate."""
 
 
 class Recent(Generic[Value]):
-    """Keeps the items used last, up to a number of bytes. Not for several threads."""
+    """Keeps items used recently, up to a number of bytes. Not for several threads.
 
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
+    Two generations stand for an order of use: an item that is used again moves to the young one; when that has
+    grown to half of the capacity it becomes the old one, and what was not used since the last time goes. So the
+    usual hit is one look into one dict and changes nothing.
+
+    Args:
+        capacity: in bytes.
+        sizeof: the size of a value in bytes.
+    """
+
+    def __init__(self, capacity: int, sizeof: Callable[[Value], int]) -> None:
+        self._half = capacity // 2
+        self._sizeof = sizeof
         self._size = 0
-        self._items: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
+        self._young: dict[str, Value] = {}
+        self._old: dict[str, Value] = {}
 
-    def get(self, key: Hashable) -> Value | None:
-        """The item of this key, which is now the last to go."""
-        found = self._items.get(key)
-        if found is None:
-            return None
-        self._items.move_to_end(key)
-        return found[0]
+    def get(self, key: str) -> Value | None:
+        """The item of this key."""
+        found = self._young.get(key)
+        if found is not None:
+            return found
+        found = self._old.pop(key, None)
+        if found is not None:
+            self.put(key, found)
+        return found
 
-    def put(self, key: Hashable, value: Value, size: int) -> None:
-        """Keep this item; the ones used longest ago make room for it."""
-        self._drop(key)
-        self._items[key] = (value, size + OVERHEAD)
-        self._size += size + OVERHEAD
-        while self._size > self._capacity:
-            self._drop(next(iter(self._items)))
-
-    def _drop(self, key: Hashable) -> None:
-        _, size = self._items.pop(key, (None, 0))
-        self._size -= size
+    def put(self, key: str, value: Value) -> None:
+        """Keep this item; items not used for long make room for it."""
+        replaced = self._young.get(key)
+        if replaced is not None:
+            self._size -= self._sizeof(replaced) + OVERHEAD
+        size = self._sizeof(value) + OVERHEAD
+        self._size += size
+        self._young[key] = value
+        if self._size > self._half:
+            self._old, self._young, self._size = self._young, {}, 0
+            if size > self._half:
+                del self._old[key]

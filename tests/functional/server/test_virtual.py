@@ -223,3 +223,16 @@ async def test_half_characters_and_huge_answers_do_not_spoil_the_wire_log(serve:
     first, second = (await closed(client))["api_calls"]
     assert first["arguments"] == {"city": "?"}
     assert "…[cut: 1048576 of 2000012 characters kept]" in second["arguments"]
+
+
+async def test_a_call_in_flight_when_its_trial_closes_is_recorded_as_unanswered(
+    serve: Serve, gated: type[Gated]
+) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration(simulator="gated"))
+    asking = asyncio.ensure_future(client.post(f"/t/{TRIAL}/virtual", json=virtual()))
+    await until(lambda: gated.asked)
+    (call,) = (await closed(client))["api_calls"]
+    assert (call["status"], call["error"], call["provenance"]) == (0, "", "")
+    gated.gate.set()
+    assert (await asking).json()["response"] == "answer 1"
