@@ -101,6 +101,7 @@ class Sitting:
                     executor=executor,
                     listeners=self._listeners,
                     judge=judge,
+                    slots=asyncio.Semaphore(options.concurrency),
                     ambient=self._ambient,
                 )
 
@@ -114,7 +115,9 @@ class Sitting:
 
     async def _lanes(self, runner: TrialRunner, todo: Sequence[TrialKey]) -> None:
         queue = iter(todo)
-        lanes = min(self._prepared.options.concurrency, len(todo))
+        # Twice as many lanes as slots: while one lane's agent works, another opens, scores or commits its trial.
+        # Ambient trials are open one at a time, so for them there is nothing to overlap.
+        lanes = self._prepared.options.concurrency * (1 if self._ambient else 2)
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(lanes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ class TrialRunner:
     """Runs the trials of one run, one call each.
 
     Attributes:
+        slots: bounds how many agents work at once; what comes before and after an agent's work needs no slot.
         ambient: whether requests without a token belong to the trial that is open (agents that run in process).
     """
 
@@ -52,15 +54,17 @@ class TrialRunner:
     executor: Executor
     listeners: Listeners
     judge: Judge
+    slots: asyncio.Semaphore
     ambient: bool = False
 
     async def __call__(self, key: TrialKey) -> TrialResult:
         """Run, observe and score one trial."""
         spec = self._spec(key)
-        self.listeners.tell("trial_started", run=self.run, spec=spec)
         await self.control.open_trial(self._registration(spec))
         try:
-            outcome = await self.executor.execute(spec)
+            async with self.slots:
+                self.listeners.tell("trial_started", run=self.run, spec=spec)
+                outcome = await self.executor.execute(spec)
         finally:
             wire = await self.control.close_trial(spec.trial)
         outcome = _with_known_claims(outcome, wire)
