@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import httpx
 
-from trialbed.errors import NothingMeasured, ServerUnavailable
+from trialbed.errors import NothingMeasured, ServerUnavailable, UsageError
 from trialbed.records import TrialRegistration, WireLog
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
@@ -50,6 +50,7 @@ class ControlClient:
         """Open a trial.
 
         Raises:
+            UsageError: the model, the simulator or the base URL is none that the server knows; says which there are.
             NothingMeasured: the server refuses it; says why.
         """
         await self._request("POST", "/control/trials", registration.model_dump_json().encode())
@@ -70,6 +71,8 @@ class ControlClient:
             ) from error
         if reply.status_code == 401:
             raise ServerUnavailable(f"the server at {self.url} wants a token: set {TOKEN_VARIABLE} to it")
+        if reply.status_code == 400:
+            raise UsageError(_reason(reply))
         if reply.is_error:
             raise NothingMeasured(f"the server at {self.url} refused {method} {path}: {_reason(reply)}")
         return reply

@@ -52,6 +52,7 @@ def test_fail_under_decides_the_exit_code(bench: Bench, threshold: str, code: in
         (("--dataset", "absent.json"), "absent.json"),
         (("--query-id", "no-such"), "no query no-such"),
         (("--model", "gpt-4o-mini"), "--base-url"),
+        (("--model", "scripted:perfect"), "gold"),
         (("--selector", "nope"), "there is no 'nope'"),
         (("--fail-under", "sopr_score"), "SCORE=X"),
         (("--limit", "0"), "--limit"),
@@ -60,11 +61,6 @@ def test_fail_under_decides_the_exit_code(bench: Bench, threshold: str, code: in
 )
 def test_wrong_usage_is_2_and_says_what_to_do(bench: Bench, arguments: tuple[str, ...], says: str) -> None:
     assert says in bench("run", *arguments, code=2).err
-
-
-def test_an_unknown_policy_measures_nothing(bench: Bench) -> None:
-    done = bench("run", "--model", "scripted:perfect", code=3)
-    assert "gold" in done.err
 
 
 def test_a_server_that_is_not_there_is_3(bench: Bench) -> None:
