@@ -2,7 +2,9 @@
 
 Both run the reference loop on the embedded dataset with the scripted model, at the same concurrency, in
 alternating rounds on one server. The bare script calls the loop and nothing else: no worker processes, no
-registration, no scores, no store (its trials are opened on the server beforehand).
+registration, no scores, no store (its trials are opened on the server beforehand). The first round over the
+queries warms both up (connections, caches, and the rig's workers) and is not counted, except in the last two
+columns: they take the whole command, from the shell to its result.
 
     python benchmarks/overhead.py [--rounds 5] [--repeat 5]
 """
@@ -37,7 +39,9 @@ def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--repeat", type=int, default=5, help="times that the 60 queries are run in a round")
+    parser.add_argument(
+        "--repeat", type=int, default=6, help="times that the 60 queries are run in a round, at least 2"
+    )
     parser.add_argument("--bare", metavar="URL", help=argparse.SUPPRESS)
     parser.add_argument("--concurrency", type=int, default=1, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -69,7 +73,7 @@ def measure(folder: Path, rounds: int, repeat: int) -> dict[int, list[tuple[floa
     assert server.stdout is not None
     try:
         url = json.loads(server.stdout.readline())["url"]
-        run_rig(folder, url, 4, 1)  # fills the server's cache
+        run_rig(folder, url, 4, 2)  # fills the server's cache
         return {
             concurrency: [
                 (run_bare(url, concurrency, repeat), *run_rig(folder, url, concurrency, repeat)) for _ in range(rounds)
@@ -94,10 +98,11 @@ def run_rig(folder: Path, url: str, concurrency: int, repeat: int) -> tuple[floa
     began = time.perf_counter()
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     whole = time.perf_counter() - began
-    results = json.loads(done.stdout)["results"]
+    trials = json.loads(done.stdout)["results"]
+    results = [trial for trial in trials if trial["repeat"] > 0]
     starts = [datetime.fromisoformat(result["started_at"]).timestamp() for result in results]
     ends = [start + result["timing"]["system_answer_time"] for start, result in zip(starts, results, strict=True)]
-    return (max(ends) - min(starts)) / len(results), whole / len(results)
+    return (max(ends) - min(starts)) / len(results), whole / len(trials)
 
 
 async def bare(url: str, concurrency: int, repeat: int) -> float:
@@ -106,6 +111,7 @@ async def bare(url: str, concurrency: int, repeat: int) -> float:
     stage, selector = open_selection(dataset.apis()), QuerySelector()
     selector.prepare(dataset.apis())
     work: asyncio.Queue[tuple[str, Query, tuple[ToolSpec, ...]]] = asyncio.Queue()
+    opened: list[str] = []
     async with httpx.AsyncClient(base_url=url) as control, httpx.AsyncClient() as tools_client:
         for number in range(repeat):
             for query in dataset.queries():
@@ -113,10 +119,17 @@ async def bare(url: str, concurrency: int, repeat: int) -> float:
                 trial = f"bare-{time.time_ns()}-{number}"
                 await register(control, trial, query, tools, dataset.simulator)
                 work.put_nowait((trial, query, tools))
-        total = work.qsize()
-        began = time.perf_counter()
-        await asyncio.gather(*(lane(url, work, tools_client) for _ in range(concurrency)))
-        return (time.perf_counter() - began) / total
+                opened.append(trial)
+        counted = work.qsize() - len(dataset.queries())
+        ends = [
+            end
+            for ends in await asyncio.gather(*(lane(url, work, tools_client) for _ in range(concurrency)))
+            for end in ends
+        ]
+        for trial in opened:
+            await control.delete(f"/control/trials/{trial}")
+        warm = sorted(ends)[len(dataset.queries()) - 1]
+        return (max(ends) - warm) / counted
 
 
 async def register(
@@ -135,10 +148,11 @@ async def register(
     reply.raise_for_status()
 
 
-async def lane(url: str, work: asyncio.Queue[Any], client: httpx.AsyncClient) -> None:
-    """Run trials until none is left."""
+async def lane(url: str, work: asyncio.Queue[Any], client: httpx.AsyncClient) -> list[float]:
+    """Run trials until none is left; returns when each ended."""
     from trialbed import SYSTEM_PROMPT, Tool
 
+    ends = []
     while not work.empty():
         trial, query, tools = work.get_nowait()
         endpoint = ModelEndpoint(base_url=f"{url}/t/{trial}/v1", api_key="bare", model="scripted:gold")
@@ -147,6 +161,8 @@ async def lane(url: str, work: asyncio.Queue[Any], client: httpx.AsyncClient) ->
         answer = await agent.answer(query.text)
         assert answer.finish == "give_answer", answer
         await agent.close()
+        ends.append(time.perf_counter())
+    return ends
 
 
 def report(rows: dict[int, list[tuple[float, float, float]]]) -> None:
