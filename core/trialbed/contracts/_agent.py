@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from trialbed.records import Answer, Limits, ModelEndpoint
-from trialbed.tools import Tool
+
+if TYPE_CHECKING:
+    from trialbed.tools import Tool
 
 AGENT_CONTRACT = "1"
 """The version of this contract; an adapter names the one it was written for as ``contract``."""

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 from types import TracebackType
 from typing import Any, Self
 
-import httpx
+import aiohttp
 
 from trialbed.errors import NothingMeasured, ServerUnavailable, UsageError
 from trialbed.records import TrialRegistration, WireLog
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
+TIMEOUT = aiohttp.ClientTimeout(total=60)
 
 
 class ControlClient:
-    """Opens and closes trials on a server.
+    """Opens and closes trials on a server; an async context manager.
 
     Args:
         url: the server's root, without a trailing slash.
@@ -23,17 +25,20 @@ class ControlClient:
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
-        token = os.environ.get(TOKEN_VARIABLE)
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._client = httpx.AsyncClient(base_url=self.url, headers=headers, timeout=60.0)
 
     async def __aenter__(self) -> Self:
+        token = os.environ.get(TOKEN_VARIABLE)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        # Workers bound how many requests there are at once: a limit here could only hold one of them up.
+        self._session = aiohttp.ClientSession(
+            headers=headers, timeout=TIMEOUT, connector=aiohttp.TCPConnector(limit=0), trust_env=False
+        )
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._client.aclose()
+        await self._session.close()
 
     async def health(self) -> dict[str, Any]:
         """What the server says of itself.
@@ -41,7 +46,7 @@ class ControlClient:
         Raises:
             ServerUnavailable: nothing answers there, or something else does.
         """
-        body = (await self._request("GET", "/healthz")).json()
+        body = _parsed(await self._request("GET", "/healthz"))
         if not isinstance(body, dict) or body.get("status") != "ok":
             raise ServerUnavailable(f"{self.url} answers, but not as a Trialbed server")
         return body
@@ -57,30 +62,39 @@ class ControlClient:
 
     async def close_trial(self, trial: str) -> WireLog:
         """Close a trial and return all that the server saw of it."""
-        reply = await self._request("DELETE", f"/control/trials/{trial}")
-        return WireLog.model_validate_json(reply.content)
+        return WireLog.model_validate_json(await self._request("DELETE", f"/control/trials/{trial}"))
 
-    async def _request(self, method: str, path: str, content: bytes | None = None) -> httpx.Response:
+    async def _request(self, method: str, path: str, content: bytes | None = None) -> bytes:
         headers = {"Content-Type": "application/json"} if content else {}
         try:
-            reply = await self._client.request(method, path, content=content, headers=headers)
-        except httpx.HTTPError as error:
+            async with self._session.request(method, self.url + path, data=content, headers=headers) as reply:
+                body = await reply.read()
+        except (aiohttp.ClientError, TimeoutError) as error:
             raise ServerUnavailable(
                 f"the server at {self.url} cannot be reached: {type(error).__name__}: {error}. "
                 "Start one with `bench serve`, or leave out --server-url."
             ) from error
-        if reply.status_code == 401:
+        self._check(reply.status, f"{method} {path}", body)
+        return body
+
+    def _check(self, status: int, asked: str, body: bytes) -> None:
+        if status == 401:
             raise ServerUnavailable(f"the server at {self.url} wants a token: set {TOKEN_VARIABLE} to it")
-        if reply.status_code == 400:
-            raise UsageError(_reason(reply))
-        if reply.is_error:
-            raise NothingMeasured(f"the server at {self.url} refused {method} {path}: {_reason(reply)}")
-        return reply
+        if status == 400:
+            raise UsageError(_reason(body))
+        if status > 400:
+            raise NothingMeasured(f"the server at {self.url} refused {asked} with {status}: {_reason(body)}")
 
 
-def _reason(reply: httpx.Response) -> str:
+def _parsed(body: bytes) -> Any:
     try:
-        body = reply.json()
+        return json.loads(body)
     except ValueError:
-        return f"{reply.status_code} {reply.text[:300]}"
-    return str(body.get("error") or body.get("detail") or body) if isinstance(body, dict) else str(body)
+        return None
+
+
+def _reason(body: bytes) -> str:
+    parsed = _parsed(body)
+    if isinstance(parsed, dict):
+        return str(parsed.get("error") or parsed.get("detail") or parsed)
+    return body.decode(errors="replace")[:300]

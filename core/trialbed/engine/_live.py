@@ -17,7 +17,6 @@ from trialbed.answers import read_answer
 from trialbed.contracts import Executor
 from trialbed.errors import AnswerError, NothingMeasured
 from trialbed.records import Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
-from trialbed.tools import Tool
 
 
 class LiveExecutor(Executor):
@@ -74,6 +73,8 @@ class LiveExecutor(Executor):
         return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure)
 
     async def _answer(self, spec: TrialSpec) -> Answer:
+        from trialbed.tools import Tool  # its HTTP client takes long to import, and runs of workers do not need it
+
         tools = [Tool(tool, spec.server_url) for tool in spec.tools]
         if hasattr(self._agent, "bind_tools"):
             await _call(self._agent.bind_tools, tools=tools, server_url=spec.server_url)

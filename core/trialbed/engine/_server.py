@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-import httpx
+import aiohttp
 
 from trialbed.engine._control import ControlClient
 from trialbed.engine._options import RunOptions
@@ -44,12 +44,12 @@ async def server(options: RunOptions) -> AsyncIterator[ControlClient]:
 
 async def answers(url: str) -> bool:
     """Whether anything answers HTTP at this URL's server."""
+    limit = aiohttp.ClientTimeout(total=5)
     try:
-        async with httpx.AsyncClient(timeout=5.0) as client:
-            await client.get(f"{server_root(url)}/healthz")
-    except httpx.HTTPError:
+        async with aiohttp.ClientSession(timeout=limit) as session, session.get(f"{server_root(url)}/healthz"):
+            return True
+    except (aiohttp.ClientError, TimeoutError):
         return False
-    return True
 
 
 def server_root(url: str) -> str:

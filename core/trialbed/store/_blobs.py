@@ -13,6 +13,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from trialbed.errors import DataError
 from trialbed.store._schema import blobs, calls, selections
 
+LEVEL = 1
+"""zlib's fastest: conversations repeat themselves so much that the slower levels gain little."""
+
 
 class Bodies:
     """Collects the bodies of one transaction."""
@@ -31,7 +34,7 @@ class Bodies:
         """Write those that the store does not have yet."""
         known = set(connection.scalars(select(blobs.c.digest).where(blobs.c.digest.in_(self._bodies))))
         rows = [
-            {"digest": digest, "size": len(body), "body": zlib.compress(body)}
+            {"digest": digest, "size": len(body), "body": zlib.compress(body, LEVEL)}
             for digest, body in sorted(self._bodies.items())  # one order for all writers, so that none deadlock
             if digest not in known
         ]

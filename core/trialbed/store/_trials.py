@@ -21,8 +21,8 @@ def insert_trial(connection: Connection, run_id: str, result: TrialResult) -> No
     """Add a trial that has ended."""
     bodies = Bodies()
     rows = _call_rows(result.wire, bodies)
-    trial = trials.insert().values(run_id=run_id, **_columns(result)).returning(trials.c.id)
-    trial_id = connection.execute(trial).scalar_one()
+    row = {"run_id": run_id, **_columns(result)}
+    trial_id = connection.execute(trials.insert().returning(trials.c.id), row).scalar_one()
     bodies.insert(connection)
     _insert(connection, scores, trial_id, _score_rows(result))
     _insert(connection, calls, trial_id, rows)
