@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib.metadata import Distribution, EntryPoint, distributions
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -77,11 +77,7 @@ def register(manager: pluggy.PluginManager, distribution: Distribution, entry: E
 
 def plugin_entry_points() -> Iterable[tuple[Distribution, EntryPoint]]:
     """Every plugin's entry point with its distribution, each distribution once; imports none."""
-    seen: set[str] = set()
-    for distribution in distributions():
-        if distribution.name in seen:
-            continue
-        seen.add(distribution.name)
-        for entry in distribution.entry_points:
-            if entry.group == GROUP:
-                yield distribution, entry
+    # One pass over file names: asking each distribution for its name would parse the metadata of all.
+    for entry in entry_points(group=GROUP):
+        if entry.dist is not None:
+            yield entry.dist, entry
