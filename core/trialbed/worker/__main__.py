@@ -15,7 +15,7 @@ from trialbed.worker._loop import serve
 def main() -> int:
     """Read the arguments and serve; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m trialbed.worker", description="Run trials of one framework.")
-    parser.add_argument("--framework", required=True, help="the driver's name, as `bench adapter list` shows it")
+    parser.add_argument("--framework", required=True, help="the driver's name, as `bench plugins` shows it")
     framework = parser.parse_args().framework
     if hasattr(signal, "SIGUSR1"):
         # The executor asks where a worker hangs before it kills it.
