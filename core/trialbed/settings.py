@@ -80,6 +80,11 @@ def make_folder(folder: Path, option: str) -> None:
         raise UsageError(f"{folder} cannot be made: {error.strerror}; name another place with {option}") from error
 
 
+def response_cache() -> Path:
+    """The virtual API's cache of responses where no option names another: a file of the state folder."""
+    return state_dir() / "responses.db"
+
+
 def data_dir() -> Path:
     """The folder of imported datasets: ``TRIALBED_DATA_DIR`` or the user's cache folder."""
     chosen = os.environ.get("TRIALBED_DATA_DIR")

@@ -64,7 +64,8 @@ def test_the_commands_were_found() -> None:
 @pytest.mark.parametrize(("page", "command"), COMMANDS)
 def test_commands_parse(page: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "StableToolBench").mkdir()
+    for folder in ("StableToolBench", "tool_response_cache"):
+        (tmp_path / folder).mkdir()
     (tmp_path / "FOLDER").mkdir()
     parse(cli, shlex.split(command))
 

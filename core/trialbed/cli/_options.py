@@ -36,3 +36,9 @@ api_key_env_option = option(
     default="OPENAI_API_KEY",
     help="Environment variable (or line of .env) that holds the endpoint's key.",
 )
+
+response_cache_option = option(
+    "--response-cache",
+    type=click.Path(path_type=Path),
+    help="The virtual API's cache of responses. [default: .trialbed/responses.db]",
+)

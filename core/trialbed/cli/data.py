@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from trialbed.cli._options import data_dir_option, json_option
+from trialbed.cli._options import data_dir_option, json_option, response_cache_option
 
 EPILOG = """\b
 Examples:
@@ -58,6 +58,33 @@ def import_(folder: Path, data_dir: Path | None, as_json: bool) -> None:
                 click.echo(f"imported {name}:{test_set}")
             return
     raise UsageError(f"{folder}: no installed dataset driver recognises this folder; see bench data list")
+
+
+@command.command("import-responses", epilog="Example: bench data import-responses tool_response_cache/")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@response_cache_option
+@json_option
+def import_responses(folder: Path, response_cache: Path | None, as_json: bool) -> None:
+    """Put the answers of a StableToolBench cache folder into the virtual API's response cache.
+
+    What cannot be read is named on standard error; the rest is imported.
+    """
+    from dataclasses import asdict
+
+    from trialbed.drivers import load_driver
+    from trialbed.settings import response_cache as default_cache
+
+    report = load_driver("components", "server").import_cache(folder, str(response_cache or default_cache()))
+    for problem in report.problems:
+        where = f"{problem.file}: {problem.key}" if problem.key else str(problem.file)
+        click.echo(f"not imported: {where}: {problem.message}", err=True)
+    if as_json:
+        _print_json(
+            asdict(report)
+            | {"problems": [asdict(problem) | {"file": str(problem.file)} for problem in report.problems]}
+        )
+    else:
+        click.echo(f"{report.new} answers imported from {report.files} files, {report.known} were known")
 
 
 @command.command("show", epilog="Example: bench data show mini --query-id 1")

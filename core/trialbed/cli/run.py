@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli._options import api_key_env_option, base_url_option, data_dir_option, json_option, option
+from trialbed.cli._options import (
+    api_key_env_option,
+    base_url_option,
+    data_dir_option,
+    json_option,
+    option,
+    response_cache_option,
+)
 
 if TYPE_CHECKING:
     from trialbed.engine import RunOptions
@@ -45,11 +52,7 @@ Examples:
 @option("--server-url", metavar="URL", help="Use this running server. [default: start one for the run]")
 @option("--executor", default="local", metavar="NAME", help="Where workers run.")
 @option("--store", metavar="FILE|URL", help="Where trials are kept. [default: .trialbed/trialbed.db]")
-@option(
-    "--response-cache",
-    type=click.Path(path_type=Path),
-    help="The started server's cache. [default: .trialbed/responses.db]",
-)
+@response_cache_option
 @option(
     "-o",
     "--output",

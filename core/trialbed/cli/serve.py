@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from trialbed.cli._options import api_key_env_option, base_url_option, option
+from trialbed.cli._options import api_key_env_option, base_url_option, option, response_cache_option
 
 EPILOG = """\b
 Examples:
@@ -23,11 +23,7 @@ Examples:
 @option("--port", type=click.IntRange(0, 65535), default=8080, help="Port to listen on, 0 for any.")
 @base_url_option
 @api_key_env_option
-@option(
-    "--response-cache",
-    type=click.Path(path_type=Path),
-    help="The cache of API responses. [default: .trialbed/responses.db]",
-)
+@response_cache_option
 @option(
     "-d",
     "--dataset",
@@ -43,9 +39,10 @@ def command(api_key_env: str, base_url: str | None, response_cache: Path | None,
     StableToolBench clients post to /virtual as they are; `bench run --server-url URL` measures against it.
     """
     from trialbed.drivers import load_driver
-    from trialbed.settings import make_folder, state_dir
+    from trialbed.settings import make_folder
+    from trialbed.settings import response_cache as default_cache
 
-    cache = response_cache or state_dir() / "responses.db"
+    cache = response_cache or default_cache()
     make_folder(cache.parent, "--response-cache")
     server = load_driver("components", "server")
     options = server.ServerOptions(

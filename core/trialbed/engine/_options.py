@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trialbed.records import Limits
-from trialbed.settings import data_dir, state_dir
+from trialbed.settings import data_dir, response_cache, state_dir
 
 DEFAULT_OUTPUT = Path("results") / "tools"
 
@@ -49,7 +49,7 @@ class RunOptions:
     server_port: int = 0
     executor: str = "local"
     store: str = field(default_factory=lambda: str(state_dir() / "trialbed.db"))
-    response_cache: Path = field(default_factory=lambda: state_dir() / "responses.db")
+    response_cache: Path = field(default_factory=response_cache)
     data_dir: Path = field(default_factory=data_dir)
     output: Path = DEFAULT_OUTPUT
     fresh: bool = False
