@@ -24,6 +24,11 @@ COMMAND = ("run", "-f", "reference", "-f", "langgraph", "--limit", "8", "--model
 TRIALS = 16
 
 
+def heed_interrupts() -> None:
+    """Where the tests run in the background a shell has made them ignore Ctrl-C; the command here stands in front."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def running(folder: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
@@ -34,6 +39,7 @@ def running(folder: Path, environment: dict[str, str]) -> Iterator[subprocess.Po
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=heed_interrupts,
     )
     try:
         yield process

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import select
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -30,10 +30,11 @@ def test_an_idle_connection_outlives_what_clients_keep(tmp_path: Path) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         url = urlsplit(json.loads(process.stdout.readline())["url"])
-        with socket.create_connection((url.hostname, url.port)) as connection:
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n")
-            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
-            readable, _, _ = select.select([connection], [], [], CLIENTS_KEEP_IDLE_CONNECTIONS_FOR + 1)
-            assert not readable, "the server closed the connection"
+        client = http.client.HTTPConnection(str(url.hostname), url.port)
+        client.request("GET", "/healthz")
+        assert json.loads(client.getresponse().read())["status"] == "ok"
+        readable, _, _ = select.select([client.sock], [], [], CLIENTS_KEEP_IDLE_CONNECTIONS_FOR + 1)
+        assert not readable, "the server closed the connection"
+        client.close()
         process.stdin.close()
         assert process.wait(timeout=20) == 0
