@@ -9,6 +9,7 @@ from typing import Any
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._dataset import choose_queries, open_dataset
+from trialbed.engine._identity import config_digest
 from trialbed.engine._lock import run_lock
 from trialbed.engine._options import RunOptions
 from trialbed.engine._plan import Prepared, new_run, run_config
@@ -36,11 +37,12 @@ async def run(
         TrialbedError: nothing ran; says why. What had finished before stays in the store.
     """
     prepared = await asyncio.to_thread(prepare, options, in_process=executor is not None)
-    with await asyncio.to_thread(Store.open, options.store) as store:
+    lock = run_lock(options.store, config_digest(prepared.config))
+    # Looked up under the lock: another process may be at this very run, which must not be discarded or doubled.
+    with await asyncio.to_thread(Store.open, options.store) as store, lock:
         run_ = await asyncio.to_thread(_resume_or_create, store, prepared)
-        with run_lock(options.store, run_.config_digest):
-            sitting = Sitting(prepared, store, run_, progress or Silent(), ambient=ambient)
-            return await sitting.go(executor)
+        sitting = Sitting(prepared, store, run_, progress or Silent(), ambient=ambient)
+        return await sitting.go(executor)
 
 
 def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
@@ -54,6 +56,8 @@ def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
     queries = choose_queries(dataset, options.limit, options.query_ids)
     config = run_config(options, dataset, queries, version("trialbed"), in_process=in_process)
     load_driver("selectors", config.selector)
+    if not in_process:
+        load_driver("executors", options.executor)
     return Prepared(options, dataset, queries, config)
 
 

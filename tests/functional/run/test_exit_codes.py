@@ -54,6 +54,7 @@ def test_fail_under_decides_the_exit_code(bench: Bench, threshold: str, code: in
         (("--model", "gpt-4o-mini"), "--base-url"),
         (("--model", "scripted:perfect"), "gold"),
         (("--selector", "nope"), "there is no 'nope'"),
+        (("--executor", "nope"), "there is no 'nope'"),
         (("--fail-under", "sopr_score"), "SCORE=X"),
         (("--limit", "0"), "--limit"),
         (("--bogus",), "--bogus"),

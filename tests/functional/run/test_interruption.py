@@ -137,4 +137,8 @@ def test_fresh_starts_over(bench: Bench, tmp_path: Path, bench_environment: dict
 def test_two_processes_do_not_run_the_same_run(bench: Bench, tmp_path: Path, bench_environment: dict[str, str]) -> None:
     with running(tmp_path, bench_environment):
         wait_until(lambda: count(tmp_path) >= 1)
-        assert "another process" in bench(*COMMAND, code=2).err
+        before = {result.trial for result in kept(tmp_path)}
+        assert "another process" in bench(*COMMAND, "--fresh", code=2).err
+        assert before <= {result.trial for result in kept(tmp_path)}
+        with Store.open(str(tmp_path / ".trialbed" / "trialbed.db")) as store:
+            assert len(store.runs()) == 1
