@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from trialbed.records import Answer, Limits, ModelEndpoint
+from trialbed.records import Answer, Deviation, Limits, ModelEndpoint
 
 if TYPE_CHECKING:
     from trialbed.tools import Tool
@@ -23,12 +23,12 @@ class BaseAgent(ABC):
 
     Class attributes:
         contract: the contract's version the adapter was written for (``"1"``); checked at load.
-        capabilities: in words, what the framework forces to be different from what the rig asks for
-            (a prompt it adds, a setting it cannot take); shown in the report.
+        capabilities: what the framework forces to be different from what the rig asks for (a prompt it adds,
+            a setting it cannot take); shown in the report, and held against the conformance checks.
     """
 
     contract: ClassVar[str]
-    capabilities: ClassVar[tuple[str, ...]] = ()
+    capabilities: ClassVar[tuple[Deviation, ...]] = ()
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         self.endpoint = endpoint

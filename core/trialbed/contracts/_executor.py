@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from trialbed.records import FrameworkInfo, Outcome, TrialSpec
+from trialbed.records import Environment, FrameworkInfo, Outcome, TrialSpec
 
 
 class Executor(ABC):
     """Runs trials in workers; an async context manager that owns them.
 
-    A driver of the group ``trialbed.executors`` is a subclass that takes no arguments.
+    A driver of the group ``trialbed.executors`` is a subclass.
+
+    Args:
+        environments: framework -> its own environment; a framework that is not in it runs in this interpreter.
     """
+
+    def __init__(self, *, environments: Mapping[str, Environment] | None = None) -> None:
+        self.environments = dict(environments or {})
 
     async def __aenter__(self) -> Self:
         return self
@@ -27,6 +34,9 @@ class Executor(ABC):
     @abstractmethod
     async def describe(self, framework: str) -> FrameworkInfo:
         """Start a worker of this framework and say what it found.
+
+        Args:
+            framework: the label in the run: the driver's name, with a release if one was asked for.
 
         Raises:
             DriverError: the adapter is missing, broken or of another contract.

@@ -6,7 +6,6 @@ import hashlib
 import json
 import secrets
 from datetime import UTC, datetime
-from importlib.metadata import distributions
 
 from trialbed.records import RunConfig, TrialKey
 
@@ -37,11 +36,6 @@ def new_trial_token() -> str:
     return secrets.token_urlsafe(15)
 
 
-def environment() -> tuple[str, ...]:
-    """``name==version`` of every distribution in this interpreter, sorted."""
-    return tuple(sorted({f"{item.name.lower()}=={item.version}" for item in distributions() if item.name}))
-
-
 def environment_digest(lines: tuple[str, ...]) -> str:
-    """SHA-256 over the lines of ``environment()``."""
+    """SHA-256 over the lines of ``installed_packages()``."""
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -31,6 +31,7 @@ class LiveExecutor(Executor):
     """
 
     def __init__(self, agent: Any, name: str) -> None:
+        super().__init__()
         self._agent = agent
         self._name = name
         self._stuck = False

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trialbed.records import Limits
+from trialbed.records import Environment, Limits
 from trialbed.settings import data_dir, response_cache, state_dir
 
 DEFAULT_OUTPUT = Path("results") / "tools"
@@ -16,6 +17,7 @@ class RunOptions:
     """A run as asked for, before anything is looked up.
 
     Attributes:
+        frameworks: drivers' names; ``NAME==VERSION`` asks for a release of the framework.
         dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
         limit: how many queries at most, in the dataset's order; None for all.
         query_ids: only these queries; empty for all.
@@ -25,6 +27,7 @@ class RunOptions:
         server_port: the port of a server that is started; 0 for any.
         store: a file, or a database URL.
         output: folder of the result documents.
+        environments: framework -> its own environment, for those that do not run in this interpreter.
         fresh: discard an unfinished run of the same configuration instead of resuming it.
     """
 
@@ -52,4 +55,5 @@ class RunOptions:
     response_cache: Path = field(default_factory=response_cache)
     data_dir: Path = field(default_factory=data_dir)
     output: Path = DEFAULT_OUTPUT
+    environments: Mapping[str, Environment] = field(default_factory=dict)
     fresh: bool = False

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 
 from trialbed.contracts import Dataset
 from trialbed.drivers import driver_info
-from trialbed.engine._identity import config_digest, environment, environment_digest, new_run_id
+from trialbed.engine._identity import config_digest, environment_digest, new_run_id
 from trialbed.engine._options import RunOptions
-from trialbed.records import Query, Run, RunConfig, TrialKey
+from trialbed.installed import installed_packages
+from trialbed.records import Environment, Query, Run, RunConfig, TrialKey, framework_name
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def run_config(
     """
     return RunConfig(
         frameworks=options.frameworks,
-        adapter_versions={} if in_process else adapter_versions(options.frameworks),
+        adapter_versions={} if in_process else adapter_versions(options.frameworks, options.environments),
         dataset=options.dataset,
         test_set=dataset.test_set,
         dataset_digest=dataset.digest(),
@@ -53,15 +54,21 @@ def run_config(
     )
 
 
-def adapter_versions(frameworks: Iterable[str]) -> dict[str, str]:
-    """``framework -> adapter distribution and version``; imports none of them."""
-    infos = {framework: driver_info("frameworks", framework) for framework in frameworks}
-    return {framework: f"{info.distribution} {info.version}" for framework, info in infos.items()}
+def adapter_versions(frameworks: Iterable[str], environments: Mapping[str, Environment]) -> dict[str, str]:
+    """``framework -> adapter distribution and version, or the lock of its environment``; imports none of them."""
+    return {framework: _adapter_version(framework, environments.get(framework)) for framework in frameworks}
+
+
+def _adapter_version(framework: str, environment: Environment | None) -> str:
+    if environment is not None:
+        return f"lock {environment.lock_digest}"
+    info = driver_info("frameworks", framework_name(framework))
+    return f"{info.distribution} {info.version}"
 
 
 def new_run(config: RunConfig) -> Run:
     """A run of this configuration that has not begun."""
-    lines = environment()
+    lines = installed_packages()
     return Run(
         run_id=new_run_id(),
         config=config,

@@ -86,7 +86,9 @@ class Sitting:
     @asynccontextmanager
     async def _runner(self, given: Executor | None) -> AsyncIterator[TrialRunner]:
         prepared, options = self._prepared, self._prepared.options
-        executor = given or cast("Executor", load_driver("executors", options.executor)())
+        executor = given or cast(
+            "Executor", load_driver("executors", options.executor)(environments=options.environments)
+        )
         # Workers import their frameworks while the tools are selected and the server starts.
         async with executor, _meanwhile(self._describe(executor)) as described:
             tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store)

@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from trialbed.records._base import Record
+from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._models import Limits
-from trialbed.records._trials import FrameworkInfo
 
 
 class RunConfig(Record):

@@ -65,17 +65,6 @@ class Timing(Record):
     framework: float
 
 
-class FrameworkInfo(Record):
-    """A framework as a worker met it."""
-
-    name: str
-    version: str
-    adapter: str
-    adapter_version: str
-    python: str
-    capabilities: tuple[str, ...] = ()
-
-
 class TrialResult(Record):
     """A trial that has ended: what is stored, scored hooks included, and reported."""
 

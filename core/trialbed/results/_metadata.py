@@ -49,7 +49,9 @@ def _framework(run: Run, name: str) -> dict[str, Any]:
         "adapter": info.adapter if info else None,
         "adapter_version": info.adapter_version if info else None,
         "python": info.python if info else None,
-        "capabilities": list(info.capabilities) if info else [],
+        "packages": list(info.packages) if info else [],
+        "lock_digest": (info.lock_digest or None) if info else None,
+        "capabilities": [deviation.text for deviation in info.capabilities] if info else [],
     }
 
 

@@ -41,7 +41,9 @@ def worker_command(framework: str, python: str | None = None) -> list[str]:
     return [python or sys.executable, "-m", "trialbed.worker", "--framework", framework]
 
 
-def worker_environment(mark: str, base: Mapping[str, str] | None = None) -> dict[str, str]:
+def worker_environment(
+    mark: str, base: Mapping[str, str] | None = None, *, own_packages: bool = False
+) -> dict[str, str]:
     """The environment of a worker.
 
     It has no secrets: the worker's key is a dummy, the real one stays with the server. Relative entries of
@@ -50,12 +52,16 @@ def worker_environment(mark: str, base: Mapping[str, str] | None = None) -> dict
     Args:
         mark: tells this worker from others.
         base: what to start from; default: this process's environment.
+        own_packages: the worker's interpreter has packages of its own, which this one's must not shadow.
     """
     variables = dict(os.environ if base is None else base)
     kept = {name: value for name, value in variables.items() if not _unwanted(name, value)}
     kept |= OPT_OUTS
     kept |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1", WORKER_MARK: mark}
     kept |= {name: _with_loopback(kept.get(name, "")) for name in ("NO_PROXY", "no_proxy")}
+    if own_packages:
+        for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
+            kept.pop(name, None)
     if "PYTHONPATH" in kept:
         kept["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, kept["PYTHONPATH"].split(os.pathsep)))
     return kept

@@ -13,6 +13,7 @@ import httpx
 from trialbed.contracts import AGENT_CONTRACT, BaseAgent
 from trialbed.drivers import DriverInfo, driver_info, load_driver
 from trialbed.errors import DriverBroken, DriverError
+from trialbed.installed import installed_packages
 from trialbed.records import FrameworkInfo, Outcome
 from trialbed.tools import TOOL_TIMEOUT
 from trialbed.worker._channel import Channel
@@ -68,6 +69,7 @@ def _info(entry: DriverInfo, agent_class: type[BaseAgent]) -> FrameworkInfo:
         adapter_version=entry.version,
         python=platform.python_version(),
         capabilities=tuple(agent_class.capabilities),
+        packages=installed_packages(),
     )
 
 

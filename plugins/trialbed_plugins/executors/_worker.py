@@ -13,7 +13,7 @@ from typing import Self
 
 import psutil
 
-from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec
+from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec, framework_name
 from trialbed.secrets import redact
 from trialbed.worker import Begin, Done, Failed, Hello, Ready, Started, worker_command, worker_environment, written
 from trialbed_plugins.executors import _processes as processes
@@ -77,10 +77,14 @@ class Worker:
             StartFailed: the adapter cannot be used.
             WorkerFault: the process crashed, hung or talked nonsense while it loaded the adapter.
         """
-        command = worker_command(self.framework, python)
+        command = worker_command(framework_name(self.framework), python)
         try:
             self._transport, _ = await asyncio.get_running_loop().subprocess_exec(
-                lambda: self._pipes, *command, env=worker_environment(self.mark), cwd=folder, start_new_session=True
+                lambda: self._pipes,
+                *command,
+                env=worker_environment(self.mark, own_packages=python is not None),
+                cwd=folder,
+                start_new_session=True,
             )
         except OSError as error:
             raise WorkerFault("adapter", f"{command[0]} cannot be started: {error}") from error

@@ -15,7 +15,7 @@ from typing import Self
 from trialbed import errors
 from trialbed.contracts import Executor
 from trialbed.errors import DriverBroken, DriverError
-from trialbed.records import Failure, FrameworkInfo, Outcome, TrialSpec
+from trialbed.records import Environment, Failure, FrameworkInfo, Outcome, TrialSpec
 from trialbed.secrets import redact
 from trialbed_plugins.executors._faults import WorkerFault
 from trialbed_plugins.executors._memory import memory_limit as configured_memory_limit
@@ -36,12 +36,14 @@ class LocalExecutor(Executor):
     Args:
         memory_limit: bytes (RSS) that a worker and its descendants may hold together; default:
             ``TRIALBED_MEMORY_LIMIT`` or 4 GiB.
-        interpreters: framework -> the interpreter that has its adapter; default: this one.
+        environments: framework -> its own environment; default: this interpreter.
     """
 
-    def __init__(self, *, memory_limit: int | None = None, interpreters: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, *, memory_limit: int | None = None, environments: Mapping[str, Environment] | None = None
+    ) -> None:
+        super().__init__(environments=environments)
         self._memory_limit = configured_memory_limit() if memory_limit is None else memory_limit
-        self._interpreters = dict(interpreters or {})
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
 
@@ -66,7 +68,12 @@ class LocalExecutor(Executor):
         except WorkerFault as error:
             raise DriverBroken(f"frameworks: {framework!r} cannot be loaded: {error}") from error
         self._idle.append(worker)
-        return worker.info
+        return self._labelled(worker.info, framework)
+
+    def _labelled(self, info: FrameworkInfo, framework: str) -> FrameworkInfo:
+        environment = self.environments.get(framework)
+        lock = {"lock": environment.lock, "lock_digest": environment.lock_digest} if environment else {}
+        return info.model_copy(update={"name": framework, **lock})
 
     async def execute(self, spec: TrialSpec) -> Outcome:
         """Run one trial in an idle worker of its framework, or in a new one."""
@@ -123,7 +130,8 @@ class LocalExecutor(Executor):
         folder = self._folder / worker.mark
         folder.mkdir()
         try:
-            return await worker.start(self._interpreters.get(framework), folder)
+            environment = self.environments.get(framework)
+            return await worker.start(environment.python if environment else None, folder)
         except BaseException as error:
             await self._discard(worker)
             if isinstance(error, WorkerFault):

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from trialbed.errors import ContractMismatch, DriverBroken, DriverNotFound
+from trialbed.records import Environment
 from trialbed_plugins.executors.local import LocalExecutor
 
 pytestmark = pytest.mark.usefixtures("hostile_distribution")
@@ -25,7 +26,7 @@ async def test_describe_says_what_the_worker_found():
         info = await executor.describe("hostile")
     assert (info.name, info.version) == ("hostile", "6.6.6")
     assert (info.adapter, info.adapter_version) == ("hostile-agents", "1.2")
-    assert info.capabilities == ("does harm",)
+    assert [deviation.text for deviation in info.capabilities] == ["does harm"]
 
 
 @pytest.mark.parametrize(
@@ -50,15 +51,16 @@ async def test_an_adapter_that_cannot_be_used_is_named(make_spec, framework, err
 
 async def test_a_framework_may_have_an_interpreter_of_its_own(make_spec, tmp_path):
     own = tmp_path / "python"
-    own.write_text(f'#!/bin/sh\nOWN=yes exec "{sys.executable}" "$@"\n')
+    path = os.environ["PYTHONPATH"]
+    own.write_text(f'#!/bin/sh\nOWN=yes PYTHONPATH="{path}" exec "{sys.executable}" "$@"\n')
     own.chmod(0o700)
-    async with LocalExecutor(interpreters={"hostile": str(own)}) as executor:
+    async with LocalExecutor(environments={"hostile": Environment(python=str(own), lock="")}) as executor:
         outcome = await executor.execute(make_spec("environment"))
     assert "OWN=yes" in outcome.answer.final_answer.splitlines()
 
 
 async def test_an_interpreter_that_is_not_there_is_named(make_spec):
-    async with LocalExecutor(interpreters={"hostile": "/nowhere/python"}) as executor:
+    async with LocalExecutor(environments={"hostile": Environment(python="/nowhere/python", lock="")}) as executor:
         outcome = await executor.execute(make_spec("good"))
         with pytest.raises(DriverBroken, match="/nowhere/python cannot be started"):
             await executor.describe("hostile")
@@ -144,6 +146,7 @@ async def test_the_memory_limit_can_be_set_by_a_variable(make_spec, monkeypatch)
 ENGINE = """
 import asyncio, sys
 from trialbed.records import TrialSpec
+from trialbed.records import Environment
 from trialbed_plugins.executors.local import LocalExecutor
 
 async def main():

@@ -14,7 +14,7 @@ import threading
 import time
 from pathlib import Path
 
-from trialbed import Answer, BaseAgent, ClaimedCall, ModelFailed
+from trialbed import Answer, BaseAgent, ClaimedCall, Deviation, ModelFailed
 
 NAP = 600
 SLEEPER = [sys.executable, "-c", f"import time; time.sleep({NAP})"]
@@ -38,7 +38,7 @@ class Base(BaseAgent):
 class Hostile(Base):
     """Each method is a query."""
 
-    capabilities = ("does harm",)
+    capabilities = (Deviation(text="does harm"),)
 
     async def answer(self, query):
         return await getattr(self, query.replace(" ", "_"))()

@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.engine._identity import config_digest, environment, environment_digest, new_trial_token, trial_seed
+from trialbed.engine._identity import config_digest, environment_digest, new_trial_token, trial_seed
+from trialbed.installed import installed_packages
 from trialbed.records import RunConfig, TrialKey
 
 CONFIG = RunConfig(
@@ -53,6 +54,6 @@ def test_tokens_never_repeat_and_fit_a_path() -> None:
 
 
 def test_the_environment_names_what_is_installed() -> None:
-    lines = environment()
+    lines = installed_packages()
     assert any(line.startswith("pydantic==") for line in lines)
     assert environment_digest(lines) != environment_digest(lines[1:])

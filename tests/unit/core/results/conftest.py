@@ -11,6 +11,7 @@ from trialbed.records import (
     ApiCall,
     ApiRef,
     ClaimedCall,
+    Deviation,
     Failure,
     FrameworkInfo,
     GoldCall,
@@ -60,7 +61,7 @@ def run() -> Run:
                 adapter="trialbed",
                 adapter_version="0.1.0",
                 python="3.11.7",
-                capabilities=("adds a prompt",),
+                capabilities=(Deviation(text="adds a prompt"),),
             ),
         ),
     )

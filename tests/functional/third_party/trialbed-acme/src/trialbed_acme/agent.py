@@ -8,14 +8,16 @@ from typing import Any, ClassVar
 
 import httpx
 
-from trialbed import Answer, BaseAgent, ClaimedCall, ModelFailed, Tool, finish_of
+from trialbed import Answer, BaseAgent, ClaimedCall, Deviation, ModelFailed, Tool, finish_of
 
 
 class AcmeAgent(BaseAgent):
     """Asks the model, makes the calls it wants one after the other, and asks again."""
 
     contract: ClassVar[str] = "1"
-    capabilities: ClassVar[tuple[str, ...]] = ("makes parallel calls one after the other",)
+    capabilities: ClassVar[tuple[Deviation, ...]] = (
+        Deviation(check="parallel_calls_overlap", text="makes parallel calls one after the other"),
+    )
 
     @classmethod
     def framework_version(cls) -> str:

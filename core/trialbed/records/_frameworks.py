@@ -1,0 +1,75 @@
+"""A framework: its label in a run, what it forces, the environment it runs in, and how a worker met it."""
+
+from __future__ import annotations
+
+import hashlib
+
+from trialbed.records._base import Record
+
+PIN = "=="
+"""Parts a framework's name from the release that is asked for: ``langgraph==1.1.0``."""
+
+
+def framework_name(label: str) -> str:
+    """The driver's name in a label: ``langgraph`` for ``langgraph`` and for ``langgraph==1.1.0``."""
+    return label.partition(PIN)[0]
+
+
+def framework_release(label: str) -> str | None:
+    """The release that a label asks for: ``1.1.0`` for ``langgraph==1.1.0``, None for ``langgraph``."""
+    return label.partition(PIN)[2] or None
+
+
+class Deviation(Record):
+    """What a framework forces to be different from what the rig asks for.
+
+    Attributes:
+        check: the conformance check that the framework cannot pass for this reason, as ``bench adapter check``
+            names it; empty where no check looks at it. A check that passes all the same is reported: the
+            declaration is no longer true.
+        text: in words, for the report.
+        upstream: URL of the framework's own documentation or issue, if there is one.
+    """
+
+    text: str
+    check: str = ""
+    upstream: str = ""
+
+
+class Environment(Record):
+    """An isolated environment that holds one framework's adapter.
+
+    Attributes:
+        python: path of its interpreter.
+        lock: every requirement with its exact version, as uv resolved it (requirements format).
+    """
+
+    python: str
+    lock: str
+
+    @property
+    def lock_digest(self) -> str:
+        """SHA-256 of the lock: equal digests mean the same packages."""
+        return hashlib.sha256(self.lock.encode()).hexdigest()
+
+
+class FrameworkInfo(Record):
+    """A framework as a worker met it.
+
+    Attributes:
+        name: the label in the run: the driver's name, with the release if one was asked for.
+        version: the framework's own, as installed where the worker runs.
+        packages: ``name==version`` of everything installed where the worker runs, sorted.
+        lock: the lock of its own environment; empty if it runs in the engine's interpreter.
+        lock_digest: SHA-256 of the lock; empty likewise.
+    """
+
+    name: str
+    version: str
+    adapter: str
+    adapter_version: str
+    python: str
+    capabilities: tuple[Deviation, ...] = ()
+    packages: tuple[str, ...] = ()
+    lock: str = ""
+    lock_digest: str = ""
