@@ -12,6 +12,7 @@
     │   ├── DriverBroken
     │   └── ContractMismatch
     ├── NothingMeasured          server, model or environment: no trial could give a number (exit code 3)
+    │   ├── EnvironmentFailed    a framework's own environment is missing or cannot be built
     │   └── ServerUnavailable
     ├── ModelFailed              the model could not be reached or refused the request; an agent raises it
     ├── SimulationError          a simulator could not answer; becomes an API error, is never cached
@@ -29,6 +30,7 @@ __all__ = [
     "DriverBroken",
     "DriverError",
     "DriverNotFound",
+    "EnvironmentFailed",
     "JudgeError",
     "ModelFailed",
     "NothingMeasured",
@@ -88,6 +90,10 @@ class ContractMismatch(DriverError):
 
 class NothingMeasured(TrialbedError):
     """No trial could give a number: server, model or environment is not usable."""
+
+
+class EnvironmentFailed(NothingMeasured):
+    """A framework's own environment is missing or cannot be built; has the resolver's reason."""
 
 
 class ServerUnavailable(NothingMeasured):

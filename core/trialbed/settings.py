@@ -87,12 +87,21 @@ def response_cache() -> Path:
 
 def data_dir() -> Path:
     """The folder of imported datasets: ``TRIALBED_DATA_DIR`` or the user's cache folder."""
-    chosen = os.environ.get("TRIALBED_DATA_DIR")
+    return _cache_dir("TRIALBED_DATA_DIR", "datasets")
+
+
+def env_dir() -> Path:
+    """The folder of frameworks' own environments: ``TRIALBED_ENV_DIR`` or the user's cache folder."""
+    return _cache_dir("TRIALBED_ENV_DIR", "environments")
+
+
+def _cache_dir(variable: str, name: str) -> Path:
+    chosen = os.environ.get(variable)
     if chosen:
         return Path(chosen)
     from platformdirs import user_cache_path
 
-    return user_cache_path("trialbed") / "datasets"
+    return user_cache_path("trialbed") / name
 
 
 def _table(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
