@@ -1,0 +1,62 @@
+"""The agent: ``agno.agent.Agent``, set up as every framework on the rig is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from agno.agent import Agent
+from agno.run.base import RunStatus
+
+from trialbed import Answer, BaseAgent, Limits, ModelEndpoint, ModelFailed, Tool
+from trialbed_agno._logs import silence_agno
+from trialbed_agno._model import BoundedChat, open_client
+from trialbed_agno._reading import read_run
+from trialbed_agno._tools import function_of
+
+
+class AgnoAgent(BaseAgent):
+    """One Agno agent, without a session store, per trial."""
+
+    contract = "1"
+
+    def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
+        super().__init__(endpoint, limits, system_prompt=system_prompt)
+        silence_agno()
+        self._client = open_client(endpoint, limits)
+        self._model = BoundedChat(endpoint, limits, self._client)
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """Agno's version."""
+        return version("agno")
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
+        """Build the agent."""
+        self._apis = {tool.name: tool.api for tool in tools}
+        self._agent = Agent(
+            model=self._model,
+            tools=[function_of(tool) for tool in tools],
+            system_message=self.system_prompt,
+            resolve_in_context=False,
+            telemetry=False,
+        )
+
+    async def answer(self, query: str) -> Answer:
+        """Run the agent.
+
+        Raises:
+            ModelFailed: the model could not be reached or refused.
+            RuntimeError: Agno failed; it gives its own errors out as answers.
+        """
+        output = await self._agent.arun(query)
+        error = self._model.error
+        if error is not None:
+            raise ModelFailed(f"{type(error).__name__}: {error}") from error
+        if output.status is not RunStatus.completed:
+            raise RuntimeError(f"Agno's run ended as {output.status.value}: {output.content}")
+        return read_run(output, self._apis, stopped=self._model.stopped)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()

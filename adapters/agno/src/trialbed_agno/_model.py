@@ -1,0 +1,108 @@
+"""The chat model: ``OpenAILike`` on the trial's endpoint, with a bound on its requests."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
+
+import openai
+from agno.exceptions import ModelProviderError
+from agno.models.message import Message
+from agno.models.openai.like import OpenAILike
+from agno.models.response import ModelResponse
+from agno.tools.function import Function, FunctionCall
+
+from trialbed import Limits, ModelEndpoint
+
+UNKNOWN_TOOL = "Error: The requested tool does not exist or is not available."
+"""Agno's own words."""
+
+
+def open_client(endpoint: ModelEndpoint, limits: Limits) -> openai.AsyncOpenAI:
+    """The client of one trial, without retries.
+
+    An endpoint without TLS is spared the loading of certificates, which takes longer than the rest of the set-up.
+    """
+    plain = endpoint.base_url.startswith("http://")
+    verify: ssl.SSLContext | bool = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True
+    return openai.AsyncOpenAI(
+        base_url=endpoint.base_url,
+        api_key=endpoint.api_key,
+        timeout=limits.timeout,
+        max_retries=0,
+        http_client=openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=verify),
+    )
+
+
+class BoundedChat(OpenAILike):
+    """The trial's model: not streamed, no retries, chat completions, and at most ``max_steps`` requests.
+
+    Attributes:
+        stopped: the bound ended the run.
+        error: what a request failed with, from the client; Agno gives its text out as the answer.
+    """
+
+    def __init__(self, endpoint: ModelEndpoint, limits: Limits, client: openai.AsyncOpenAI) -> None:
+        super().__init__(
+            id=endpoint.model,
+            api_key=endpoint.api_key,
+            temperature=endpoint.temperature,
+            seed=endpoint.seed,
+            max_tokens=endpoint.max_tokens,
+            async_client=client,
+        )
+        self._left = limits.max_steps
+        self.stopped = False
+        self.error: BaseException | None = None
+
+    async def ainvoke(self, *args: Any, **kwargs: Any) -> ModelResponse:
+        """Ask the model; past the bound say nothing, with no tokens, which ends Agno's loop."""
+        if not self._left:
+            self.stopped = True
+            return ModelResponse(content="", response_usage=type(kwargs["assistant_message"].metrics)())
+        self._left -= 1
+        try:
+            return await super().ainvoke(*args, **kwargs)
+        except ModelProviderError as error:
+            # Taken here, since Agno makes the error its own cause when it passes it on.
+            self.error = error.__cause__ or error
+            raise
+
+    def get_function_calls_to_run(
+        self, assistant_message: Message, messages: list[Message], functions: dict[str, Function] | None = None
+    ) -> list[FunctionCall]:
+        """The calls that can be made, with the arguments as the model wrote them; the others are answered with errors.
+
+        Agno would make a boolean or null of a text that reads like one, and take more than JSON objects.
+        """
+        calls = []
+        for wanted in assistant_message.tool_calls or []:
+            name, text = wanted["function"]["name"], wanted["function"]["arguments"]
+            function, arguments = (functions or {}).get(name), _parsed(text)
+            if function is None:
+                messages.append(self._refusal(wanted, UNKNOWN_TOOL))
+            elif arguments is None:
+                messages.append(self._refusal(wanted, f"Error: the arguments are not a JSON object: {text}"))
+            else:
+                calls.append(FunctionCall(function=function, arguments=arguments, call_id=wanted["id"]))
+        return calls
+
+    async def arun_function_calls(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        """Make the calls; a tool may be named ``get_user_input`` without pausing the run."""
+        async for event in super().arun_function_calls(*args, **{**kwargs, "skip_pause_check": True}):
+            yield event
+
+    def _refusal(self, call: dict[str, Any], content: str) -> Message:
+        name = call["function"]["name"]
+        return Message(role=self.tool_message_role, tool_call_id=call["id"], tool_name=name, content=content)
+
+
+def _parsed(text: str | None) -> dict[str, Any] | None:
+    """The JSON object of a text, an empty one of no text; None if it is something else."""
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
