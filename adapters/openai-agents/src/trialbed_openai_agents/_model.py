@@ -1,0 +1,86 @@
+"""The model: the SDK's chat completions model on the trial's endpoint."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Any
+
+import openai
+from agents import ModelSettings
+from openai.types.chat import ChatCompletion, ChatCompletionMessage
+
+from trialbed import Limits, ModelEndpoint, ModelFailed
+
+MAX_ERROR_TEXT = 500
+
+
+class TrialClient(openai.AsyncOpenAI):
+    """A client that hands the SDK what it can work with: completions, whose calls have ids of their own.
+
+    The SDK retries some refusals by itself, stumbles over an answer without choices only later, and takes a
+    call whose id it has seen for one that was made, or ends the run.
+
+    Attributes:
+        cut_short: whether the last completion ended at its limit of tokens.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.cut_short = False
+        self._ids: set[str] = set()
+
+    async def post(self, *args: Any, **kwargs: Any) -> Any:
+        """Send one request.
+
+        Raises:
+            ModelFailed: there is no completion.
+        """
+        try:
+            answered = await super().post(*args, **kwargs)
+        except (openai.APIError, ValueError) as error:
+            raise ModelFailed(f"{type(error).__name__}: {error}") from error
+        if not _is_completion(answered):
+            raise ModelFailed(f"the model's endpoint answered with no completion: {str(answered)[:MAX_ERROR_TEXT]}")
+        self.cut_short = answered.choices[0].finish_reason == "length"
+        for call in answered.choices[0].message.tool_calls or []:
+            call.id = self._own_id(call.id)
+        return answered
+
+    def _own_id(self, wanted: str) -> str:
+        unique = wanted
+        while not unique or unique in self._ids:
+            unique = f"{wanted or 'call'}_{len(self._ids)}"
+        self._ids.add(unique)
+        return unique
+
+
+def open_client(endpoint: ModelEndpoint, limits: Limits) -> TrialClient:
+    """The trial's connections, to be closed by the caller.
+
+    An endpoint without TLS is spared the loading of certificates, which takes longer than the rest of the set-up.
+    """
+    plain = endpoint.base_url.startswith("http://")
+    verify: ssl.SSLContext | bool = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True
+    return TrialClient(
+        base_url=endpoint.base_url,
+        api_key=endpoint.api_key,
+        max_retries=0,
+        timeout=limits.timeout,
+        http_client=openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=verify),
+    )
+
+
+def model_settings(endpoint: ModelEndpoint) -> ModelSettings:
+    """What stands in every request beside messages and tools."""
+    return ModelSettings(
+        temperature=endpoint.temperature, max_tokens=endpoint.max_tokens, extra_args={"seed": endpoint.seed}
+    )
+
+
+def _is_completion(answered: Any) -> bool:
+    choices = answered.choices if isinstance(answered, ChatCompletion) else None
+    return isinstance(choices, list) and bool(choices) and _is_message(getattr(choices[0], "message", None))
+
+
+def _is_message(message: Any) -> bool:
+    return isinstance(message, ChatCompletionMessage)

@@ -1,0 +1,42 @@
+"""The rig's tools as the SDK's."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import openai
+from agents import FunctionTool
+from agents.tool_context import ToolContext
+
+from trialbed import Tool
+
+LEFT_OUT = cast(bool, openai.omit)
+"""No ``strict`` beside the schema; the SDK would send one with every tool."""
+
+
+def function_tool(tool: Tool) -> FunctionTool:
+    """The tool with its own schema; a call whose arguments are no JSON object is answered with an error."""
+
+    async def invoke(_: ToolContext[Any], text: str) -> str:
+        arguments = arguments_of(text)
+        if arguments is None:
+            return f"Error: the arguments are not a JSON object: {text}"
+        return await tool.ainvoke(arguments)
+
+    return FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=dict(tool.parameters),
+        on_invoke_tool=invoke,
+        strict_json_schema=LEFT_OUT,
+    )
+
+
+def arguments_of(text: str) -> dict[str, Any] | None:
+    """The arguments of a call, None where they are no JSON object; no text at all means none are given."""
+    try:
+        arguments = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return arguments if isinstance(arguments, dict) else None
