@@ -5,6 +5,7 @@ executor starts it with ``worker_command`` in ``worker_environment``.
 """
 
 from trialbed.worker._environment import WORKER_MARK, worker_command, worker_environment
+from trialbed.worker._loop import load_agent
 from trialbed.worker._messages import (
     Begin,
     Command,
@@ -18,6 +19,7 @@ from trialbed.worker._messages import (
     read_reply,
     written,
 )
+from trialbed.worker._trial import Trial
 
 __all__ = [
     "WORKER_MARK",
@@ -29,6 +31,8 @@ __all__ = [
     "Ready",
     "Reply",
     "Started",
+    "Trial",
+    "load_agent",
     "read_command",
     "read_reply",
     "worker_command",

@@ -1,0 +1,159 @@
+"""Running checks: one adapter, one event loop, one stage, as in a worker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from itertools import chain
+from types import TracebackType
+from typing import Self
+
+from trialbed.conformance._check import Check, CheckFailed
+from trialbed.conformance._report import Finding, Outcome, Report
+from trialbed.conformance._stage import Stage
+from trialbed.contracts import BaseAgent
+from trialbed.records import Deviation
+
+SETTLE = 1.0
+"""Seconds that leaked tasks have to end once they are cancelled."""
+
+
+class Kit:
+    """Runs checks on one adapter. Use it as a context manager; not from a running event loop.
+
+    Args:
+        agent_class: the adapter.
+        checks: all there are, to hold the adapter's declarations against.
+    """
+
+    def __init__(self, agent_class: type[BaseAgent], checks: Iterable[Check]) -> None:
+        self.agent_class = agent_class
+        self._checks = {check.name: check for check in checks}
+        self._runner = asyncio.Runner()
+        self._stage = Stage(agent_class)
+
+    def run(self, check: Check) -> Finding:
+        """Run one check."""
+        begun = time.perf_counter()
+        outcome, message = self._outcome(check)
+        outcome, message = self._judged(check, outcome, message)
+        return Finding(
+            check=check.name,
+            level=check.level,
+            outcome=outcome,
+            message=message,
+            seconds=round(time.perf_counter() - begun, 3),
+        )
+
+    def misnamed(self) -> list[Finding]:
+        """A finding for each declaration that names no check."""
+        return [
+            Finding(check=deviation.check, level="should", outcome="outdated", message=_misnamed(deviation))
+            for deviation in self.agent_class.capabilities
+            if deviation.check and deviation.check not in self._checks
+        ]
+
+    def close(self) -> None:
+        """Stop the stage and the loop."""
+        self._stage.close()
+        self._runner.close()
+
+    def _outcome(self, check: Check) -> tuple[Outcome, str]:
+        try:
+            self._runner.run(self._play(check))
+        except CheckFailed as failed:
+            return "failed", str(failed)
+        except Exception as error:  # noqa: BLE001 - whatever breaks a check is reported as its error
+            return "error", "".join(traceback.format_exception(error))
+        return "passed", ""
+
+    async def _play(self, check: Check) -> None:
+        before = asyncio.all_tasks()
+        try:
+            await check.play(self._stage)
+        finally:
+            self._stage.clear()
+            await _cancelled(asyncio.all_tasks() - before)
+
+    def _judged(self, check: Check, outcome: Outcome, message: str) -> tuple[Outcome, str]:
+        """The outcome in the light of what the adapter declares."""
+        declared = next((item for item in self.agent_class.capabilities if item.check == check.name), None)
+        if outcome == "failed":
+            if declared is None:
+                return "failed", f"{message}\n{_advice(check)}"
+            if check.level == "must":
+                return "failed", f"{message}\n{_advice(check)}\ncapabilities declares it, but a must cannot be declared"
+            return "declared", "\n".join(filter(None, [declared.text, declared.upstream, f"({message})"]))
+        if outcome == "passed" and declared is not None:
+            return "outdated", _outdated(check, declared)
+        return outcome, message
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def check_adapter(
+    agent_class: type[BaseAgent],
+    checks: Iterable[Check] | None = None,
+    *,
+    framework: str = "",
+    adapter: str = "",
+    adapter_version: str = "",
+    progress: Callable[[Finding], None] | None = None,
+) -> Report:
+    """Run checks on an adapter, in this process.
+
+    Args:
+        agent_class: the adapter.
+        checks: default: all.
+        framework, adapter, adapter_version: for the report.
+        progress: called with each finding as it is made.
+    """
+    from trialbed.conformance.checks import CHECKS
+
+    findings: list[Finding] = []
+    with Kit(agent_class, CHECKS) as kit:
+        for finding in chain(map(kit.run, CHECKS if checks is None else checks), kit.misnamed()):
+            findings.append(finding)
+            if progress is not None:
+                progress(finding)
+    return Report(
+        framework=framework or agent_class.__name__,
+        version=agent_class.framework_version(),
+        adapter=adapter,
+        adapter_version=adapter_version,
+        findings=tuple(findings),
+    )
+
+
+def _advice(check: Check) -> str:
+    return f"why: {check.reason}\nhint: {check.hint}"
+
+
+def _outdated(check: Check, declared: Deviation) -> str:
+    return (
+        f"capabilities declares {check.name!r} ({declared.text}), but the check passes: the declaration is no "
+        f"longer true; remove it"
+    )
+
+
+def _misnamed(declared: Deviation) -> str:
+    return (
+        f"capabilities declares {declared.check!r} ({declared.text}), and there is no such check; correct the name, "
+        f"or leave it empty where no check looks at the deviation"
+    )
+
+
+async def _cancelled(tasks: set[asyncio.Task[object]]) -> None:
+    """End what a check left behind, as a worker does between trials."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=SETTLE)

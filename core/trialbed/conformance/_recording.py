@@ -1,0 +1,105 @@
+"""What the stage saw of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from trialbed.records import Answer, Failure
+
+
+@dataclass
+class ModelRequest:
+    """A request to the model.
+
+    Attributes:
+        number: among the trial's, from 0.
+        body: the JSON object that was sent.
+        headers: names in lower case.
+        started, ended: on ``time.perf_counter``; ``ended`` is None while the model has not answered.
+        dropped: whether the adapter closed the connection before it had the answer.
+    """
+
+    number: int
+    body: dict[str, Any]
+    headers: Mapping[str, str]
+    started: float
+    ended: float | None = None
+    dropped: bool = False
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The conversation so far."""
+        found = self.body.get("messages")
+        return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+    @property
+    def functions(self) -> list[dict[str, Any]]:
+        """The tools on offer: ``name``, ``description``, ``parameters`` of each, in order."""
+        tools = self.body.get("tools") or []
+        return [tool.get("function") or {} for tool in tools if isinstance(tool, dict)]
+
+    @property
+    def results(self) -> list[tuple[str, str]]:
+        """``(id of the call, text)`` of every tool message, in order."""
+        return [
+            (str(entry.get("tool_call_id")), text_of(entry.get("content")))
+            for entry in self.messages
+            if entry.get("role") == "tool"
+        ]
+
+    def said_by(self, *roles: str) -> list[str]:
+        """The texts of the messages with one of these roles."""
+        return [text_of(entry.get("content")) for entry in self.messages if entry.get("role") in roles]
+
+
+@dataclass
+class ToolCall:
+    """A call of an Api.
+
+    Attributes:
+        number: among the trial's, from 0.
+        tool: the name of the tool that stands for the Api.
+        arguments: as received.
+        started, ended: on ``time.perf_counter``; ``ended`` is None while the Api has not answered.
+        response: the text that the tool then returns to the framework.
+    """
+
+    number: int
+    tool: str
+    arguments: dict[str, Any]
+    started: float
+    ended: float | None = None
+    response: str = ""
+    dropped: bool = False
+
+
+@dataclass(frozen=True)
+class Play:
+    """A trial that was played: what the adapter says, and what the stage saw.
+
+    Attributes:
+        answer: None if the trial failed; ``failure`` says why.
+        requests: to the model, in order of arrival.
+        calls: of Apis, in order of arrival.
+        strays: other requests of the trial, as ``METHOD path``.
+        wall: seconds.
+    """
+
+    answer: Answer | None
+    failure: Failure | None
+    requests: tuple[ModelRequest, ...]
+    calls: tuple[ToolCall, ...]
+    strays: tuple[str, ...] = ()
+    wall: float = 0.0
+    connections: int = field(default=0)
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content: a text, or a list of parts with texts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return "" if content is None else str(content)

@@ -1,0 +1,134 @@
+"""The stage: plays trials of one adapter against a scripted model and scripted Apis."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self, TypedDict, Unpack
+
+from trialbed.conformance._recording import Play
+from trialbed.conformance._scene import Scene
+from trialbed.conformance._script import Line
+from trialbed.conformance._server import Server
+from trialbed.conformance._tools import StageTool, tool
+from trialbed.conformance._trial import StageTrial
+from trialbed.contracts import BaseAgent
+from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialSpec
+
+QUERY = "What does the parrot say?"
+SYSTEM_PROMPT = "You are on a stage. Use the tools; then answer in plain text."
+KEY = "stage-key"
+MODEL = "stage-model"
+MAX_STEPS = 8
+PATIENCE = 30.0
+"""Seconds that a trial may take; it needs a few hundredths, but machines can be slow."""
+
+
+class Conditions(TypedDict, total=False):
+    """What a trial on the stage is played with, where the usual is not wanted.
+
+    Attributes:
+        tools: what the agent is offered; usually one that returns its arguments.
+        base_url: of the model's endpoint, where it is not to be the stage's.
+        patience: seconds that the trial may take.
+    """
+
+    tools: Sequence[StageTool]
+    query: str
+    system_prompt: str
+    max_steps: int
+    model: str
+    temperature: float
+    max_tokens: int | None
+    seed: int
+    base_url: str
+    patience: float
+
+
+class Stage:
+    """Where trials of one adapter are played. Use it as a context manager, or close it.
+
+    The model and the Apis are served by a thread of their own; the adapter runs on the caller's event loop,
+    through the same code as in a worker. Trials may be played at the same time.
+
+    Args:
+        agent_class: the adapter.
+    """
+
+    def __init__(self, agent_class: type[BaseAgent]) -> None:
+        self.agent_class = agent_class
+        self._server = Server()
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the adapter answers on the event loop; else it runs in a thread, which cannot be cancelled."""
+        return inspect.iscoroutinefunction(self.agent_class.answer)
+
+    @property
+    def strays(self) -> tuple[str, ...]:
+        """Requests to the stage's server that belong to no trial, as ``METHOD path``."""
+        return tuple(self._server.strays)
+
+    @property
+    def port(self) -> int:
+        """The port of the stage's server."""
+        return self._server.port
+
+    def prepare(self, *script: Line, **conditions: Unpack[Conditions]) -> StageTrial:
+        """A trial that is ready to be played.
+
+        Args:
+            script: what the model says, request by request.
+            conditions: as ``Conditions`` names them.
+        """
+        tools = conditions.get("tools", (tool(),))
+        limits = Limits(max_steps=conditions.get("max_steps", MAX_STEPS), timeout=conditions.get("patience", PATIENCE))
+        scene = Scene(script, tools, max_steps=limits.max_steps)
+        url = self._server.add(scene)
+        spec = TrialSpec(
+            trial=url.rpartition("/")[2],
+            key=TrialKey(framework=self.agent_class.__name__, query_id="stage"),
+            query=conditions.get("query", QUERY),
+            system_prompt=conditions.get("system_prompt", SYSTEM_PROMPT),
+            tools=tuple(sorted((item.spec for item in tools), key=lambda spec: spec.name)),
+            endpoint=_endpoint(url, conditions),
+            limits=limits,
+            server_url=f"{url}/virtual",
+        )
+        return StageTrial(self.agent_class, scene, spec)
+
+    async def play(self, *script: Line, **conditions: Unpack[Conditions]) -> Play:
+        """Play one trial with a fresh agent; the arguments are those of ``prepare``.
+
+        Raises:
+            CheckFailed: the trial does not end.
+        """
+        return await self.prepare(*script, **conditions).play()
+
+    def clear(self) -> None:
+        """Break off whatever is still being answered, and forget all trials."""
+        self._server.clear()
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._server.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _endpoint(url: str, conditions: Conditions) -> ModelEndpoint:
+    return ModelEndpoint(
+        base_url=conditions.get("base_url", f"{url}/v1"),
+        api_key=KEY,
+        model=conditions.get("model", MODEL),
+        temperature=conditions.get("temperature", 0.0),
+        max_tokens=conditions.get("max_tokens"),
+        seed=conditions.get("seed", 0),
+    )

@@ -1,0 +1,115 @@
+"""For the tests of an adapter: every conformance check as a pytest test.
+
+::
+
+    from trialbed.testing import AdapterConformance
+
+
+    class TestAcme(AdapterConformance):
+        framework = "acme"
+"""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+try:
+    import pytest
+except ImportError as error:
+    raise ImportError("trialbed.testing needs pytest; install it, or run python -m trialbed.conformance") from error
+
+from trialbed.conformance import CHECKS, Check, Finding, Kit, Report, named_agent
+from trialbed.contracts import BaseAgent
+from trialbed.pytest_plugin import REPORT
+from trialbed.worker import WORKER_MARK, worker_environment
+
+__all__ = ["AdapterConformance"]
+
+
+class AdapterConformance:
+    """One test per check. Subclass it, and name the adapter.
+
+    A declared deviation is an expected failure, one that is no longer true a failure. A ``may`` that the
+    adapter does not do is skipped, with the reason.
+
+    Class attributes:
+        framework: the name of its entry point; or
+        agent: its class.
+    """
+
+    framework: ClassVar[str] = ""
+    agent: ClassVar[type[BaseAgent] | None] = None
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+    def test_conformance(self, check: Check, request: pytest.FixtureRequest) -> None:
+        """The adapter does what the check asks for, or declares that it does not."""
+        bench = _bench(request)
+        finding = bench.kit.run(check)
+        bench.note(request, finding)
+        if finding.outcome == "declared":
+            pytest.xfail(finding.message)
+        if not finding.ok:
+            pytest.fail(finding.message, pytrace=False)
+        if finding.outcome == "failed":
+            pytest.skip(f"may: {finding.message}")
+
+    def test_declarations_name_checks(self, request: pytest.FixtureRequest) -> None:
+        """Every deviation that names a check names one that there is."""
+        bench = _bench(request)
+        misnamed = bench.kit.misnamed()
+        bench.note(request, *misnamed)
+        if misnamed:
+            pytest.fail("\n".join(finding.message for finding in misnamed), pytrace=False)
+
+
+class _Bench:
+    """What the tests of one class share: the kit, and an environment like a worker's."""
+
+    def __init__(self, owner: type[AdapterConformance]) -> None:
+        self._patch = pytest.MonkeyPatch()
+        self._resemble_worker()
+        try:
+            agent_class, self._report = _subject(owner)
+            self.kit = Kit(agent_class, CHECKS)
+        except BaseException:
+            self._patch.undo()
+            raise
+
+    def note(self, request: pytest.FixtureRequest, *findings: Finding) -> None:
+        """Report findings beside the test, for the summary at the end."""
+        report = self._report.model_copy(update={"findings": findings})
+        request.node.user_properties.append((REPORT, report.model_dump_json()))
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.kit.close()
+        self._patch.undo()
+
+    def _resemble_worker(self) -> None:
+        wanted = worker_environment("conformance")
+        wanted.pop(WORKER_MARK)
+        for name in set(os.environ) - set(wanted):
+            self._patch.delenv(name)
+        for name, value in wanted.items():
+            self._patch.setenv(name, value)
+
+
+BENCH = pytest.StashKey[_Bench]()
+
+
+def _bench(request: pytest.FixtureRequest) -> _Bench:
+    node = request.node.getparent(pytest.Class)
+    if BENCH not in node.stash:
+        node.stash[BENCH] = bench = _Bench(node.obj)
+        node.addfinalizer(bench.close)
+    found: _Bench = node.stash[BENCH]
+    return found
+
+
+def _subject(owner: type[AdapterConformance]) -> tuple[type[BaseAgent], Report]:
+    """The adapter that a test class names, and a report about it without findings."""
+    if owner.agent is None and not owner.framework:
+        raise pytest.UsageError(f'{owner.__qualname__} names no adapter: set framework = "NAME" or agent = TheClass')
+    agent_class, names = named_agent(owner.agent or owner.framework)
+    return agent_class, Report(version=agent_class.framework_version(), **names)
