@@ -21,6 +21,8 @@ GROUPS = {
     "selectors": "trialbed.selectors",
     "simulators": "trialbed.simulators",
     "executors": "trialbed.executors",
+    "vendors": "trialbed.vendors",
+    "model_adapters": "trialbed.model_adapters",
     "judges": "trialbed.judges",
     "reporters": "trialbed.reporters",
     "components": "trialbed.components",

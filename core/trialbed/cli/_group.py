@@ -7,11 +7,13 @@ from importlib import import_module
 import click
 
 COMMANDS = {
+    "adapter": "Start, check and list adapters of frameworks.",
     "data": "List, import and show datasets.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "plugins": "List installed drivers and plugins, broken ones with the reason.",
     "run": "Run trials and report how well frameworks use tools.",
     "serve": "Run the virtual API and the gateway alone.",
+    "verify": "Verify how well a vendor's endpoint calls tools.",
 }
 """Built-in command -> what it does, for ``bench --help``."""
 

@@ -8,21 +8,25 @@ from trialbed.contracts._reporter import Reporter
 from trialbed.contracts._selection import SelectionFactory, SelectionStage
 from trialbed.contracts._selector import ToolSelector
 from trialbed.contracts._simulator import Simulation, Simulator
+from trialbed.contracts._vendor import VENDOR_CONTRACT, ModelAdapter, Vendor
 
 __all__ = [
     "AGENT_CONTRACT",
     "STATUS_VALUES",
+    "VENDOR_CONTRACT",
     "AnswerStatus",
     "BaseAgent",
     "Dataset",
     "DatasetDriver",
     "Executor",
     "Judge",
+    "ModelAdapter",
     "Reporter",
     "SelectionFactory",
     "SelectionStage",
     "Simulation",
     "Simulator",
     "ToolSelector",
+    "Vendor",
     "Verdict",
 ]

@@ -1,0 +1,95 @@
+"""The contracts of a vendor and of a model adapter."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+VENDOR_CONTRACT = "1"
+"""The version of ``Vendor`` and ``ModelAdapter``; a driver names the one it was written for as ``contract``."""
+
+
+class Vendor:
+    """An OpenAI-compatible endpoint and its peculiarities; a driver of the group ``trialbed.vendors`` is a subclass.
+
+    A subclass of a few lines is enough: the class attributes say where the endpoint is and how it names models,
+    ``prepare`` what its requests need beside.
+
+    Class attributes:
+        contract: the contract's version the driver was written for (``"1"``); checked at load.
+        base_url: where the vendor is, ending before ``/chat/completions``; empty if it has to be given.
+        key_variable: the environment variable that usually holds its key.
+        models: unified model name -> the vendor's own id.
+
+    Args:
+        base_url: another place, such as a proxy; default: the class's.
+        provider: which provider a router shall use, where the vendor is a router.
+    """
+
+    contract: ClassVar[str]
+    base_url: ClassVar[str] = ""
+    key_variable: ClassVar[str] = ""
+    models: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, *, base_url: str | None = None, provider: str | None = None) -> None:
+        self.url = (base_url or self.base_url).rstrip("/")
+        self.provider = provider
+
+    def model_id(self, model: str) -> str:
+        """The vendor's id of a model; a name it does not map stays as it is."""
+        return self.models.get(model, model)
+
+    def headers(self, api_key: str) -> dict[str, str]:
+        """The headers of a request; none of them is ever recorded."""
+        return {"Authorization": f"Bearer {api_key}"}
+
+    def prepare(self, request: dict[str, Any], model: str) -> dict[str, Any]:  # noqa: ARG002 - drivers override it
+        """The request as this vendor needs it: the same one, or a changed copy.
+
+        Args:
+            request: the body, with the vendor's model id.
+            model: the unified name.
+        """
+        return request
+
+
+class ModelAdapter(ABC):
+    """What a family of models needs changed in requests; a driver of the group ``trialbed.model_adapters``.
+
+    Class attributes:
+        contract: the contract's version the driver was written for (``"1"``); checked at load.
+    """
+
+    contract: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def recognises(cls, model: str) -> bool:
+        """Whether a model of this name is of the family."""
+
+    def transform(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The conversation as the model needs it; must not change its argument."""
+        return messages
+
+    def prompt(
+        self,
+        messages: list[dict[str, Any]],  # noqa: ARG002 - drivers override it
+        tools: list[dict[str, Any]] | None,  # noqa: ARG002 - drivers override it
+        tokenizer: str,  # noqa: ARG002 - drivers override it
+    ) -> str:
+        """The conversation as the text of a raw completion.
+
+        Args:
+            tokenizer: the name or folder of the tokenizer whose chat template is used.
+
+        Raises:
+            UsageError: the family has no raw completions, or the tokenizer cannot be loaded.
+        """
+        from trialbed.errors import UsageError
+
+        raise UsageError(f"{type(self).__name__} has no raw completions; leave --use-raw-completions out")
+
+    def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
+        """The text of a raw completion without its tool calls, and the calls in OpenAI's form."""
+        return text, []

@@ -1,0 +1,176 @@
+"""A completion assembled from the chunks of a stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+Chunk = Mapping[str, Any]
+
+
+class Assembly:
+    """Puts chunks together; tolerant of how vendors cut them.
+
+    Args:
+        names: of the tools on offer; they settle what fragments of a name mean.
+    """
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+        self._head: dict[str, Any] = {}
+        self._choices: dict[int, _Choice] = {}
+        self._usage: Any = None
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Of the first choice."""
+        first = self._choices.get(0)
+        return first.finish_reason if first else None
+
+    def add(self, chunk: Chunk) -> bool:
+        """Take a chunk; whether it held a token: content, argument or reasoning that is not empty."""
+        for key in ("id", "created", "model", "system_fingerprint", "provider"):
+            if chunk.get(key) is not None:
+                self._head.setdefault(key, chunk[key])
+        self._note_usage(chunk.get("usage"))
+        token = False
+        for position, choice in enumerate(_list(chunk.get("choices"))):
+            if isinstance(choice, dict):
+                self._note_usage(choice.get("usage"))
+                number = choice.get("index")
+                state = self._choices.setdefault(number if isinstance(number, int) else position, _Choice())
+                token |= state.add(choice)
+        return token
+
+    def completion(self) -> dict[str, Any]:
+        """What came so far, shaped like a response that was not streamed."""
+        choices = [self._choices[number].document(number, self._names) for number in sorted(self._choices)]
+        return {**self._head, "object": "chat.completion", "choices": choices, "usage": self._usage}
+
+    def _note_usage(self, usage: Any) -> None:
+        if isinstance(usage, dict):
+            self._usage = usage
+
+
+class _Choice:
+    def __init__(self) -> None:
+        self.finish_reason: str | None = None
+        self._role: str | None = None
+        self._content: list[str] = []
+        self._reasoning: dict[str, list[str]] = {}
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+
+    def add(self, choice: Chunk) -> bool:
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self.finish_reason = reason
+        delta = choice.get("delta")
+        if not isinstance(delta, dict):
+            # Raw completions stream their text here.
+            return self._text(self._content, choice.get("text"))
+        self._role = delta.get("role") or self._role
+        token = self._text(self._content, delta.get("content"))
+        for key in ("reasoning_content", "reasoning"):
+            if key in delta:
+                token |= self._text(self._reasoning.setdefault(key, []), delta[key])
+        for piece in _list(delta.get("tool_calls")):
+            if isinstance(piece, dict):
+                token |= self._call_of(piece).add(piece)
+        return token
+
+    def document(self, number: int, names: Collection[str]) -> dict[str, Any]:
+        message: dict[str, Any] = {"role": self._role or "assistant", "content": "".join(self._content)}
+        message |= {key: "".join(parts) for key, parts in self._reasoning.items() if any(parts)}
+        message["tool_calls"] = [call.document(names) for call in self._calls] or None
+        return {"index": number, "message": message, "finish_reason": self.finish_reason}
+
+    @staticmethod
+    def _text(parts: list[str], value: Any) -> bool:
+        if isinstance(value, str) and value:
+            parts.append(value)
+            return True
+        return False
+
+    def _call_of(self, piece: Chunk) -> _Call:
+        """The call that a piece belongs to: by index where there is one, else by id, else the last."""
+        index = piece.get("index")
+        if isinstance(index, int):
+            known = self._by_index.get(index)
+            if known is None or known.is_over(piece):
+                known = self._by_index[index] = self._new()
+            return known
+        if not self._calls:
+            return self._new()
+        identity = piece.get("id")
+        same = next((call for call in self._calls if identity and call.identity == identity), None)
+        if same is not None:
+            return same
+        last = self._calls[-1]
+        return self._new() if identity or last.is_over(piece) else last
+
+    def _new(self) -> _Call:
+        self._calls.append(_Call())
+        return self._calls[-1]
+
+
+class _Call:
+    def __init__(self) -> None:
+        self.identity: str | None = None
+        self._type: str | None = None
+        self._names: list[str] = []
+        self._arguments: list[str] = []
+
+    def add(self, piece: Chunk) -> bool:
+        self.identity = self.identity or piece.get("id")
+        self._type = self._type or piece.get("type")
+        function = piece.get("function")
+        if not isinstance(function, dict):
+            return False
+        name, arguments = function.get("name"), function.get("arguments")
+        if isinstance(name, str) and name:
+            self._names.append(name)
+        if isinstance(arguments, dict | list):
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        if isinstance(arguments, str) and arguments:
+            self._arguments.append(arguments)
+            return True
+        return False
+
+    def is_over(self, piece: Chunk) -> bool:
+        """Whether the piece begins another call: it has a name, and another id or no id, and this one is complete."""
+        function = piece.get("function")
+        names_one = isinstance(function, dict) and bool(function.get("name"))
+        other = piece.get("id") != self.identity if piece.get("id") else True
+        return names_one and other and self._complete()
+
+    def document(self, names: Collection[str]) -> dict[str, Any]:
+        function = {"name": _name(self._names, names), "arguments": "".join(self._arguments)}
+        return {"id": self.identity, "type": self._type or "function", "function": function}
+
+    def _complete(self) -> bool:
+        if not self._names or not self._arguments:
+            return False
+        try:
+            json.loads("".join(self._arguments))
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+
+def _name(fragments: list[str], offered: Collection[str]) -> str:
+    """The name that fragments mean: pieces to be joined, or the whole one again and again.
+
+    Vendors do both; a name that was offered decides, else equal fragments are one name.
+    """
+    joined = "".join(fragments)
+    if len(fragments) < 2 or joined in offered:
+        return joined
+    if fragments[-1] in offered or len(set(fragments)) == 1:
+        return fragments[-1]
+    return joined
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,60 @@
+"""How a case can end, and what was read when it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Outcome = Literal["tool_calls", "stop", "other", "protocol_error", "transport_error", "timeout"]
+"""The terminal outcomes; every dispatched case ends in exactly one.
+
+``tool_calls``, ``stop`` and ``other`` are whole answers, told apart by their finish reason. ``protocol_error`` is an
+answer that breaks the protocol, ``transport_error`` no answer (the connection, or an HTTP status), ``timeout``
+neither in time.
+"""
+
+ANSWERED: frozenset[Outcome] = frozenset(("tool_calls", "stop", "other"))
+"""Outcomes that are an answer; the rest are failures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What went wrong: a kind from a fixed list (``cut_stream``, ``http_429``) and the details in words."""
+
+    kind: str
+    message: str
+
+    def as_json(self) -> dict[str, str]:
+        """For the results file."""
+        return {"kind": self.kind, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one response amounts to.
+
+    Attributes:
+        response: the completion, whole or assembled from its stream as far as it came; None if there is none.
+        finish_reason: of the first choice.
+        first_token: when the first token with content, argument or reasoning came, on the caller's clock.
+        notes: oddities that are no failure, such as calls delivered with another finish reason.
+    """
+
+    outcome: Outcome
+    finish_reason: str | None = None
+    response: dict[str, Any] | None = None
+    problem: Problem | None = None
+    first_token: float | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+def outcome_of(finish_reason: str) -> Outcome:
+    """The outcome of a whole answer with this finish reason."""
+    if finish_reason in ("tool_calls", "stop"):
+        return finish_reason  # type: ignore[return-value] # just these two are outcomes by name
+    return "other"
+
+
+def failed(kind: str, message: str, outcome: Outcome = "protocol_error") -> Reading:
+    """A response that is no answer."""
+    return Reading(outcome, problem=Problem(kind, message))

@@ -1,0 +1,109 @@
+"""The one retry policy: how often, how long to wait, and when to leave a vendor alone."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from trialbed.verification._exchange import Attempt
+
+RETRIED_STATUS = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
+"""HTTP statuses that another attempt may mend."""
+
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 60.0
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """When to try again.
+
+    A protocol error is the vendor's answer and is never tried again. What failed on the way, timed out, or was
+    refused with a status that may pass is.
+
+    Attributes:
+        retries: attempts after the first, at most.
+        deadline: seconds for a case with all its attempts and waits; no retry begins after it.
+    """
+
+    retries: int = 3
+    deadline: float = 3600.0
+
+    def wait(self, attempt: Attempt, number: int, elapsed: float) -> float | None:
+        """Seconds to wait before the next attempt; None if there shall be none.
+
+        Args:
+            number: of the attempt that ended, from 1.
+            elapsed: seconds since the first began.
+        """
+        if number > self.retries or not _may_pass(attempt):
+            return None
+        asked = attempt.retry_after
+        seconds = asked if asked is not None else _backoff(number)
+        seconds += random.uniform(0, 0.25) * min(seconds, FIRST_WAIT)  # noqa: S311 - spreads load, guards nothing
+        return seconds if seconds <= LONGEST_WAIT * 2 and elapsed + seconds < self.deadline else None
+
+
+def _backoff(number: int) -> float:
+    longest = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (number - 1))
+    return random.uniform(longest / 2, longest)  # noqa: S311 - spreads load, guards nothing
+
+
+def _may_pass(attempt: Attempt) -> bool:
+    outcome = attempt.reading.outcome
+    if outcome == "timeout":
+        return True
+    return outcome == "transport_error" and (attempt.status in RETRIED_STATUS or attempt.status in (None, 200))
+
+
+class VendorDown(Exception):
+    """The vendor failed too often in a row; its remaining cases are not sent."""
+
+
+class Breaker:
+    """Stops sending to a vendor that only fails (Nygard's circuit breaker).
+
+    After ``threshold`` failures on the way in a row it opens: one case at a time probes the vendor, each after a
+    longer pause; after ``probes`` failed ones the vendor counts as down.
+    """
+
+    def __init__(self, threshold: int = 20, probes: int = 5, pause: float = 1.0) -> None:
+        self._threshold = threshold
+        self._probes = probes
+        self._pause = pause
+        self._failures = 0
+        self._probe = asyncio.Lock()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only probes are sent."""
+        return self._failures >= self._threshold
+
+    @asynccontextmanager
+    async def passage(self) -> AsyncIterator[None]:
+        """Hold this while a request is under way; waits until one may be sent.
+
+        Raises:
+            VendorDown: none will be.
+        """
+        if not self.is_open:
+            yield
+            return
+        async with self._probe:
+            await self._pause_before_probe()
+            yield
+
+    async def _pause_before_probe(self) -> None:
+        failed = self._failures - self._threshold
+        if failed >= self._probes:
+            raise VendorDown
+        if failed >= 0:
+            await asyncio.sleep(self._pause * 2.0**failed)
+
+    def note(self, attempt: Attempt) -> None:
+        """Learn from an attempt: any answer, however wrong, shows that the vendor is there."""
+        gone = attempt.reading.outcome in ("transport_error", "timeout")
+        self._failures = self._failures + 1 if gone else 0

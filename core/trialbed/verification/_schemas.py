@@ -1,0 +1,177 @@
+"""Whether the arguments of tool calls fit the schemas that the request declared."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import orjson
+from jsonschema import Draft202012Validator, SchemaError
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import validator_for
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
+
+MAX_COMPILED = 4096
+"""Schemas kept compiled; beyond it the one used least recently goes."""
+
+MAX_REASONS = 5
+
+UNUSABLE = "unusable_schema"
+"""The reason that is the test set's fault, not the vendor's."""
+
+REASONS = {
+    "required": "missing_required",
+    "dependentRequired": "missing_required",
+    "type": "wrong_type",
+    "enum": "not_in_enum",
+    "const": "not_in_enum",
+    "additionalProperties": "extra_property",
+    "unevaluatedProperties": "extra_property",
+}
+"""JSON Schema keyword -> reason; any other keyword is ``constraint``."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallVerdict:
+    """What is known of one call: ``valid`` is None where the declared schema itself cannot be used.
+
+    ``reasons`` are ``unknown_tool``, ``invalid_json``, ``missing_required``, ``wrong_type``, ``not_in_enum``,
+    ``extra_property``, ``constraint`` and ``unusable_schema``, each once.
+    """
+
+    name: str
+    valid: bool | None
+    reasons: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """For the results file."""
+        return {"name": self.name, "valid": self.valid, "reasons": list(self.reasons)}
+
+
+class SchemaChecker:
+    """Checks calls; compiles each schema once and never asks the network for one."""
+
+    def __init__(self) -> None:
+        self._compiled: OrderedDict[bytes, _Compiled] = OrderedDict()
+
+    def verdicts(self, calls: Iterable[Any], tools: Any) -> tuple[CallVerdict, ...]:
+        """The verdict on each call of a response, against the tools of its request."""
+        declared = declared_schemas(tools)
+        return tuple(self._verdict(call, declared) for call in calls)
+
+    def fault(self, schema: Any) -> str | None:
+        """Why a declared schema cannot be used; None if it can."""
+        return self._of(schema).fault
+
+    def _verdict(self, call: Any, declared: Mapping[str, Any]) -> CallVerdict:
+        function = call.get("function") if isinstance(call, dict) else None
+        function = function if isinstance(function, dict) else {}
+        name = function.get("name")
+        if not isinstance(name, str) or name not in declared:
+            return CallVerdict(str(name), False, ("unknown_tool",))
+        try:
+            arguments = _arguments(function.get("arguments"))
+        except (ValueError, RecursionError):
+            return CallVerdict(name, False, ("invalid_json",))
+        return self._of(declared[name]).verdict(name, arguments)
+
+    def _of(self, schema: Any) -> _Compiled:
+        key = orjson.dumps(schema, option=orjson.OPT_SORT_KEYS) if _writable(schema) else repr(schema).encode()
+        found = self._compiled.get(key)
+        if found is None:
+            found = self._compiled[key] = _Compiled(schema)
+            if len(self._compiled) > MAX_COMPILED:
+                self._compiled.popitem(last=False)
+        else:
+            self._compiled.move_to_end(key)
+        return found
+
+
+class _Compiled:
+    """One schema: a validator, or why there is none."""
+
+    def __init__(self, schema: Any) -> None:
+        self.fault: str | None = None
+        self._validator: Any = None
+        if schema is None or schema == {}:
+            schema = {"type": "object"}
+        try:
+            chosen = validator_for(schema, default=Draft202012Validator)
+            chosen.check_schema(schema)
+            self.fault = next(_dangling(schema), None)
+            self._validator = chosen(schema, registry=Registry())
+        except (SchemaError, RecursionError) as error:
+            self.fault = error.message if isinstance(error, SchemaError) else "nested too deeply"
+        except Exception as error:  # noqa: BLE001 - a schema of a test set can break a validator in any way
+            self.fault = f"{type(error).__name__}: {error}"
+
+    def verdict(self, name: str, arguments: Any) -> CallVerdict:
+        if self.fault is not None:
+            return CallVerdict(name, None, (UNUSABLE,))
+        try:
+            errors = list(islice(self._validator.iter_errors(arguments), MAX_REASONS))
+        except RecursionError:
+            return CallVerdict(name, False, ("constraint",))
+        except Exception:  # noqa: BLE001 - such as a pattern that Python's regular expressions do not know
+            return CallVerdict(name, None, (UNUSABLE,))
+        return CallVerdict(name, not errors, tuple(dict.fromkeys(map(_reason, errors))))
+
+
+def declared_schemas(tools: Any) -> dict[str, Any]:
+    """Tool name -> schema of its arguments, as a request declares them; of two of one name the first counts."""
+    declared: dict[str, Any] = {}
+    for tool in tools if isinstance(tools, list) else ():
+        function = tool.get("function") if isinstance(tool, dict) else None
+        if isinstance(function, dict) and isinstance(function.get("name"), str):
+            declared.setdefault(function["name"], function.get("parameters"))
+    return declared
+
+
+def all_valid(verdicts: Iterable[CallVerdict]) -> bool | None:
+    """Whether all calls of a response are valid, those that cannot be told left out; None if none can be told."""
+    told = [verdict.valid for verdict in verdicts if verdict.valid is not None]
+    return all(told) if told else None
+
+
+def _arguments(value: Any) -> Any:
+    return json.loads(value) if isinstance(value, str) else value
+
+
+def _reason(error: ValidationError) -> str:
+    return REASONS.get(str(error.validator), "constraint")
+
+
+def _writable(schema: Any) -> bool:
+    try:
+        orjson.dumps(schema)
+    except TypeError:
+        return False
+    return True
+
+
+def _dangling(schema: Any) -> Iterator[str]:
+    """References that lead nowhere or out of the schema; what is elsewhere is never fetched."""
+    resolver = Registry().with_resource("", Resource.from_contents(schema, DRAFT202012)).resolver()
+    for reference in _references(schema):
+        try:
+            resolver.lookup(reference)
+        except Unresolvable:
+            yield f"the reference {reference!r} cannot be resolved; references out of the schema are not fetched"
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        reference = value.get("$ref")
+        if isinstance(reference, str):
+            yield reference
+        for item in value.values():
+            yield from _references(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _references(item)

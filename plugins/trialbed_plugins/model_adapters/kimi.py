@@ -1,0 +1,69 @@
+"""Moonshot's Kimi models."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from trialbed.contracts import ModelAdapter
+from trialbed.errors import UsageError
+
+FAMILY = ("kimi", "moonshot")
+
+SECTION = re.compile(r"<\|tool_calls_section_begin\|>(.*?)<\|tool_calls_section_end\|>", re.DOTALL)
+CALL = re.compile(
+    r"<\|tool_call_begin\|>\s*(?P<id>\S+?:\d+)\s*<\|tool_call_argument_begin\|>\s*(?P<arguments>.*?)\s*<\|tool_call_end\|>",
+    re.DOTALL,
+)
+
+
+class KimiAdapter(ModelAdapter):
+    """Kimi's own role for inputs, the reasoning that it wants beside earlier calls, and its raw completions."""
+
+    contract = "1"
+
+    @classmethod
+    def recognises(cls, model: str) -> bool:
+        """By the family's names."""
+        return any(name in model.lower() for name in FAMILY)
+
+    def transform(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """``_input`` becomes ``system``; an assistant's calls without reasoning get a blank one."""
+        return [_transformed(message) if isinstance(message, dict) else message for message in messages]
+
+    def prompt(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, tokenizer: str) -> str:
+        """The model's chat template over the conversation; no code of the tokenizer's repository is run."""
+        return str(
+            _tokenizer(tokenizer).apply_chat_template(messages, tools=tools, tokenize=False, add_generation_prompt=True)
+        )
+
+    def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
+        """Calls of every complete section, ids of the form ``functions.NAME:NUMBER``."""
+        calls = [_call(found) for section in SECTION.findall(text) for found in CALL.finditer(section)]
+        return SECTION.sub("", text), [call for call in calls if call is not None]
+
+
+def _transformed(message: dict[str, Any]) -> dict[str, Any]:
+    if message.get("role") == "_input":
+        return {**message, "role": "system"}
+    if message.get("role") == "assistant" and message.get("tool_calls") and "reasoning_content" not in message:
+        return {**message, "reasoning_content": " "}
+    return message
+
+
+def _call(found: re.Match[str]) -> dict[str, Any] | None:
+    identity = found["id"]
+    name = identity.rpartition(":")[0].partition(".")[2]
+    function = {"name": name, "arguments": found["arguments"]}
+    return {"id": identity, "type": "function", "function": function} if name else None
+
+
+def _tokenizer(name: str) -> Any:
+    try:
+        from transformers import AutoTokenizer
+    except ImportError as error:
+        raise UsageError("raw completions need a tokenizer: pip install 'trialbed[raw]'") from error
+    try:
+        return AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--tokenizer-model {name}: cannot be loaded without running its own code: {error}") from error
