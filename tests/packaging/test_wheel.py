@@ -10,22 +10,33 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from support.distributions import ROOT, Wheels
+from support.distributions import ADAPTERS, ROOT, Wheels
 
 pytestmark = pytest.mark.packaging
 
 ROOTS = ("core", "server", "tool_selection", "plugins")
 SHIPPED = (".py", ".json", "py.typed")
+TEMPLATE = "trialbed/scaffolding/template"
 
 
 def tree(source: Path) -> dict[str, bytes]:
-    """What should be in the wheel: ``path -> content`` of the packages of the four roots."""
+    """What should be in the wheel: ``path -> content`` of the packages of the four roots, and of the template."""
     return {
-        file.relative_to(source / root).as_posix(): file.read_bytes()
-        for root in ROOTS
-        for file in (source / root).rglob("*")
-        if file.is_file() and file.name.endswith(SHIPPED)
+        **{
+            file.relative_to(source / root).as_posix(): file.read_bytes()
+            for root in ROOTS
+            for file in (source / root).rglob("*")
+            if file.is_file() and file.name.endswith(SHIPPED)
+        },
+        **template(source),
     }
+
+
+def template(source: Path) -> dict[str, bytes]:
+    """``path -> content`` of the whole template of adapters, where the wheel has it."""
+    folder = source / "adapters" / "_template"
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return {f"{TEMPLATE}/{file.relative_to(folder).as_posix()}": file.read_bytes() for file in files}
 
 
 def content(wheel: Path) -> dict[str, bytes]:
@@ -48,9 +59,16 @@ def test_the_wheel_is_the_tree(wheels: Wheels) -> None:
 
 def test_every_folder_of_code_is_a_package(wheels: Wheels) -> None:
     """A folder without ``__init__.py`` is silently left out of the wheel."""
-    names = set(tree(wheels.source))
+    names = set(tree(wheels.source)) - set(template(wheels.source))
     folders = {name.rpartition("/")[0] for name in names if name.endswith(".py")}
     assert {folder for folder in folders if f"{folder}/__init__.py" not in names} == set()
+
+
+def test_the_template_is_there_whole_as_data(wheels: Wheels) -> None:
+    """Hidden files too, and no folder of it is one that Python imports from by mistake."""
+    found = {name.removeprefix(f"{TEMPLATE}/") for name in content(wheels.wheel) if name.startswith(TEMPLATE)}
+    assert {".gitignore", "README.md", "pyproject.toml", "tests/test_conformance.py"} <= found
+    assert "__init__.py" not in found
 
 
 def test_each_root_is_typed(wheels: Wheels) -> None:
@@ -84,9 +102,13 @@ def test_the_metadata_is_what_an_index_shows(wheels: Wheels) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["wheel", "langgraph"])
+def wheel_of(wheels: Wheels, name: str) -> Path:
+    return wheels.wheel if name == "trialbed" else wheels.adapters[name]
+
+
+@pytest.mark.parametrize("name", ["trialbed", *ADAPTERS])
 def test_every_requirement_has_both_bounds(wheels: Wheels, name: str) -> None:
-    for text in metadata(getattr(wheels, name)).get_all("Requires-Dist") or ():
+    for text in metadata(wheel_of(wheels, name)).get_all("Requires-Dist") or ():
         requirement = Requirement(text)
         if requirement.marker is not None and "extra" in str(requirement.marker):
             continue
@@ -94,11 +116,12 @@ def test_every_requirement_has_both_bounds(wheels: Wheels, name: str) -> None:
         assert {">=", "<"} <= operators, text
 
 
-def test_the_adapter_fits_this_trialbed_and_no_other_minor(wheels: Wheels) -> None:
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_an_adapter_fits_this_trialbed_and_no_other_minor(wheels: Wheels, name: str) -> None:
     version = metadata(wheels.wheel)["Version"]
     requirement = next(
         Requirement(text)
-        for text in metadata(wheels.langgraph).get_all("Requires-Dist") or ()
+        for text in metadata(wheels.adapters[name]).get_all("Requires-Dist") or ()
         if Requirement(text).name == "trialbed"
     )
     major, minor, *_ = (int(part) for part in version.split("."))
@@ -106,11 +129,21 @@ def test_the_adapter_fits_this_trialbed_and_no_other_minor(wheels: Wheels) -> No
     assert not requirement.specifier.contains(f"{major}.{minor + 1}.0")
 
 
-def test_the_adapter_is_typed_and_alone(wheels: Wheels) -> None:
-    names = set(content(wheels.langgraph))
-    assert "trialbed_langgraph/py.typed" in names
-    assert {name.split("/")[0] for name in names} == {"trialbed_langgraph"}
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_an_adapter_is_typed_and_alone(wheels: Wheels, name: str) -> None:
+    sources = ROOT / "adapters" / name / "src"
+    (package,) = (folder.name for folder in sources.iterdir() if (folder / "__init__.py").is_file())
+    names = set(content(wheels.adapters[name]))
+    assert f"{package}/py.typed" in names
+    assert {name.split("/")[0] for name in names} == {package}
     assert {name for name in names if name.endswith(".py")} == {
-        file.relative_to(ROOT / "adapters/langgraph/src").as_posix()
-        for file in (ROOT / "adapters/langgraph/src").rglob("*.py")
+        file.relative_to(sources).as_posix() for file in sources.rglob("*.py")
     }
+
+
+@pytest.mark.parametrize("name", [name for name in ADAPTERS if name != "_template"])
+def test_an_adapter_is_called_like_its_folder(wheels: Wheels, name: str) -> None:
+    with zipfile.ZipFile(wheels.adapters[name]) as archive:
+        (entries,) = (archive.read(file).decode() for file in archive.namelist() if file.endswith("entry_points.txt"))
+    assert metadata(wheels.adapters[name])["Name"] == f"trialbed-{name}"
+    assert entries.startswith(f"[trialbed.frameworks]\n{name} = trialbed_{name.replace('-', '_')}:")

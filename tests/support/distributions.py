@@ -17,8 +17,11 @@ from stevedore.extension import ExtensionManager
 
 ROOT = Path(__file__).parents[2]
 THIRD_PARTY = ROOT / "tests" / "functional" / "third_party"
+ADAPTERS = tuple(sorted(file.parent.name for file in (ROOT / "adapters").glob("*/pyproject.toml")))
+"""The folders of adapters, and of the template, which is one too."""
 LEFT_OUT = ("build", "dist", "*.egg-info", "__pycache__", ".*")
 """What is no source: a stale ``build/lib`` would find its way into the wheel."""
+KEPT = {".gitignore"}
 
 FakeDistribution = Callable[..., Path]
 
@@ -57,15 +60,21 @@ class Wheels:
     Attributes:
         source: the copy, which no build has written to.
         wheel: the main distribution, built from the tree. ``sdist`` and ``wheel_of_sdist``: the other way.
+        adapters: folder -> wheel of each adapter.
     """
 
     source: Path
     wheel: Path
     sdist: Path
     wheel_of_sdist: Path
-    langgraph: Path
     acme: Path
     broken: Path
+    adapters: Mapping[str, Path]
+
+    @property
+    def langgraph(self) -> Path:
+        """The adapter that tests install most."""
+        return self.adapters["langgraph"]
 
 
 def uv(*arguments: str) -> None:
@@ -85,9 +94,9 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
         wheel=_build(_copy(ROOT, folder / "for_wheel"), folder / "main"),
         sdist=next((folder / "by_sdist").glob("trialbed-*.tar.gz")),
         wheel_of_sdist=next((folder / "by_sdist").glob("trialbed-*.whl")),
-        langgraph=_build(for_sdist / "adapters" / "langgraph", folder / "langgraph"),
         acme=_build(_copy(THIRD_PARTY / "trialbed-acme", folder / "acme_source"), folder / "acme"),
         broken=_build(_copy(THIRD_PARTY / "trialbed-broken", folder / "broken_source"), folder / "broken"),
+        adapters={name: _build(for_sdist / "adapters" / name, folder / name) for name in ADAPTERS},
     )
 
 
@@ -148,7 +157,7 @@ def _build(source: Path, out: Path) -> Path:
 
 def _copy(source: Path, target: Path) -> Path:
     def left_out(folder: str, names: list[str]) -> set[str]:
-        here = set(shutil.ignore_patterns(*LEFT_OUT)(folder, names))
+        here = set(shutil.ignore_patterns(*LEFT_OUT)(folder, names)) - KEPT
         return here | ({"results"} if Path(folder) == ROOT else set())
 
     return Path(shutil.copytree(source, target, ignore=left_out))

@@ -1,0 +1,71 @@
+"""What the parts of an adapter's package are called."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from trialbed.errors import UsageError
+
+PREFIX = "trialbed-"
+LONGEST = 50
+FORM = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+TEMPLATE_WORDS = re.compile("trialbed_new_framework|NewFramework|new-framework")
+"""The words of the template that give way to names."""
+
+
+@dataclass(frozen=True)
+class AdapterNames:
+    """The names that follow from a framework's.
+
+    Attributes:
+        framework: what ``--framework`` takes.
+    """
+
+    framework: str
+
+    @property
+    def distribution(self) -> str:
+        """What ``pip install`` takes, and the name of the folder."""
+        return f"{PREFIX}{self.framework}"
+
+    @property
+    def module(self) -> str:
+        """What ``import`` takes."""
+        return self.distribution.replace("-", "_")
+
+    @property
+    def title(self) -> str:
+        """The start of the names of classes."""
+        return "".join(part.capitalize() for part in self.framework.split("-"))
+
+    @property
+    def agent_class(self) -> str:
+        """The class that the entry point names."""
+        return f"{self.title}Agent"
+
+    def put_into(self, text: str) -> str:
+        """A text of the template with these names in place of its own."""
+        words = {"trialbed_new_framework": self.module, "NewFramework": self.title, "new-framework": self.framework}
+        return TEMPLATE_WORDS.sub(lambda found: words[found[0]], text)
+
+
+def adapter_names(framework: str) -> AdapterNames:
+    """The names for a framework.
+
+    Raises:
+        UsageError: the name cannot be a framework's; suggests one that can.
+    """
+    if FORM.fullmatch(framework) and not framework.startswith(PREFIX) and len(framework) <= LONGEST:
+        return AdapterNames(framework)
+    raise UsageError(
+        f"{framework!r} cannot be a framework's name: it must be lower-case letters, digits and single dashes, begin "
+        f"with a letter, have at most {LONGEST} characters, and not begin with {PREFIX!r}, which is added"
+        f"{_suggestion(framework)}"
+    )
+
+
+def _suggestion(framework: str) -> str:
+    plain = re.sub(r"[^a-z0-9]+", "-", framework.lower()).removeprefix(PREFIX)
+    tried = re.sub(r"^[^a-z]+", "", plain)[:LONGEST].strip("-")
+    return f"; try {tried!r}" if FORM.fullmatch(tried) else ""
