@@ -4,6 +4,7 @@ from trialbed.verification._cases import BadLine, Case, TestSet
 from trialbed.verification._drivers import load_adapter, load_vendor
 from trialbed.verification._options import VerifyOptions
 from trialbed.verification._outcomes import ANSWERED, Outcome, Problem
+from trialbed.verification._planning import config_targets, endpoint_target
 from trialbed.verification._requests import RequestSettings
 from trialbed.verification._run import Verification, VerifyProgress
 from trialbed.verification._schemas import CallVerdict, SchemaChecker
@@ -23,6 +24,8 @@ __all__ = [
     "Verification",
     "VerifyOptions",
     "VerifyProgress",
+    "config_targets",
+    "endpoint_target",
     "load_adapter",
     "load_vendor",
 ]

@@ -93,6 +93,19 @@ class TestSet:
         digest = self._identities[number].hex()
         return digest if repeat == 1 else f"{digest}#{repeat}"
 
+    def faults(self) -> Iterator[tuple[int, str, str]]:
+        """Declared schemas that cannot be used, each once: line, tool and what is wrong. Not the vendors' fault."""
+        from trialbed.verification._schemas import SchemaChecker, declared_schemas
+
+        checker, seen = SchemaChecker(), set[tuple[str, str]]()
+        with self:
+            for case in self:
+                for name, schema in declared_schemas(case.body.get("tools")).items():
+                    fault = checker.fault(schema)
+                    if fault is not None and (name, fault) not in seen:
+                        seen.add((name, fault))
+                        yield case.index, name, fault
+
     def _scan(self) -> str:
         whole, seen, spot = hashlib.sha256(), dict[bytes, int](), 0
         try:

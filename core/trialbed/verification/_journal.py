@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +15,7 @@ import orjson
 from filelock import FileLock, Timeout
 
 from trialbed.errors import DataError, UsageError
+from trialbed.secrets import MIN_SECRET, REDACTED
 
 Key = tuple[int, int]
 """Line of the test set and number of the trial."""
@@ -28,10 +29,14 @@ class Journal:
 
     A row is handed to the system whole before ``append`` returns, so that no crash of this process loses it;
     ``sync`` makes the disk have it. The file is in order of arrival until ``settle`` has replaced it.
+
+    Args:
+        secrets: texts that are replaced wherever a row holds them: an endpoint may send a key back.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, secrets: Iterable[str] = ()) -> None:
         self.path = path
+        self._secrets = [secret.encode() for secret in secrets if len(secret) >= MIN_SECRET]
         self._lock = FileLock(path.with_name(f".{path.name}.lock"))
         self._file = -1
         self._unsynced = False
@@ -75,6 +80,8 @@ class Journal:
     def append(self, key: Key, row: dict[str, Any]) -> None:
         """Add a row; a later one of the same key replaces it when the file is settled."""
         line = orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
+        for secret in self._secrets:
+            line = line.replace(secret, REDACTED.encode())
         self._spots[key] = os.lseek(self._file, 0, os.SEEK_END)
         _write(self._file, line)
         self._unsynced = True

@@ -17,6 +17,8 @@ Body = Mapping[str, Any]
 Decision = Literal["tool_calls", "stop", "other", "none"]
 
 ANSWERS: tuple[Decision, ...] = ("tool_calls", "stop", "other")
+_DECISIONS = frozenset(ANSWERS)
+
 UNKNOWN = "unknown_failure"
 """The outcome of a failed row of a tool that does not say how it failed."""
 
@@ -78,7 +80,7 @@ class ResultRow:
     @property
     def decision(self) -> Decision:
         """What the vendor did: called tools, stopped, ended otherwise, or gave no valid answer."""
-        return next((answer for answer in ANSWERS if answer == self.outcome), "none")
+        return self.outcome if self.outcome in _DECISIONS else "none"  # type: ignore[return-value]
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -116,7 +116,7 @@ class Verification:
 
     async def _work(self, target: Target, lag: LagMeter, stack: AsyncExitStack) -> VendorWork:
         options = self.options
-        journal = await stack.enter_async_context(Journal(target.output))
+        journal = await stack.enter_async_context(Journal(target.output, secrets=(target.api_key,)))
         kept = await asyncio.to_thread(self._kept, journal, target)
         done = {key for key, answered in kept.items() if answered}
         connector = aiohttp.TCPConnector(limit=options.request_concurrency, limit_per_host=0)

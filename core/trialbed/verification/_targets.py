@@ -15,7 +15,7 @@ CHAT = "/chat/completions"
 RAW = "/completions"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Target:
     """A model at a vendor, and where its results go.
 

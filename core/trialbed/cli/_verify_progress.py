@@ -1,0 +1,113 @@
+"""Progress of a verification on stderr: a live bar per target on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from trialbed.verification import ANSWERED, Target, VerifyProgress
+
+LINES = 10
+"""How many lines a target prints where there is no terminal."""
+
+
+@contextmanager
+def verify_progress() -> Iterator[VerifyProgress]:
+    """What shows the progress here; says how to go on if it ends early."""
+    shown: PlainProgress = LiveProgress() if sys.stderr.isatty() else PlainProgress()
+    try:
+        yield shown
+    except BaseException:
+        shown.end()
+        shown.say_how_to_resume()
+        raise
+    else:
+        shown.end()
+
+
+class PlainProgress:
+    """A line at the start, at each tenth and at the end of every target."""
+
+    def __init__(self) -> None:
+        self.totals: dict[Target, int] = {}
+        self.done: Counter[Target] = Counter()
+        self.failures: Counter[Target] = Counter()
+
+    def begin(self, target: Target, total: int, kept: int) -> None:
+        """Say what is sent where."""
+        self.totals[target], self.done[target] = total, kept
+        again = f", {kept} of them kept from before" if kept else ""
+        click.echo(f"{_label(target)}: {total} requests{again} -> {target.output}", err=True)
+
+    def advance(self, target: Target, row: dict[str, Any]) -> None:
+        """Count a case."""
+        self.done[target] += 1
+        self.failures[target] += row["outcome"] not in ANSWERED
+        self.show(target)
+
+    def down(self, target: Target, left: int) -> None:
+        """Say that a vendor is given up."""
+        click.echo(
+            f"{_label(target)}: only fails; {left} requests are not sent. Go on later with --incremental.", err=True
+        )
+
+    def show(self, target: Target) -> None:
+        """Print a line if a tenth is full."""
+        done, total = self.done[target], self.totals[target]
+        if done == total or done * LINES // total > (done - 1) * LINES // total:
+            click.echo(f"{_label(target)}: [{done}/{total}]{self.failed(target)}", err=True)
+
+    def failed(self, target: Target) -> str:
+        """The failures so far."""
+        return f" {self.failures[target]} failed" if self.failures[target] else ""
+
+    def end(self) -> None:
+        """Nothing is open."""
+
+    def say_how_to_resume(self) -> None:
+        """Say what is kept of a verification that ended early."""
+        if self.done.total():
+            click.echo(f"{self.done.total()} answers are kept; --incremental goes on from there.", err=True)
+
+
+class LiveProgress(PlainProgress):
+    """Bars that move."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("[red]{task.fields[failed]}"),
+        )
+        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self._tasks: dict[Target, TaskID] = {}
+
+    def begin(self, target: Target, total: int, kept: int) -> None:
+        """Start the target's bar."""
+        super().begin(target, total, kept)
+        self._bar.start()
+        self._tasks[target] = self._bar.add_task(escape(_label(target)), total=total, completed=kept, failed="")
+
+    def show(self, target: Target) -> None:
+        """Move the target's bar."""
+        self._bar.update(self._tasks[target], completed=self.done[target], failed=self.failed(target))
+
+    def end(self) -> None:
+        """Take the bars away."""
+        self._bar.stop()
+
+
+def _label(target: Target) -> str:
+    return f"{target.settings.model} at {target.name}"

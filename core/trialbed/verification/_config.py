@@ -1,0 +1,144 @@
+"""A configuration file: models and the vendors that serve them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from trialbed.errors import DataError
+
+FIELDS = {
+    "name": str,
+    "model_id": str,
+    "api_key": str,
+    "provider": str,
+    "url": str,
+    "validator": str,
+    "is_baseline": bool,
+}
+"""Keys of a vendor's entry -> what their values are."""
+
+VALIDATORS = ("openai",)
+
+
+@dataclass(frozen=True)
+class VendorEntry:
+    """A vendor of a model, as the file has it.
+
+    Attributes:
+        model: the unified name.
+        key_line: the line of ``api_key``; None without one.
+        where: file and line of the entry, for messages.
+    """
+
+    model: str
+    name: str
+    where: str
+    model_id: str | None = None
+    api_key: str | None = None
+    key_line: int | None = None
+    provider: str | None = None
+    url: str | None = None
+    validator: str = "openai"
+    is_baseline: bool = False
+
+
+def read_config(path: Path) -> list[VendorEntry]:
+    """The entries of a file, in its order.
+
+    Raises:
+        DataError: the file cannot be read or has the wrong form; names line and key.
+    """
+    root = _root(path)
+    entries = [entry for model, body in _pairs(path, root) for entry in _vendors(path, model.value, body)]
+    if not entries:
+        raise DataError(f"{path}: names no vendors; each model has a list under `vendors:`")
+    _check_names(entries)
+    return entries
+
+
+def _root(path: Path) -> yaml.MappingNode:
+    try:
+        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        raise DataError(f"{path}: not valid YAML: {_without_content(error)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    return _mapping(path, node, "the file")
+
+
+def _without_content(error: yaml.YAMLError) -> str:
+    """What is wrong and where; not the text around it, which may be a key."""
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or "malformed"
+    return f"line {mark.line + 1}: {problem}" if mark else str(problem)
+
+
+def _vendors(path: Path, model: str, body: yaml.Node) -> Iterator[VendorEntry]:
+    fields = {key.value: value for key, value in _pairs(path, _mapping(path, body, model))}
+    listed = fields.get("vendors")
+    if not isinstance(listed, yaml.SequenceNode):
+        raise DataError(f"{_spot(path, body)}: {model}: needs a list under `vendors:`")
+    for node in listed.value:
+        yield _entry(path, model, _mapping(path, node, f"a vendor of {model}"))
+
+
+def _entry(path: Path, model: str, node: yaml.MappingNode) -> VendorEntry:
+    values: dict[str, Any] = {"model": model, "where": _spot(path, node)}
+    for key, value in _pairs(path, node):
+        if key.value not in FIELDS:
+            raise DataError(f"{_spot(path, key)}: unknown key {key.value!r}; there are {', '.join(FIELDS)}")
+        values[key.value] = _value(path, key, value)
+        if key.value == "api_key":
+            values["key_line"] = key.start_mark.line + 1
+    if not values.get("name"):
+        raise DataError(f"{_spot(path, node)}: a vendor of {model} has no name")
+    if values.get("validator", "openai") not in VALIDATORS:
+        raise DataError(f"{_spot(path, node)}: validator must be one of {', '.join(VALIDATORS)}")
+    return VendorEntry(**{key: value for key, value in values.items() if value is not None})
+
+
+def _value(path: Path, key: yaml.Node, node: yaml.Node) -> Any:
+    value = yaml.SafeLoader("").construct_object(node, deep=True)
+    wanted = FIELDS[key.value]
+    if value is not None and not isinstance(value, wanted):
+        # The value itself may be a key: it is not shown.
+        raise DataError(f"{_spot(path, node)}: {key.value} must be a {wanted.__name__}")
+    return value
+
+
+def _check_names(entries: list[VendorEntry]) -> None:
+    seen: dict[tuple[str, str, str | None], VendorEntry] = {}
+    for entry in entries:
+        identity = (entry.model, entry.name, entry.provider)
+        if identity in seen:
+            raise DataError(
+                f"{entry.where}: {entry.model} at {entry.name} is listed twice (first: {seen[identity].where})"
+            )
+        seen[identity] = entry
+    for model in dict.fromkeys(entry.model for entry in entries):
+        baselines = [entry.where for entry in entries if entry.model == model and entry.is_baseline]
+        if len(baselines) > 1:
+            raise DataError(f"{model}: has {len(baselines)} baselines, there can be one: {', '.join(baselines)}")
+
+
+def _mapping(path: Path, node: yaml.Node | None, what: str) -> yaml.MappingNode:
+    if not isinstance(node, yaml.MappingNode):
+        where = _spot(path, node) if node is not None else str(path)
+        raise DataError(f"{where}: {what} must be a mapping")
+    return node
+
+
+def _pairs(path: Path, node: yaml.MappingNode) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise DataError(f"{_spot(path, key)}: a key must be a text")
+        yield key, value
+
+
+def _spot(path: Path, node: yaml.Node) -> str:
+    return f"{path}, line {node.start_mark.line + 1}"
