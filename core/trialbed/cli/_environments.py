@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ import click
 from trialbed.cli._options import option
 
 if TYPE_CHECKING:
+    from trialbed.environments import Built, Request, Shelf
     from trialbed.records import Environment
 
 yes_option = option("-y", "--yes", is_flag=True, help="Build missing environments without asking.")
@@ -22,13 +25,10 @@ env_dir_option = option(
 )
 
 
-def chosen_environments(
-    labels: Sequence[str],
-    *,
-    yes: bool,  # noqa: ARG001 - not used yet
-    env_dir: Path | None = None,  # noqa: ARG001 - not used yet
-) -> dict[str, Environment]:
+def chosen_environments(labels: Sequence[str], *, yes: bool, env_dir: Path | None = None) -> dict[str, Environment]:
     """The environments of the frameworks that cannot run in this interpreter; builds missing ones, asks once.
+
+    Says on standard error which environment each of them has. Not to be called where an event loop runs.
 
     Args:
         labels: frameworks as asked for, ``NAME`` or ``NAME==VERSION``.
@@ -40,14 +40,73 @@ def chosen_environments(
 
     Raises:
         UsageError: a label has the wrong form, or there is nobody to ask.
+        DriverNotFound: a name is almost one that is known.
         EnvironmentFailed: an environment is missing and was not or could not be built.
     """
-    from trialbed.drivers import list_drivers
-    from trialbed.errors import EnvironmentFailed
-    from trialbed.records import framework_name, framework_release
+    from trialbed.environments import Request, read_label, runs_here
 
-    here = {driver.name for driver in list_drivers("frameworks")}
-    elsewhere = [label for label in labels if framework_release(label) or framework_name(label) not in here]
-    if elsewhere:
-        raise EnvironmentFailed(f"{', '.join(elsewhere)}: environments cannot be built yet")
-    return {}
+    requests = [Request(read_label(label)) for label in dict.fromkeys(labels) if not runs_here(label)]
+    if not requests:
+        return {}
+    shelf = open_shelf(env_dir)
+    found = {request.label.text: shelf.find(request) for request in requests}
+    there = {label: built for label, built in found.items() if built is not None}
+    for label, built in there.items():
+        click.echo(f"{label}: own environment {built.title} ({built.summary})", err=True)
+    missing = [request for request in requests if request.label.text not in there]
+    if missing:
+        _agree(missing, shelf, yes=yes)
+        there |= build_environments(shelf, missing)
+    return {request.label.text: there[request.label.text].environment for request in requests}
+
+
+def open_shelf(env_dir: Path | None) -> Shelf:
+    """The environments of the folder that an option, a variable or the default names."""
+    from trialbed.environments import Shelf
+    from trialbed.settings import env_dir as default
+
+    return Shelf(env_dir or default())
+
+
+def build_environments(shelf: Shelf, requests: Sequence[Request]) -> dict[str, Built]:
+    """Build what is missing, and say so while it lasts; label -> environment.
+
+    Raises:
+        EnvironmentFailed: one could not be built.
+    """
+    from trialbed.cli._building import building
+    from trialbed.cli._signals import cancel_on_terminate
+    from trialbed.environments import provide
+    from trialbed.settings import make_folder
+
+    make_folder(shelf.folder, "--env-dir")
+
+    async def build() -> dict[str, Built]:
+        with cancel_on_terminate(), building() as progress:
+            return await provide(shelf, requests, progress)
+
+    try:
+        return asyncio.run(build())
+    except asyncio.CancelledError:
+        raise click.Abort from None
+
+
+def _agree(missing: Sequence[Request], shelf: Shelf, *, yes: bool) -> None:
+    from trialbed.environments import check_name
+    from trialbed.errors import EnvironmentFailed, UsageError
+
+    for request in missing:
+        check_name(request.label)
+    names = [request.label.text for request in missing]
+    if yes:
+        return
+    how = f"`bench env add {' '.join(names)}`"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            f"{', '.join(names)}: not installed here, and there is nobody to ask whether to build an environment: "
+            f"give --yes, or run {how} before"
+        )
+    many = len(names) > 1
+    question = f"Build {'environments' if many else 'an environment'} for {', '.join(names)} with uv"
+    if not click.confirm(f"{question} in {shelf.folder} (minutes, hundreds of megabytes each)?", err=True):
+        raise EnvironmentFailed(f"{', '.join(names)}: not installed here; {how} builds what is missing")

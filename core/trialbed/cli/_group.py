@@ -10,6 +10,7 @@ COMMANDS = {
     "adapter": "Start, check and list adapters of frameworks.",
     "data": "List, import and show datasets.",
     "doctor": "Check what is installed, what is missing and how to get it.",
+    "env": "Build, list, lock and remove environments of frameworks.",
     "plugins": "List installed drivers and plugins, broken ones with the reason.",
     "run": "Run trials and report how well frameworks use tools.",
     "serve": "Run the virtual API and the gateway alone.",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli._environments import chosen_environments, env_dir_option, yes_option
 from trialbed.cli._options import (
     api_key_env_option,
     base_url_option,
@@ -25,13 +27,23 @@ EPILOG = """\b
 Examples:
   bench run
   bench run --framework reference --framework langgraph --limit 20
+  bench run --framework crewai --framework openai-agents --yes
+  bench run --framework langgraph==1.2.11 --framework langgraph
   bench run --framework langgraph --dataset stabletoolbench:G1_instruction --concurrency 8
   bench run --model gpt-4o-mini --base-url https://api.openai.com/v1 --judge gpt-4o-mini
 """
 
 
 @click.command("run", epilog=EPILOG)
-@option("-f", "--framework", "frameworks", multiple=True, default=("reference",), help="Framework to run; repeatable.")
+@option(
+    "-f",
+    "--framework",
+    "frameworks",
+    multiple=True,
+    default=("reference",),
+    metavar="NAME[==VERSION]",
+    help="Framework to run, in this release of it; repeatable.",
+)
 @option("-d", "--dataset", default="mini", metavar="NAME[:TEST_SET]|FILE", help="Queries to run.")
 @option("-m", "--model", default="scripted:gold", help="A scripted model, or a model of --base-url.")
 @base_url_option
@@ -64,18 +76,32 @@ Examples:
     "--fail-under", multiple=True, metavar="SCORE=X", help="Exit with 1 if the mean of SCORE is below X; repeatable."
 )
 @click.option("--fresh", is_flag=True, help="Discard an unfinished run of this configuration and start over.")
+@yes_option
+@env_dir_option
 @json_option
-def command(frameworks: tuple[str, ...], fail_under: tuple[str, ...], as_json: bool, **given: Any) -> int:
+def command(
+    frameworks: tuple[str, ...],
+    fail_under: tuple[str, ...],
+    yes: bool,
+    env_dir: Path | None,
+    as_json: bool,
+    **given: Any,
+) -> int:
     """Run trials and report how well frameworks use tools.
 
     Every trial is observed at the wire by a server that is started for the run. The same command again
     resumes an unfinished run; after a finished one it is a new run. Without options: the reference loop on the
     embedded dataset with a scripted model.
+
+    A framework that is not installed here, or not in the release that is asked for, runs in an environment of
+    its own, which is built with uv at the first time (see bench env).
     """
     from trialbed.cli._thresholds import below, parse_thresholds
 
     thresholds = parse_thresholds(fail_under)
     options = _options(frameworks, given)
+    environments = chosen_environments(options.frameworks, yes=yes, env_dir=env_dir)
+    options = replace(options, environments=environments)
     try:
         documents = asyncio.run(_run(options))
     except asyncio.CancelledError:
