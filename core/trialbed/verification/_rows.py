@@ -80,7 +80,7 @@ class ResultRow:
     @property
     def decision(self) -> Decision:
         """What the vendor did: called tools, stopped, ended otherwise, or gave no valid answer."""
-        return self.outcome if self.outcome in _DECISIONS else "none"  # type: ignore[return-value]
+        return self.outcome if self.outcome in _DECISIONS else "none"
 
     @property
     def key(self) -> tuple[object, ...]:
