@@ -117,7 +117,22 @@ def _check_contract(info: DriverInfo, driver: Any, contract: str) -> None:
 
 
 def _not_found(kind: str, name: str, names: list[str]) -> str:
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(name, {*names, *_published(kind)}, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    install = f" Adapters install as `pip install trialbed-{name}`." if kind == "frameworks" else ""
+    meant = close[0] if close and close[0] not in names else name
+    install = (
+        f" An adapter is installed by `pip install trialbed-{meant}`, or into an environment of its own by "
+        f"`bench env add {meant}`."
+        if kind == "frameworks"
+        else ""
+    )
     return f"{kind}: there is no {name!r} here{hint} Installed: {', '.join(names) or 'none'}.{install}"
+
+
+def _published(kind: str) -> tuple[str, ...]:
+    """Names of drivers that are not installed but known."""
+    if kind != "frameworks":
+        return ()
+    from trialbed.environments import KNOWN
+
+    return KNOWN

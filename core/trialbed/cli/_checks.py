@@ -12,12 +12,16 @@ from pathlib import Path
 
 from trialbed.cli._inventory import inventory
 from trialbed.engine import dataset_driver
+from trialbed.environments import KNOWN, Request, Shelf, adapter_distribution, find_uv, read_label, runs_here
 from trialbed.errors import TrialbedError
-from trialbed.settings import data_dir, read_settings_file, state_dir
+from trialbed.settings import data_dir, env_dir, read_settings_file, state_dir
 
 COLOURS = {"ok  ": "green", "none": "yellow", "bad ": "red"}
-KNOWN_ADAPTERS = ("langgraph",)
+KNOWN_ADAPTERS = KNOWN
 """Frameworks whose adapters are published with this version."""
+
+ENOUGH_SPACE = 2e9
+"""Bytes that the environment of a large framework takes, with room for another."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,10 @@ def checks() -> Iterator[Check]:
     yield from _settings()
     yield _folder("state", state_dir())
     yield _folder("data", data_dir())
+    yield _folder("env", env_dir())
+    yield _space(env_dir())
     yield from _drivers()
+    yield from map(_adapter, KNOWN)
     yield from _datasets()
     yield from _keys()
     yield _uv()
@@ -66,12 +73,35 @@ def _settings() -> Iterator[Check]:
 
 
 def _folder(subject: str, folder: Path) -> Check:
-    nearest = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    if os.access(nearest, os.W_OK):
+    if os.access(_nearest(folder), os.W_OK):
         return Check("ok  ", subject, f"{folder} can be written")
     return Check(
         "bad ", subject, f"{folder} cannot be written", f"set TRIALBED_{subject.upper()}_DIR to a folder that can"
     )
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or what is there of the way to it."""
+    return next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+
+
+def _space(folder: Path) -> Check:
+    free = shutil.disk_usage(_nearest(folder)).free
+    finding = f"{free / 1e9:,.1f} GB free for environments in {folder}"
+    if free >= ENOUGH_SPACE:
+        return Check("ok  ", "space", finding)
+    return Check("none", "space", finding, "bench env remove NAME, or set TRIALBED_ENV_DIR to a folder with more")
+
+
+def _adapter(name: str) -> Check:
+    """Where a framework that we know would run."""
+    if runs_here(name):
+        return Check("ok  ", name, "installed here")
+    built = Shelf(env_dir()).find(Request(read_label(name)))
+    if built is not None:
+        return Check("ok  ", name, f"own environment {built.title} ({built.summary})")
+    remedy = f"bench env add {name}, or pip install {adapter_distribution(name)} to have it here"
+    return Check("none", name, "adapter not installed", remedy)
 
 
 def _drivers() -> Iterator[Check]:
@@ -81,9 +111,6 @@ def _drivers() -> Iterator[Check]:
             yield Check("bad ", f"{item.kind} {item.name}", item.problem, f"update or uninstall {item.distribution}")
     working = [item.name for item in items if item.kind == "frameworks" and not item.problem]
     yield Check("ok  ", "frameworks", ", ".join(working))
-    for name in KNOWN_ADAPTERS:
-        if name not in {item.name for item in items if item.kind == "frameworks"}:
-            yield Check("none", name, "adapter not installed", f"pip install trialbed-{name}")
 
 
 def _datasets() -> Iterator[Check]:
@@ -103,5 +130,7 @@ def _keys() -> Iterator[Check]:
 
 
 def _uv() -> Check:
-    found = shutil.which("uv")
-    return Check("ok  ", "uv", found) if found else Check("none", "uv", "not found", "pip install uv")
+    found = find_uv()
+    if found:
+        return Check("ok  ", "uv", found)
+    return Check("bad ", "uv", "not found; environments of frameworks cannot be built", "pip install uv")

@@ -104,9 +104,17 @@ def _agree(missing: Sequence[Request], shelf: Shelf, *, yes: bool) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             f"{', '.join(names)}: not installed here, and there is nobody to ask whether to build an environment: "
-            f"give --yes, or run {how} before"
+            f"give --yes, run {how} before, or install beside Trialbed: `pip install {_distributions(missing)}`"
         )
     many = len(names) > 1
     question = f"Build {'environments' if many else 'an environment'} for {', '.join(names)} with uv"
     if not click.confirm(f"{question} in {shelf.folder} (minutes, hundreds of megabytes each)?", err=True):
         raise EnvironmentFailed(f"{', '.join(names)}: not installed here; {how} builds what is missing")
+
+
+def _distributions(missing: Sequence[Request]) -> str:
+    from trialbed.environments import adapter_distribution
+
+    return " ".join(
+        part for request in missing for part in (adapter_distribution(request.label.name), *request.label.pins)
+    )

@@ -13,7 +13,19 @@ from trialbed.cli import cli
 from trialbed.cli._group import COMMANDS
 
 FOLDER = Path(str(import_module("trialbed.cli").__file__)).parent
-PRINTS_A_RESULT = ("data list", "data import", "data import-responses", "data show", "doctor", "plugins", "run")
+PRINTS_A_RESULT = (
+    "data list",
+    "data import",
+    "data import-responses",
+    "data show",
+    "doctor",
+    "env add",
+    "env list",
+    "env lock",
+    "env remove",
+    "plugins",
+    "run",
+)
 
 
 def command(path: str) -> click.Command:
