@@ -11,6 +11,7 @@ COMMANDS = {
     "data": "List, import and show datasets.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "env": "Build, list, lock and remove environments of frameworks.",
+    "fidelity": "Measure what frameworks do to the traffic between model and tools.",
     "plugins": "List installed drivers and plugins, broken ones with the reason.",
     "run": "Run trials and report how well frameworks use tools.",
     "serve": "Run the virtual API and the gateway alone.",

@@ -1,0 +1,89 @@
+"""Under which conditions figures were observed."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import psutil
+
+from trialbed.records import Record
+
+
+class Conditions(Record):
+    """The machine, the time and the settings of a measurement.
+
+    Attributes:
+        load_before: processes that wanted a processor, on average over the last minute, when it began.
+            ``load_after``: when it ended, its own share included. None where the system does not tell.
+        tools: tools on offer per trial, where the part does not say otherwise.
+        many: the tool counts of the part ``many``.
+        rounds: rounds of the part ``load``, each a level of ``concurrencies``.
+    """
+
+    measured_at: datetime
+    trialbed: str
+    python: str
+    system: str
+    processor: str
+    cores: int
+    memory: int
+    load_before: float | None
+    load_after: float | None
+    seconds: float
+    parts: tuple[str, ...]
+    tools: int
+    many: tuple[int, ...]
+    rounds: int
+    concurrencies: tuple[int, ...]
+
+
+class Watch:
+    """Notes the conditions from its making to ``conditions``."""
+
+    def __init__(self) -> None:
+        self._began = datetime.now(UTC)
+        self._load = load_average()
+
+    def conditions(
+        self, *, parts: tuple[str, ...], tools: int, many: tuple[int, ...], rounds: int, concurrencies: tuple[int, ...]
+    ) -> Conditions:
+        """What held meanwhile."""
+        return Conditions(
+            measured_at=self._began,
+            trialbed=version("trialbed"),
+            python=platform.python_version(),
+            system=f"{platform.system()} {platform.release()} {platform.machine()}",
+            processor=processor(),
+            cores=os.cpu_count() or 1,
+            memory=psutil.virtual_memory().total,
+            load_before=self._load,
+            load_after=load_average(),
+            seconds=(datetime.now(UTC) - self._began).total_seconds(),
+            parts=parts,
+            tools=tools,
+            many=many,
+            rounds=rounds,
+            concurrencies=concurrencies,
+        )
+
+
+def load_average() -> float | None:
+    """Processes that wanted a processor, on average over the last minute; None where the system does not tell."""
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return None
+
+
+def processor() -> str:
+    """The processor's name, as well as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    found = next((line for line in lines if line.startswith("model name")), None)
+    return found.partition(":")[2].strip() if found else platform.processor()

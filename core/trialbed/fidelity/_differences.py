@@ -1,0 +1,90 @@
+"""What became of a JSON value: every difference, each at its place."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+from trialbed.records import Json, Record
+
+Kind = Literal["lost", "added", "changed", "reordered"]
+
+
+class Difference(Record):
+    """One difference between what was given and what was sent.
+
+    Attributes:
+        pointer: where, as a JSON Pointer (RFC 6901): into the given value for what was lost, else into the sent one.
+        kind: ``reordered`` means the same keys or items in another order.
+        given: the value given, None for what was added. ``sent``: the value sent, None for what was lost. Of
+            reordered keys it is their names.
+    """
+
+    pointer: str
+    kind: Kind
+    given: Json = None
+    sent: Json = None
+
+
+def differences(given: Json, sent: Json) -> tuple[Difference, ...]:
+    """Every difference; none exactly if both are the same JSON text.
+
+    The order of keys counts, and ``1`` is not ``1.0``.
+    """
+    return tuple(_compare(given, sent, ""))
+
+
+def is_same(given: Json, sent: Json) -> bool:
+    """Whether there is no difference."""
+    return next(_compare(given, sent, ""), None) is None
+
+
+def _compare(given: Any, sent: Any, pointer: str) -> Iterator[Difference]:
+    if isinstance(given, dict) and isinstance(sent, dict):
+        yield from _objects(given, sent, pointer)
+    elif isinstance(given, list) and isinstance(sent, list):
+        yield from _lists(given, sent, pointer)
+    elif type(given) is not type(sent) or given != sent:
+        yield Difference(pointer=pointer, kind="changed", given=given, sent=sent)
+
+
+def _objects(given: dict[str, Any], sent: dict[str, Any], pointer: str) -> Iterator[Difference]:
+    before, after = [key for key in given if key in sent], [key for key in sent if key in given]
+    if before != after:
+        yield Difference(pointer=pointer, kind="reordered", given=before, sent=after)
+    for key, value in given.items():
+        if key in sent:
+            yield from _compare(value, sent[key], _at(pointer, key))
+        else:
+            yield Difference(pointer=_at(pointer, key), kind="lost", given=value)
+    for key in sent:
+        if key not in given:
+            yield Difference(pointer=_at(pointer, key), kind="added", sent=sent[key])
+
+
+def _lists(given: list[Any], sent: list[Any], pointer: str) -> Iterator[Difference]:
+    before, after = [*map(_text, given)], [*map(_text, sent)]
+    if before != after and Counter(before) == Counter(after):
+        yield Difference(pointer=pointer, kind="reordered", given=given, sent=sent)
+        return
+    for tag, first, last, start, stop in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        # Of what was replaced, item by item is compared; the longer side's rest was lost or added.
+        both = min(last - first, stop - start) if tag in ("equal", "replace") else 0
+        for offset in range(both):
+            yield from _compare(given[first + offset], sent[start + offset], _at(pointer, start + offset))
+        for index in range(first + both, last):
+            yield Difference(pointer=_at(pointer, index), kind="lost", given=given[index])
+        for index in range(start + both, stop):
+            yield Difference(pointer=_at(pointer, index), kind="added", sent=sent[index])
+
+
+def _text(value: Any) -> str:
+    """A text that is equal for values that differ in the order of keys only."""
+    return json.dumps(value, sort_keys=True)
+
+
+def _at(pointer: str, key: str | int) -> str:
+    return f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"

@@ -1,0 +1,185 @@
+"""What a framework does to tool schemas, and to the arguments of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from pydantic import Field
+
+from trialbed.fidelity._bodies import NotMeasured, SentTool, body, sent_tools
+from trialbed.fidelity._corpus import HardSchema, corpus, world_of
+from trialbed.fidelity._differences import Difference, differences
+from trialbed.fidelity._matching import matched
+from trialbed.fidelity._rig import Observed, Rig
+from trialbed.fidelity._scenes import Scene
+from trialbed.records import Json, Limits, Record, ToolSpec
+
+Effect = Literal["refused", "missing", "renamed", "lost", "added", "changed", "reordered"]
+Called = Literal["as sent", "changed", "not made", "not told"]
+Order = Literal["kept", "by name", "changed"]
+
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
+COMPARED = ("description", "parameters")
+"""Fields of a function that are compared with what was given; its name is compared apart."""
+
+MAX_TRIALS = 64
+"""Trials in which schemas that a framework cannot take are looked for, at most."""
+
+LIMITS = Limits(max_steps=3, timeout=90.0)
+
+
+class SchemaFinding(Record):
+    """What became of one tool.
+
+    Attributes:
+        effects: everything that happened to it, none if it was sent as it was given. ``refused``: the framework
+            fails if it is offered this tool; ``missing``: it was not sent; ``renamed``: under another name; the
+            others are the kinds of ``differences``.
+        differences: between description and parameters as given and as sent; pointers begin with
+            ``/description`` or ``/parameters``.
+        sent_name: the name it was sent under, None if it was not.
+        beside: what the framework put beside name, description and parameters, such as ``strict``.
+        call: what became of the model's call of this tool: it reached the Api with the arguments that the model
+            sent, with others (``call_differences``), or not at all. ``not told`` where there was no such call.
+        reason: why it was refused, or why the trial failed after it was sent.
+    """
+
+    name: str
+    stresses: str
+    effects: tuple[Effect, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    sent_name: str | None = None
+    beside: dict[str, Json] = Field(default_factory=dict)
+    call: Called = "not told"
+    call_differences: tuple[Difference, ...] = ()
+    reason: str = ""
+
+
+class Schemas(Record):
+    """What became of every schema of the corpus.
+
+    Attributes:
+        order: of the tools: as given, sorted by name, or another one.
+        trials: in how many trials they were offered; more than one if the framework failed with all of them.
+    """
+
+    findings: tuple[SchemaFinding, ...]
+    order: Order
+    trials: int
+
+
+async def measure_schemas(rig: Rig, framework: str) -> Schemas:
+    """Offer the corpus, have every tool called, and compare.
+
+    Raises:
+        NotMeasured: the framework fails with most of it.
+    """
+    offers = _Offers(rig, framework)
+    findings = await offers.findings(corpus())
+    if all("refused" in finding.effects for finding in findings):
+        raise NotMeasured(findings[0].reason)
+    return Schemas(findings=findings, order=worst(offers.orders), trials=offers.trials)
+
+
+class _Offers:
+    """Offers schemas, all at once where that works, else halves of them."""
+
+    def __init__(self, rig: Rig, framework: str) -> None:
+        self._rig = rig
+        self._framework = framework
+        self.trials = 0
+        self.orders: list[Order] = []
+
+    async def findings(self, schemas: tuple[HardSchema, ...]) -> tuple[SchemaFinding, ...]:
+        seen = await self._play(schemas)
+        if seen.outcome.failure is not None and len(schemas) > 1:
+            middle = len(schemas) // 2
+            return (*await self.findings(schemas[:middle]), *await self.findings(schemas[middle:]))
+        if not seen.wire.model_calls:
+            return tuple(_refused(schema, seen) for schema in schemas)
+        tools = sent_tools(body(seen.wire.model_calls[0]))
+        self.orders.append(order_of([schema.name for schema in schemas], matched(_specs(schemas), tools), tools))
+        return findings_of(schemas, tools, seen)
+
+    async def _play(self, schemas: tuple[HardSchema, ...]) -> Observed:
+        self.trials += 1
+        if self.trials > MAX_TRIALS:
+            raise NotMeasured(f"the framework failed in most of {MAX_TRIALS} trials, whichever tools it was offered")
+        scene = Scene(world=world_of(schemas), model="scripted:parallel", limits=LIMITS)
+        return await self._rig.play(self._framework, scene)
+
+
+def findings_of(schemas: Sequence[HardSchema], tools: Sequence[SentTool], seen: Observed) -> tuple[SchemaFinding, ...]:
+    """What became of these schemas, which were offered together."""
+    partners = matched(_specs(schemas), tools)
+    arrived = {call.api: call.arguments for call in reversed(seen.wire.api_calls)}
+    asked = {call.name for turn in seen.wire.model_calls for call in turn.tool_calls if call.problem is None}
+    return tuple(
+        finding_of(schema, partners.get(schema.name), seen.failure).model_copy(
+            update=_call(schema, arrived, asked=schema.name in asked)
+        )
+        for schema in schemas
+    )
+
+
+def finding_of(schema: HardSchema, sent: SentTool | None, reason: str = "") -> SchemaFinding:
+    """What became of one schema, its call aside."""
+    finding = SchemaFinding(name=schema.name, stresses=schema.stresses, reason=reason)
+    if sent is None:
+        return finding.model_copy(update={"effects": ("missing",)})
+    effects, found = altered(schema.tool, sent)
+    others = {key: value for key, value in sent.function.items() if key not in ("name", *COMPARED)}
+    return finding.model_copy(
+        update={
+            "effects": effects,
+            "differences": found,
+            "sent_name": sent.name,
+            "beside": {**others, **sent.beside},
+        }
+    )
+
+
+def altered(given: ToolSpec, sent: SentTool) -> tuple[tuple[Effect, ...], tuple[Difference, ...]]:
+    """What happened to a tool that was sent; nothing if its name, description and schema are as given."""
+    wanted = {"description": given.description, "parameters": given.parameters}
+    found = differences(wanted, {key: sent.function[key] for key in COMPARED if key in sent.function})
+    kinds: set[Effect] = {difference.kind for difference in found}
+    if sent.name != given.name:
+        kinds.add("renamed")
+    return tuple(effect for effect in EFFECTS if effect in kinds), found
+
+
+def order_of(given: Sequence[str], partners: Mapping[str, SentTool], sent: Sequence[SentTool]) -> Order:
+    """In which order the tools that were sent stand."""
+    wanted = [partners[name] for name in given if name in partners]
+    found = [tool for tool in sent if any(tool is partner for partner in wanted)]
+    if all(one is other for one, other in zip(wanted, found, strict=True)):
+        return "kept"
+    names = [tool.name for tool in found]
+    return "by name" if names in (sorted(names), sorted(names, key=str.lower)) else "changed"
+
+
+def worst(orders: Iterable[Order]) -> Order:
+    """The order that is furthest from the one given."""
+    found = set(orders)
+    return next((order for order in ("changed", "by name") if order in found), "kept")
+
+
+def _specs(schemas: Sequence[HardSchema]) -> list[ToolSpec]:
+    return [schema.tool for schema in schemas]
+
+
+def _refused(schema: HardSchema, seen: Observed) -> SchemaFinding:
+    reason = seen.failure or "the framework asked the model nothing"
+    effect: Effect = "refused" if seen.failure else "missing"
+    return SchemaFinding(name=schema.name, stresses=schema.stresses, effects=(effect,), reason=reason)
+
+
+def _call(schema: HardSchema, arrived: Mapping[Any, Json], *, asked: bool) -> dict[str, Any]:
+    if not asked:
+        return {"call": "not told"}
+    if schema.api.ref not in arrived:
+        return {"call": "not made"}
+    found = differences(schema.arguments, arrived[schema.api.ref])
+    return {"call": "changed" if found else "as sent", "call_differences": found}

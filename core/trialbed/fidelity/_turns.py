@@ -1,0 +1,76 @@
+"""Requests per turn, for models that behave and for models that do not."""
+
+from __future__ import annotations
+
+from trialbed.fidelity._bodies import NotMeasured
+from trialbed.fidelity._refusing import PREFIX
+from trialbed.fidelity._requests import Requests, explain
+from trialbed.fidelity._rig import Rig
+from trialbed.fidelity._scenes import Scene, World, stations
+from trialbed.records import Limits, Record
+
+CALLS = 3
+MAX_STEPS = 12
+
+TURNS = {
+    "gold": CALLS + 1,
+    "parallel": 2,
+    "none": 1,
+    "wrong-args": CALLS + 1,
+    "bad-json": CALLS + 2,
+    "unknown-tool": CALLS + 2,
+    "retry": CALLS + 2,
+    "giveup": 2,
+}
+"""Policy -> turns that it plays for three gold calls, through a framework that changes nothing."""
+
+REFUSALS = (429, 500)
+"""Statuses with which the model's endpoint refuses; no framework is asked to try again."""
+
+
+class PolicyRequests(Record):
+    """The requests of one trial.
+
+    Attributes:
+        policy: the scripted model's, or the status with which the endpoint refused.
+        requests: None where they could not be told; ``reason`` says why.
+        ended: how the trial failed; empty if it did not.
+    """
+
+    policy: str
+    requests: Requests | None
+    ended: str = ""
+    reason: str = ""
+
+
+async def measure_turns(rig: Rig, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
+    """Play every policy and count requests."""
+    world = stations(tools, CALLS)
+    return tuple([await _policy(rig, framework, policy, world) for policy in TURNS])
+
+
+async def measure_refusals(rig: Rig, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
+    """Refuse the first request with each status and count requests."""
+    world = stations(tools, CALLS)
+    return tuple([await _refusal(rig, framework, status, world) for status in REFUSALS])
+
+
+async def _policy(rig: Rig, framework: str, policy: str, world: World) -> PolicyRequests:
+    limits = Limits(max_steps=MAX_STEPS, timeout=60.0)
+    seen = await rig.play(framework, Scene(world=world, model=f"scripted:{policy}", limits=limits))
+    try:
+        requests = explain(seen.wire.model_calls, TURNS[policy])
+    except NotMeasured as reason:
+        return PolicyRequests(policy=policy, requests=None, ended=seen.failure, reason=str(reason))
+    return PolicyRequests(policy=policy, requests=requests, ended=seen.failure)
+
+
+async def _refusal(rig: Rig, framework: str, status: int, world: World) -> PolicyRequests:
+    limits = Limits(max_steps=MAX_STEPS, timeout=60.0)
+    seen = await rig.play(framework, Scene(world=world, model=f"{PREFIX}{status}", limits=limits))
+    others = {call.status for call in seen.wire.model_calls} - {status}
+    if others:
+        reason = f"the gateway answered with {sorted(others)}, not {status}"
+        return PolicyRequests(policy=str(status), requests=None, ended=seen.failure, reason=reason)
+    requests = explain(seen.wire.model_calls, 1)
+    return PolicyRequests(policy=str(status), requests=requests, ended=seen.failure)

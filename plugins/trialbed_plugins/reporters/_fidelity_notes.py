@@ -1,0 +1,94 @@
+"""What fidelity figures rest on, and what is to be known beside them, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trialbed.fidelity import Behaviour, Conditions, FidelityReport, FrameworkFidelity, MessageChange
+from trialbed_plugins.reporters._fidelity_cells import DASH, MEBIBYTE
+from trialbed_plugins.reporters._figures import printable
+
+BUSY = 0.5
+"""Waiting processes per core, before the measurement, from which on times are told to be too long."""
+
+LONGEST = 300
+"""Characters of a message or a reason that a note shows."""
+
+
+def heading(conditions: Conditions) -> str:
+    """When, where and with what."""
+    loads = " to ".join(
+        "?" if load is None else f"{load:.1f}" for load in (conditions.load_before, conditions.load_after)
+    )
+    return (
+        f"Measured {conditions.measured_at:%Y-%m-%d %H:%M} UTC in {conditions.seconds:.0f} s, with Trialbed "
+        f"{conditions.trialbed} on Python {conditions.python}; {conditions.system}, {conditions.processor}, "
+        f"{conditions.cores} cores, {conditions.memory / MEBIBYTE / 1024:.0f} GiB, load average {loads}."
+    )
+
+
+def notes(report: FidelityReport) -> Iterator[str]:
+    """How to read the figures, and what stands behind some of them."""
+    yield (
+        "The reference is the plainest correct loop, and the zero point: it got the same traffic. Figures of time are "
+        f"median [lowest, highest] of n rounds. Tokens are an estimate, a token per 4 bytes. {DASH} was not observed."
+    )
+    load = report.conditions.load_before
+    if load is not None and load / report.conditions.cores > BUSY:
+        yield "The machine was at work on other things when this began: times are too long."
+    for framework in report.frameworks:
+        name = printable(framework.framework)
+        for note in _own(framework):
+            yield f"{name}: {printable(note)}"
+
+
+def _own(framework: FrameworkFidelity) -> Iterator[str]:
+    for text in framework.declared:
+        yield f"its adapter declares: {text}"
+    for missing in framework.missing:
+        yield f"{missing.part or 'everything'} could not be measured: {_cut(missing.reason)}"
+    if framework.schemas is not None:
+        for finding in framework.schemas.findings:
+            if finding.reason:
+                yield f"with the tool {finding.name}: {_cut(finding.reason)}"
+    if framework.prompt is not None:
+        yield from map(_message, framework.prompt.first)
+    if framework.behaviour is not None:
+        yield from _behaviour(framework.behaviour)
+    for many in framework.many or ():
+        for text in dict.fromkeys((many.reason, many.ended)):
+            if text:
+                yield f"with {many.offered:,} tools: {_cut(text)}"
+    for level in framework.load.levels if framework.load else ():
+        if level.reason:
+            yield f"with {level.concurrency} trials at once, one that failed: {_cut(level.reason)}"
+
+
+def _message(change: MessageChange) -> str:
+    if change.kind == "changed":
+        places = ", ".join(f"{difference.pointer or '/'} {difference.kind}" for difference in change.differences)
+        return f"{change.role} message of the first request changed: {places}"
+    content = change.message.get("content") if isinstance(change.message, dict) else change.message
+    return f"{change.role} message of the first request {change.kind}: {_cut(str(content))}"
+
+
+def _behaviour(found: Behaviour) -> Iterator[str]:
+    for policy in found.turns:
+        if policy.ended or policy.reason:
+            yield f"scripted:{policy.policy}: {_cut(policy.ended or policy.reason)}"
+    for refusal in found.refusals:
+        if refusal.reason:
+            yield f"status {refusal.policy}: {_cut(refusal.reason)}"
+    if found.settings_reason:
+        yield f"settings could not be told: {_cut(found.settings_reason)}"
+    if found.parallel.ended:
+        yield f"parallel calls: {_cut(found.parallel.ended)}"
+    if found.step_limit.ended:
+        yield f"at the step limit: {_cut(found.step_limit.ended)}"
+    if found.step_limit.answered:
+        yield "at the step limit it gave an answer, though the model had given none"
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
