@@ -71,11 +71,12 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
     The adapter is the one that the test's class names as ``framework`` or ``agent``, as ``AdapterConformance``
     has it, or that ``@pytest.mark.framework`` names, on the test, its class or its module.
     """
-    from trialbed.conformance import Stage, named_agent
+    from trialbed.conformance import Stage, like_a_worker, named_agent
 
-    agent_class, _ = named_agent(_wanted(request))
-    with Stage(agent_class) as opened:
-        yield opened
+    with like_a_worker():
+        agent_class, _ = named_agent(_wanted(request))
+        with Stage(agent_class) as opened:
+            yield opened
 
 
 def _wanted(request: pytest.FixtureRequest) -> Any:

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-import os
+from contextlib import ExitStack
 from typing import ClassVar
 
 try:
@@ -19,10 +19,9 @@ try:
 except ImportError as error:
     raise ImportError("trialbed.testing needs pytest; install it, or run python -m trialbed.conformance") from error
 
-from trialbed.conformance import CHECKS, Check, Finding, Kit, Report, named_agent
+from trialbed.conformance import CHECKS, Check, Finding, Kit, NetworkWatch, Report, like_a_worker, named_agent
 from trialbed.contracts import BaseAgent
 from trialbed.pytest_plugin import REPORT
-from trialbed.worker import WORKER_MARK, worker_environment
 
 __all__ = ["AdapterConformance"]
 
@@ -67,32 +66,17 @@ class _Bench:
     """What the tests of one class share: the kit, and an environment like a worker's."""
 
     def __init__(self, owner: type[AdapterConformance]) -> None:
-        self._patch = pytest.MonkeyPatch()
-        self._resemble_worker()
-        try:
+        with ExitStack() as stack:
+            stack.enter_context(like_a_worker())
+            network = stack.enter_context(NetworkWatch())
             agent_class, self._report = _subject(owner)
-            self.kit = Kit(agent_class, CHECKS)
-        except BaseException:
-            self._patch.undo()
-            raise
+            self.kit = stack.enter_context(Kit(agent_class, CHECKS, network))
+            self.close = stack.pop_all().close
 
     def note(self, request: pytest.FixtureRequest, *findings: Finding) -> None:
         """Report findings beside the test, for the summary at the end."""
         report = self._report.model_copy(update={"findings": findings})
         request.node.user_properties.append((REPORT, report.model_dump_json()))
-
-    def close(self) -> None:
-        """Give everything back."""
-        self.kit.close()
-        self._patch.undo()
-
-    def _resemble_worker(self) -> None:
-        wanted = worker_environment("conformance")
-        wanted.pop(WORKER_MARK)
-        for name in set(os.environ) - set(wanted):
-            self._patch.delenv(name)
-        for name, value in wanted.items():
-            self._patch.setenv(name, value)
 
 
 BENCH = pytest.StashKey[_Bench]()

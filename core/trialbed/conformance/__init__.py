@@ -6,8 +6,10 @@ of each; ``python -m trialbed.conformance --framework NAME`` needs neither pytes
 """
 
 from trialbed.conformance._check import LEVELS, Check, CheckFailed, Level
+from trialbed.conformance._environment import like_a_worker
 from trialbed.conformance._kit import Kit, check_adapter
 from trialbed.conformance._naming import named_agent
+from trialbed.conformance._network import NetworkWatch
 from trialbed.conformance._recording import ModelRequest, Play, ToolCall
 from trialbed.conformance._report import Finding, Report
 from trialbed.conformance._script import Call, Raw, Said, asks, call, fails, forever, says
@@ -42,6 +44,7 @@ __all__ = [
     "Level",
     "Meeting",
     "ModelRequest",
+    "NetworkWatch",
     "Play",
     "Raw",
     "Report",
@@ -58,6 +61,7 @@ __all__ = [
     "errs",
     "fails",
     "forever",
+    "like_a_worker",
     "named_agent",
     "returns",
     "says",

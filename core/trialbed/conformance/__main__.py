@@ -7,9 +7,18 @@ import os
 import sys
 from collections.abc import Sequence
 
-from trialbed.conformance import CHECKS, LEVELS, Check, Finding, Report, check_adapter, named_agent
+from trialbed.conformance import (
+    CHECKS,
+    LEVELS,
+    Check,
+    Finding,
+    NetworkWatch,
+    Report,
+    check_adapter,
+    like_a_worker,
+    named_agent,
+)
 from trialbed.errors import TrialbedError
-from trialbed.worker import WORKER_MARK, worker_environment
 
 MARKS = {"passed": "✓", "failed": "✗", "declared": "-", "outdated": "✗", "error": "!"}
 USAGE = 2
@@ -18,13 +27,13 @@ USAGE = 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check one adapter; the exit code is 0 if nothing is wrong, 1 if something is, 2 if it could not be checked."""
     options = _options(arguments)
-    _become_worker_like()
     try:
-        agent_class, names = named_agent(options.framework)
+        with like_a_worker(), NetworkWatch() as network:
+            agent_class, names = named_agent(options.framework)
+            report = check_adapter(agent_class, _wanted(options), network=network, progress=_print, **names)
     except TrialbedError as error:
         sys.stderr.write(f"{error}\n")
         return USAGE
-    report = check_adapter(agent_class, _wanted(options), progress=_print, **names)
     sys.stdout.write(f"{report.model_dump_json() if options.json else _text(report)}\n")
     return 0 if report.ok else 1
 
@@ -49,14 +58,6 @@ def _wanted(options: argparse.Namespace) -> list[Check]:
     return [check for check in CHECKS if check.level in levels and (not options.check or check.name in options.check)]
 
 
-def _become_worker_like() -> None:
-    """Give this process the environment of a worker, before the framework is imported."""
-    variables = worker_environment("conformance")
-    variables.pop(WORKER_MARK)
-    os.environ.clear()
-    os.environ.update(variables)
-
-
 def _print(finding: Finding) -> None:
     mark = MARKS[finding.outcome]
     lines = [f"{mark} {finding.check} ({finding.level}, {finding.seconds:.2f} s) {finding.outcome}"]
@@ -66,8 +67,8 @@ def _print(finding: Finding) -> None:
 
 
 def _text(report: Report) -> str:
-    problems = [f"{finding.check}: {finding.outcome}\n{finding.message}" for finding in report.problems]
-    return "\n\n".join([*problems, report.badge])
+    problems = [f"{finding.outcome}: {finding.check}" for finding in report.problems]
+    return "\n".join([*problems, report.badge])
 
 
 if __name__ == "__main__":

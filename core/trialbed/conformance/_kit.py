@@ -6,11 +6,14 @@ import asyncio
 import time
 import traceback
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from types import TracebackType
 from typing import Self
 
+from trialbed.conformance._alarm import BLOCKED, LoopBlocked, alarm
 from trialbed.conformance._check import Check, CheckFailed
+from trialbed.conformance._network import NetworkWatch
 from trialbed.conformance._report import Finding, Outcome, Report
 from trialbed.conformance._stage import Stage
 from trialbed.contracts import BaseAgent
@@ -26,13 +29,17 @@ class Kit:
     Args:
         agent_class: the adapter.
         checks: all there are, to hold the adapter's declarations against.
+        network: as for ``Stage``.
     """
 
-    def __init__(self, agent_class: type[BaseAgent], checks: Iterable[Check]) -> None:
+    def __init__(
+        self, agent_class: type[BaseAgent], checks: Iterable[Check], network: NetworkWatch | None = None
+    ) -> None:
         self.agent_class = agent_class
         self._checks = {check.name: check for check in checks}
         self._runner = asyncio.Runner()
-        self._stage = Stage(agent_class)
+        self._runner.get_loop().set_default_executor(_Threads())
+        self._stage = Stage(agent_class, network)
 
     def run(self, check: Check) -> Finding:
         """Run one check."""
@@ -62,9 +69,12 @@ class Kit:
 
     def _outcome(self, check: Check) -> tuple[Outcome, str]:
         try:
-            self._runner.run(self._play(check))
+            with alarm(self._runner.get_loop()):
+                self._runner.run(self._play(check))
         except CheckFailed as failed:
             return "failed", str(failed)
+        except LoopBlocked as blocked:
+            return "failed", _blocked(blocked)
         except Exception as error:  # noqa: BLE001 - whatever breaks a check is reported as its error
             return "error", "".join(traceback.format_exception(error))
         return "passed", ""
@@ -74,7 +84,7 @@ class Kit:
         try:
             await check.play(self._stage)
         finally:
-            self._stage.clear()
+            await self._stage.clear()
             await _cancelled(asyncio.all_tasks() - before)
 
     def _judged(self, check: Check, outcome: Outcome, message: str) -> tuple[Outcome, str]:
@@ -106,6 +116,7 @@ def check_adapter(
     framework: str = "",
     adapter: str = "",
     adapter_version: str = "",
+    network: NetworkWatch | None = None,
     progress: Callable[[Finding], None] | None = None,
 ) -> Report:
     """Run checks on an adapter, in this process.
@@ -114,12 +125,13 @@ def check_adapter(
         agent_class: the adapter.
         checks: default: all.
         framework, adapter, adapter_version: for the report.
+        network: as for ``Stage``.
         progress: called with each finding as it is made.
     """
     from trialbed.conformance.checks import CHECKS
 
     findings: list[Finding] = []
-    with Kit(agent_class, CHECKS) as kit:
+    with Kit(agent_class, CHECKS, network) as kit:
         for finding in chain(map(kit.run, CHECKS if checks is None else checks), kit.misnamed()):
             findings.append(finding)
             if progress is not None:
@@ -131,6 +143,18 @@ def check_adapter(
         adapter_version=adapter_version,
         findings=tuple(findings),
     )
+
+
+class _Threads(ThreadPoolExecutor):
+    """The loop's threads; nobody waits for one that an adapter keeps for ever."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - the base's
+        super().shutdown(wait=False, cancel_futures=cancel_futures)
+
+
+def _blocked(blocked: LoopBlocked) -> str:
+    where = "".join(traceback.format_tb(blocked.__traceback__)[-3:])
+    return f"expected the event loop to go on; seen: it was blocked for {BLOCKED:g} s in\n{where}"
 
 
 def _advice(check: Check) -> str:

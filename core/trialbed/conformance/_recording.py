@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from trialbed.records import Answer, Failure
@@ -62,8 +62,8 @@ class ToolCall:
         number: among the trial's, from 0.
         tool: the name of the tool that stands for the Api.
         arguments: as received.
-        started, ended: on ``time.perf_counter``; ``ended`` is None while the Api has not answered.
-        response: the text that the tool then returns to the framework.
+        started, ended: as for a model request.
+        dropped: as for a model request.
     """
 
     number: int
@@ -71,7 +71,6 @@ class ToolCall:
     arguments: dict[str, Any]
     started: float
     ended: float | None = None
-    response: str = ""
     dropped: bool = False
 
 
@@ -85,6 +84,7 @@ class Play:
         calls: of Apis, in order of arrival.
         strays: other requests of the trial, as ``METHOD path``.
         wall: seconds.
+        connections: to the model, that there were.
     """
 
     answer: Answer | None
@@ -93,7 +93,7 @@ class Play:
     calls: tuple[ToolCall, ...]
     strays: tuple[str, ...] = ()
     wall: float = 0.0
-    connections: int = field(default=0)
+    connections: int = 0
 
 
 def text_of(content: Any) -> str:

@@ -6,11 +6,16 @@ import inspect
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TypedDict, Unpack
+from urllib.parse import urlsplit
 
+import httpx
+
+from trialbed.conformance._footprint import surroundings
+from trialbed.conformance._network import NetworkWatch
 from trialbed.conformance._recording import Play
 from trialbed.conformance._scene import Scene
 from trialbed.conformance._script import Line
-from trialbed.conformance._server import Server
+from trialbed.conformance._server import HOST, Server
 from trialbed.conformance._tools import StageTool, tool
 from trialbed.conformance._trial import StageTrial
 from trialbed.contracts import BaseAgent
@@ -54,10 +59,19 @@ class Stage:
 
     Args:
         agent_class: the adapter.
+        network: watches who else is talked to; give one that was entered before the adapter was imported,
+            if imports are to be watched too.
+
+    Attributes:
+        surroundings: what trials must not change, as it was before the first.
     """
 
-    def __init__(self, agent_class: type[BaseAgent]) -> None:
+    def __init__(self, agent_class: type[BaseAgent], network: NetworkWatch | None = None) -> None:
         self.agent_class = agent_class
+        self.surroundings = surroundings()
+        self._network = network or NetworkWatch().__enter__()
+        self._clients: list[httpx.AsyncClient] = []
+        self._endpoints: list[tuple[str, int]] = []
         self._server = Server()
 
     @property
@@ -70,10 +84,9 @@ class Stage:
         """Requests to the stage's server that belong to no trial, as ``METHOD path``."""
         return tuple(self._server.strays)
 
-    @property
-    def port(self) -> int:
-        """The port of the stage's server."""
-        return self._server.port
+    def contacts(self) -> list[str]:
+        """Everybody whom this process looked up or connected to, apart from the stage and the endpoints it named."""
+        return self._network.contacts((HOST, self._server.port), *self._endpoints)
 
     def prepare(self, *script: Line, **conditions: Unpack[Conditions]) -> StageTrial:
         """A trial that is ready to be played.
@@ -84,6 +97,8 @@ class Stage:
         """
         tools = conditions.get("tools", (tool(),))
         limits = Limits(max_steps=conditions.get("max_steps", MAX_STEPS), timeout=conditions.get("patience", PATIENCE))
+        if "base_url" in conditions:
+            self._endpoints.append(_address(conditions["base_url"]))
         scene = Scene(script, tools, max_steps=limits.max_steps)
         url = self._server.add(scene)
         spec = TrialSpec(
@@ -96,7 +111,7 @@ class Stage:
             limits=limits,
             server_url=f"{url}/virtual",
         )
-        return StageTrial(self.agent_class, scene, spec)
+        return StageTrial(self.agent_class, scene, spec, self._clients)
 
     async def play(self, *script: Line, **conditions: Unpack[Conditions]) -> Play:
         """Play one trial with a fresh agent; the arguments are those of ``prepare``.
@@ -106,13 +121,16 @@ class Stage:
         """
         return await self.prepare(*script, **conditions).play()
 
-    def clear(self) -> None:
-        """Break off whatever is still being answered, and forget all trials."""
+    async def clear(self) -> None:
+        """Break off whatever is still being answered, and forget all trials; on the loop that played them."""
         self._server.clear()
+        while self._clients:
+            await self._clients.pop().aclose()
 
     def close(self) -> None:
-        """Stop the server."""
+        """Stop the server, and watch the network no more."""
         self._server.close()
+        self._network.__exit__(None, None, None)
 
     def __enter__(self) -> Self:
         return self
@@ -121,6 +139,11 @@ class Stage:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _address(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or {"https": 443}.get(parts.scheme, 80)
 
 
 def _endpoint(url: str, conditions: Conditions) -> ModelEndpoint:

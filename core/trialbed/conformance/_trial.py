@@ -20,12 +20,18 @@ from trialbed.worker import Trial
 class StageTrial:
     """A trial that can be played once. What the stage sees of it can be read while it is played.
 
+    Args:
+        clients: where the tools' client is kept while it is open.
+
     Attributes:
         spec: what a worker would be given.
     """
 
-    def __init__(self, agent_class: type[BaseAgent], scene: Scene, spec: TrialSpec) -> None:
+    def __init__(
+        self, agent_class: type[BaseAgent], scene: Scene, spec: TrialSpec, clients: list[httpx.AsyncClient]
+    ) -> None:
         self.spec = spec
+        self._clients = clients
         self._agent_class = agent_class
         self._scene = scene
 
@@ -64,15 +70,19 @@ class StageTrial:
 
     async def _outcome(self) -> Outcome:
         trial = Trial(self.spec, _nobody_forks)
-        async with _tool_client() as client:
-            try:
-                async with asyncio.timeout(self.spec.limits.timeout) as limit:
-                    return await trial.run(self._agent_class, client)
-            except (Exception, SystemExit) as error:
-                if limit.expired():
-                    self._scene.end()
-                    raise CheckFailed(self._endless()) from error
-                return trial.failed(error)
+        client = _tool_client()
+        self._clients.append(client)
+        try:
+            async with asyncio.timeout(self.spec.limits.timeout) as limit:
+                outcome = await trial.run(self._agent_class, client)
+        except (Exception, SystemExit) as error:
+            if limit.expired():
+                raise CheckFailed(self._endless()) from error
+            outcome = trial.failed(error)
+        # Not if the trial is cancelled: a worker's client goes on, and with it what the adapter leaves behind.
+        self._clients.remove(client)
+        await client.aclose()
+        return outcome
 
     def _endless(self) -> str:
         return (

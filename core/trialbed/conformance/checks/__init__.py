@@ -1,9 +1,22 @@
 """The checks, by theme."""
 
 from trialbed.conformance._check import Check
-from trialbed.conformance.checks import calls
+from trialbed.conformance.checks import (
+    arguments,
+    calls,
+    claims,
+    conditions,
+    faults,
+    hygiene,
+    isolation,
+    limits,
+    schemas,
+    sizes,
+)
 
-CHECKS: tuple[Check, ...] = (*calls.CHECKS,)
-"""Every check, in the order in which they are run."""
+THEMES = (calls, arguments, faults, schemas, limits, sizes, conditions, claims, isolation, hygiene)
 
-__all__ = ["CHECKS"]
+CHECKS: tuple[Check, ...] = tuple(check for theme in THEMES for check in theme.CHECKS)
+"""Every check, in the order in which they are run; who else was talked to is looked at last."""
+
+__all__ = ["CHECKS", "THEMES"]

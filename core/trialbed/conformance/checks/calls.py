@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from typing import Any
 
 from trialbed.conformance._check import must, should
 from trialbed.conformance._expect import answered, asked, called, expect, expect_equal
-from trialbed.conformance._recording import ToolCall
+from trialbed.conformance._recording import ModelRequest, ToolCall, text_of
 from trialbed.conformance._script import asks, call
 from trialbed.conformance._stage import Stage
 from trialbed.conformance._tools import ApiReply, Meeting, tool
+
+WORDS = ("one", "two", "three")
 
 
 @must(
@@ -26,6 +30,18 @@ async def plain_answer(stage: Stage) -> None:
 
 
 @must(
+    reason="Queries come without tools too, and an empty list of tools is an error at many endpoints.",
+    hint="Leave the request's tools out where there are none.",
+)
+async def no_tools(stage: Stage) -> None:
+    """Without tools the request offers none, and the model's text is the answer."""
+    play = await stage.play("nothing to call", tools=())
+    answered(play, "nothing to call")
+    (request,) = asked(play, 1)
+    expect("tools" not in request.body, "a request without `tools`", request.body.get("tools"))
+
+
+@must(
     reason="One call is the unit of everything that is measured.",
     hint="Hand the model's arguments to tool.ainvoke() as they are, and its text back as the tool message.",
 )
@@ -35,7 +51,8 @@ async def single_call(stage: Stage) -> None:
     answered(play, "done")
     _, second = asked(play, 2)
     called(play, ("Echo_text", {"text": "hello"}))
-    expect_equal("results in the second request", [text for _, text in second.results], ['{"text": "hello"}'])
+    told = [json.loads(text) for _, text in second.results]
+    expect_equal("results in the second request", told, [{"text": "hello"}])
 
 
 @must(
@@ -44,11 +61,10 @@ async def single_call(stage: Stage) -> None:
 )
 async def sequential_calls(stage: Stage) -> None:
     """One call per turn, three turns: each is made in its turn, and the model sees all results so far."""
-    words = ("one", "two", "three")
-    play = await stage.play(*(asks(call("Echo_text", {"text": word})) for word in words), "done")
+    play = await stage.play(*(asks(call("Echo_text", {"text": word})) for word in WORDS), "done")
     answered(play, "done")
     requests = asked(play, 4)
-    expect_equal("arguments of the calls", [item.arguments for item in play.calls], [{"text": word} for word in words])
+    expect_equal("arguments of the calls", [item.arguments for item in play.calls], [{"text": word} for word in WORDS])
     expect_equal("results per request", [len(request.results) for request in requests], [0, 1, 2, 3])
 
 
@@ -73,11 +89,11 @@ async def parallel_calls(stage: Stage) -> None:
 )
 async def parallel_results_match_ids(stage: Stage) -> None:
     """Three calls that end in reverse order: each result stands under its own call's id."""
-    ended = [asyncio.Event() for _ in range(3)]
+    ended = [asyncio.Event() for _ in WORDS]
 
     async def in_reverse(made: ToolCall) -> ApiReply:
         place = int(made.arguments["text"])
-        if place < 2:
+        if place + 1 < len(ended):
             await _soon(ended[place + 1])
         ended[place].set()
         return ApiReply(f"result {place}")
@@ -96,11 +112,113 @@ async def parallel_results_match_ids(stage: Stage) -> None:
 async def parallel_calls_overlap(stage: Stage) -> None:
     """Three calls of one turn are under way at the same time."""
     meeting = Meeting(3)
-    turn = asks(*(call("Echo_text", {"text": str(place)}) for place in range(3)))
+    turn = asks(*(call("Echo_text", {"text": word}) for word in WORDS))
     play = await stage.play(turn, "done", tools=[tool(behave=meeting.tool())])
     answered(play, "done")
-    called(play, *(("Echo_text", {"text": str(place)}) for place in range(3)))
-    expect(meeting.met, "three calls under way at once", "each began after another had ended")
+    called(play, *(("Echo_text", {"text": word}) for word in WORDS))
+    expect(meeting.met, "three calls under way at once", "each began only after another had ended")
+
+
+@must(
+    reason="Models spread work over many calls of one turn.",
+    hint="Do not cut the calls of a turn off at some number.",
+)
+async def many_calls_in_one_turn(stage: Stage) -> None:
+    """Twenty calls in one turn are all made, and all results go back."""
+    turn = asks(*(call("Echo_text", {"text": str(number)}) for number in range(20)))
+    play = await stage.play(turn, "done")
+    answered(play, "done")
+    _, second = asked(play, 2)
+    called(play, *(("Echo_text", {"text": str(number)}) for number in range(20)))
+    expect(len(second.results) == 20, "20 tool messages in the second request", f"{len(second.results)}")
+
+
+@must(
+    reason="A framework's own bound below the rig's step limit would end long tasks early.",
+    hint="Raise the framework's recursion or iteration limit above what max_steps needs.",
+)
+async def many_turns(stage: Stage) -> None:
+    """Thirty turns with a call each, within the step limit, are all played."""
+    turns = [asks(call("Echo_text", {"text": str(number)})) for number in range(30)]
+    play = await stage.play(*turns, "done", max_steps=40)
+    answered(play, "done")
+    asked(play, 31)
+    expect(len(play.calls) == 30, "30 calls", f"{len(play.calls)}")
+
+
+@must(
+    reason="The same call may have another result later, and the Api's log must show what the model asked for.",
+    hint="Switch the framework's tool cache off, and do not drop calls that look alike.",
+)
+async def repeated_calls_are_made_again(stage: Stage) -> None:
+    """The same call twice in one turn and again in the next is made three times."""
+    same = call("Echo_text", {"text": "again"})
+    play = await stage.play(asks(same, same), asks(same), "done")
+    answered(play, "done")
+    requests = asked(play, 3)
+    called(play, *[("Echo_text", {"text": "again"})] * 3)
+    expect_equal("results per request", [len(request.results) for request in requests], [0, 2, 3])
+
+
+@must(
+    reason="Vendors number calls from 0 in every turn; an id is unique within its turn only.",
+    hint="Match results to the calls of the turn just made, not by id over the whole conversation.",
+)
+async def ids_may_come_again(stage: Stage) -> None:
+    """Ids that come again in a later turn stand for new calls with results of their own."""
+    turns = [asks(call("Echo_text", {"text": word}, id="call_0")) for word in WORDS]
+    play = await stage.play(*turns, "done")
+    answer = answered(play, "done")
+    requests = asked(play, 4)
+    called(play, *(("Echo_text", {"text": word}) for word in WORDS))
+    told = [json.loads(text)["text"] for _, text in requests[-1].results]
+    expect_equal("results in the last request", told, list(WORDS))
+    claimed = [(claim.arguments or {}).get("text") for claim in answer.calls if isinstance(claim.arguments, dict)]
+    expect_equal("claimed calls", claimed, list(WORDS))
+
+
+@should(
+    reason="The model must recognise its own calls in the conversation, or it plans with what it did not say.",
+    hint="Send the assistant message back with its tool_calls: ids, names and arguments as they came.",
+)
+async def calls_stay_in_the_conversation(stage: Stage) -> None:
+    """The model's message with its calls goes back to it as it was, followed by the results."""
+    turn = asks(call("Echo_text", {"text": "a"}, id="id_a"), call("Echo_text", {"text": "b"}, id="id_b"))
+    play = await stage.play(turn, "done")
+    answered(play, "done")
+    _, second = asked(play, 2)
+    expect_equal("roles", [entry.get("role") for entry in second.messages][-3:], ["assistant", "tool", "tool"])
+    expected = [["id_a", "Echo_text", {"text": "a"}], ["id_b", "Echo_text", {"text": "b"}]]
+    expect_equal("tool_calls of the assistant message", _calls_sent_back(second), expected)
+
+
+@should(
+    reason="What a model says beside its calls is often its plan.",
+    hint="Keep the content of an assistant message that has tool_calls.",
+)
+async def text_beside_calls_is_kept(stage: Stage) -> None:
+    """Text that the model says beside a call stays in the conversation, and is no final answer."""
+    play = await stage.play(asks(call("Echo_text", {"text": "a"}), text="First I ask the parrot."), "done")
+    answered(play, "done")
+    _, second = asked(play, 2)
+    expect_equal("assistant's text", second.said_by("assistant"), ["First I ask the parrot."])
+
+
+def _calls_sent_back(request: ModelRequest) -> list[list[Any]]:
+    """``[id, name, arguments]`` of every call in the conversation."""
+    found = []
+    for entry in request.messages:
+        for wanted in entry.get("tool_calls") or []:
+            function = wanted.get("function") or {}
+            found.append([wanted.get("id"), function.get("name"), _parsed(text_of(function.get("arguments")))])
+    return found
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 async def _soon(event: asyncio.Event) -> None:
@@ -113,9 +231,16 @@ async def _soon(event: asyncio.Event) -> None:
 
 CHECKS = (
     plain_answer,
+    no_tools,
     single_call,
     sequential_calls,
     parallel_calls,
     parallel_results_match_ids,
     parallel_calls_overlap,
+    many_calls_in_one_turn,
+    many_turns,
+    repeated_calls_are_made_again,
+    ids_may_come_again,
+    calls_stay_in_the_conversation,
+    text_beside_calls_is_kept,
 )

@@ -1,0 +1,105 @@
+"""Who is talked to besides the stage."""
+
+from __future__ import annotations
+
+import ipaddress
+import sys
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+LOOK_UPS = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
+MESSAGES = ("socket.connect", "socket.sendto", "socket.sendmsg")
+OWN_NAMES = ("", "localhost", "localhost.localdomain", "ip6-localhost")
+
+
+class NetworkWatch:
+    """Notes every address that this process looks up or connects to, while it is entered.
+
+    It sees what goes through Python's ``socket``; code that opens sockets by itself (``uvloop``, gRPC) is
+    seen only where it looks names up in Python.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: list[tuple[str, int | None]] = []
+
+    def contacts(self, *known: tuple[str, int]) -> list[str]:
+        """What was contacted, each once, apart from these addresses and the machine's own names."""
+        with self._lock:
+            seen = list(dict.fromkeys(self._seen))
+        return [_written(host, port) for host, port in seen if not _expected(host, port, known)]
+
+    def note(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Take one audit event of ``socket`` in."""
+        host, port = _looked_up(arguments) if event in LOOK_UPS else _connected(arguments)
+        if host is not None:
+            with self._lock:
+                self._seen.append((host, port))
+
+    def __enter__(self) -> Self:
+        _watches.enter(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _watches.leave(self)
+
+
+class _Watches:
+    """The one audit hook of the process, and who listens to it: a hook can be added, but never taken away."""
+
+    def __init__(self) -> None:
+        self._active: tuple[NetworkWatch, ...] = ()
+        self._hooked = False
+        self._lock = threading.Lock()
+
+    def enter(self, watch: NetworkWatch) -> None:
+        with self._lock:
+            if not self._hooked:
+                sys.addaudithook(self._hear)
+                self._hooked = True
+            self._active = (*self._active, watch)
+
+    def leave(self, watch: NetworkWatch) -> None:
+        with self._lock:
+            self._active = tuple(other for other in self._active if other is not watch)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self._active and event.startswith("socket.") and event in (*LOOK_UPS, *MESSAGES):
+            for watch in self._active:
+                watch.note(event, arguments)
+
+
+_watches = _Watches()
+
+
+def _looked_up(arguments: tuple[Any, ...]) -> tuple[str | None, int | None]:
+    host = arguments[0]
+    return (host.decode(errors="replace") if isinstance(host, bytes) else host), None
+
+
+def _connected(arguments: tuple[Any, ...]) -> tuple[str | None, int | None]:
+    """Host and port; no host for a socket that is no network's (a path) or that is connected already."""
+    address = arguments[1] if len(arguments) > 1 else None
+    if isinstance(address, tuple) and len(address) >= 2:
+        return str(address[0]), int(address[1])
+    return None, None
+
+
+def _expected(host: str, port: int | None, known: tuple[tuple[str, int], ...]) -> bool:
+    if port is None:
+        return host in OWN_NAMES or _is_loopback(host)
+    return (host, port) in known
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _written(host: str, port: int | None) -> str:
+    return f"look-up of {host}" if port is None else f"connection to {host}:{port}"
