@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from packaging.version import InvalidVersion, Version
 
 from trialbed.drivers import DriverInfo, driver_info, list_drivers
-from trialbed.environments._known import KNOWN, framework_packages
+from trialbed.environments._known import KNOWN, framework_packages, release_pins
 from trialbed.errors import UsageError
 from trialbed.records import framework_name, framework_release
 
@@ -41,7 +41,7 @@ class Label:
     @property
     def pins(self) -> tuple[str, ...]:
         """The requirements that the release stands for."""
-        return tuple(f"{package}=={self.release}" for package in self.packages) if self.release else ()
+        return release_pins(self.name, self.release) if self.release else ()
 
 
 def read_label(text: str) -> Label:
