@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 
 from agno.agent import Agent
+from agno.exceptions import ModelProviderError
 from agno.run.base import RunStatus
 
 from trialbed import Answer, BaseAgent, Limits, ModelEndpoint, ModelFailed, Tool
@@ -49,7 +51,9 @@ class AgnoAgent(BaseAgent):
             ModelFailed: the model could not be reached or refused.
             RuntimeError: Agno failed; it gives its own errors out as answers.
         """
-        output = await self._agent.arun(query)
+        # Old releases of Agno raise what a request failed with, newer ones give it out as the answer.
+        with suppress(ModelProviderError):
+            output = await self._agent.arun(query)
         error = self._model.error
         if error is not None:
             raise ModelFailed(f"{type(error).__name__}: {error}") from error

@@ -51,11 +51,15 @@ class BoundedChat(OpenAILike):
             temperature=endpoint.temperature,
             seed=endpoint.seed,
             max_tokens=endpoint.max_tokens,
-            async_client=client,
         )
+        self._client = client
         self._left = limits.max_steps
         self.stopped = False
         self.error: BaseException | None = None
+
+    def get_async_client(self) -> openai.AsyncOpenAI:
+        """The trial's own client; some releases of Agno share connections between agents."""
+        return self._client
 
     async def ainvoke(self, *args: Any, **kwargs: Any) -> ModelResponse:
         """Ask the model; past the bound say nothing, with no tokens, which ends Agno's loop."""
@@ -93,6 +97,10 @@ class BoundedChat(OpenAILike):
         """Make the calls; a tool may be named ``get_user_input`` without pausing the run."""
         async for event in super().arun_function_calls(*args, **{**kwargs, "skip_pause_check": True}):
             yield event
+
+    def _format_all_messages(self, messages: list[Message], *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
+        """Write the messages with the ids that the model gave its calls; Agno would give those a form of its own."""
+        return [self._format_message(message, *args, **kwargs) for message in messages]
 
     def _refusal(self, call: dict[str, Any], content: str) -> Message:
         name = call["function"]["name"]

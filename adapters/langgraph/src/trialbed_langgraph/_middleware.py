@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse, hook_config
 from langchain_core.messages import AIMessage, ToolMessage
 
 from trialbed import Tool
 
+if TYPE_CHECKING:
+    Middleware = AgentMiddleware[Any, Any, Any]
+else:
+    # Releases differ in how many parameters the type has.
+    Middleware = AgentMiddleware
 
-class OfferRawSchemas(AgentMiddleware[Any, Any, Any]):
+
+class OfferRawSchemas(Middleware):
     """Offers the model the tools' own schemas; LangChain's conversion inlines ``$ref`` and drops ``$defs``."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
@@ -25,7 +31,7 @@ class OfferRawSchemas(AgentMiddleware[Any, Any, Any]):
         return await handler(request.override(tools=self._definitions))
 
 
-class AnswerInvalidCalls(AgentMiddleware[Any, Any, Any]):
+class AnswerInvalidCalls(Middleware):
     """Answers calls whose arguments are no JSON object with an error; LangChain would end the run."""
 
     @hook_config(can_jump_to=["model"])

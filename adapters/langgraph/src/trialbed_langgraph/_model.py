@@ -73,20 +73,25 @@ def chat_model(endpoint: ModelEndpoint, limits: Limits, connections: Connections
 
 
 def _calls_without_object(body: dict[str, Any]) -> dict[str, str]:
-    """Take the arguments that are JSON but no object out of the body; returns them by call id."""
+    """Take the arguments that are JSON but no object out of the body; returns them by call id.
+
+    No text at all means no arguments; older releases of LangChain take it for invalid JSON.
+    """
     wrong: dict[str, str] = {}
     for choice in body.get("choices") or []:
         for call in (choice.get("message") or {}).get("tool_calls") or []:
             function = call.get("function") or {}
             text = function.get("arguments")
-            if text and not isinstance(_parsed(text), dict):
+            if text and isinstance(_parsed(text), dict):
+                continue
+            function["arguments"] = "{}"
+            if text:
                 wrong[call["id"]] = text
-                function["arguments"] = "{}"
     return wrong
 
 
 def _parsed(text: str) -> Any:
-    """The JSON value of a text; an empty object where it has none, since LangChain finds that by itself."""
+    """The JSON value of a text; an empty object for what is no JSON, since LangChain finds that by itself."""
     try:
         return json.loads(text, strict=False)
     except ValueError:
