@@ -1,0 +1,128 @@
+"""Where the adapters of frameworks are, as metadata and records tell; nothing is imported to find out."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal
+
+from trialbed.drivers import DriverInfo, list_drivers
+from trialbed.environments import KNOWN, Built, Shelf, read_label
+from trialbed.worker import WORKER_MARK, worker_environment
+
+OWN = "trialbed"
+Where = Literal["here", "environment", "absent"]
+DESCRIBE = "import sys; from trialbed.worker import load_agent; print(load_agent(sys.argv[1])[1].model_dump_json())"
+PATIENCE = 120.0
+"""Seconds that an adapter may take to load."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A framework, and one place where its adapter is.
+
+    Attributes:
+        where: ``here`` is this interpreter, ``environment`` one of its own, ``absent`` nowhere yet.
+        version: of the framework; empty where metadata do not tell.
+        environment: the name of the framework's own environment.
+        python: the interpreter that has the adapter.
+        get: the command that gets an absent one.
+        deviations: what the adapter declares; None where nobody asked.
+        problem: why it cannot be loaded; empty where it can, or nobody asked.
+    """
+
+    framework: str
+    where: Where
+    version: str = ""
+    adapter: str = ""
+    adapter_version: str = ""
+    environment: str = ""
+    python: str = ""
+    get: str = ""
+    deviations: tuple[dict[str, str], ...] | None = None
+    problem: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return asdict(self)
+
+    def as_row(self) -> tuple[str, ...]:
+        """For the table."""
+        where = {"here": "here", "environment": self.environment, "absent": self.get}[self.where]
+        declared = "" if self.deviations is None else str(len(self.deviations))
+        adapter = f"{self.adapter} {self.adapter_version}".strip()
+        return self.framework, self.version, adapter, where, "broken" if self.problem else declared
+
+
+def places(shelf: Shelf) -> list[Place]:
+    """Every framework that is installed here, has an environment of its own, or could have: one entry per place."""
+    built = list(shelf)
+    installed = list_drivers("frameworks")
+    there = {driver.name for driver in installed} | {item.about.name for item in built}
+    found = [*map(_here, installed), *map(_own, built), *map(_absent, set(KNOWN) - there)]
+    return sorted(found, key=lambda place: (place.framework, place.where != "here", place.version))
+
+
+def with_deviations(found: Iterable[Place]) -> Iterator[Place]:
+    """The same, with what each adapter declares: each is loaded, in a process of its own."""
+    with ThreadPoolExecutor(2) as pool:
+        yield from pool.map(_described, found)
+
+
+def _here(driver: DriverInfo) -> Place:
+    return Place(driver.name, "here", _version(driver), driver.distribution, driver.version, python=sys.executable)
+
+
+def _version(driver: DriverInfo) -> str:
+    if driver.distribution == OWN:
+        return driver.version
+    try:
+        return version(read_label(driver.name).packages[0])
+    except PackageNotFoundError:
+        return ""
+
+
+def _own(built: Built) -> Place:
+    about = built.about
+    return Place(
+        about.name,
+        "environment",
+        about.framework_version,
+        about.adapter,
+        about.adapter_version,
+        environment=built.title,
+        python=built.environment.python,
+    )
+
+
+def _absent(name: str) -> Place:
+    return Place(name, "absent", get=f"bench env add {name}")
+
+
+def _described(place: Place) -> Place:
+    if place.where == "absent":
+        return place
+    command = [place.python, "-c", DESCRIBE, place.framework]
+    variables = worker_environment("list", own_packages=place.where == "environment")
+    variables.pop(WORKER_MARK)
+    try:
+        done = subprocess.run(
+            command, env=variables, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return replace(place, problem=f"it does not load within {PATIENCE:.0f} seconds")
+    if done.returncode != 0:
+        reason = re.sub(r"^trialbed\.errors\.\w+: ", "", _last_line(done.stderr))
+        return replace(place, problem=reason or f"loading it ended with {done.returncode}")
+    info = json.loads(_last_line(done.stdout))
+    return replace(place, version=info["version"], deviations=tuple(info["capabilities"]))
+
+
+def _last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2]

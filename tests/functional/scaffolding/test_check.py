@@ -1,0 +1,124 @@
+"""``bench adapter check`` over adapters that do, or do not do, what the rig asks for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.bench import Bench
+
+NewAdapter = Callable[..., Path]
+
+LOSES_ARGUMENTS = ("await function.run(arguments)", "await function.run({})")
+NOTHING_DECLARED = "capabilities: ClassVar[tuple[Deviation, ...]] = ()"
+
+
+def declaring(check: str) -> tuple[str, str]:
+    declared = f'(Deviation(check="{check}", text="it was late", upstream="https://example.com/7"),)'
+    return NOTHING_DECLARED, f"capabilities: ClassVar[tuple[Deviation, ...]] = {declared}"
+
+
+def test_what_was_made_conforms_as_it_is(bench: Bench, new_adapter: NewAdapter) -> None:
+    new_adapter("acme")
+    done = bench("adapter", "check", "acme")
+    assert done.out.startswith("acme 0.1.0 · must ")
+    assert "✗" not in done.out + done.err
+    assert len(done.err.splitlines()) > 10
+    assert all(line.startswith("✓ ") and line.endswith("passed") for line in done.err.splitlines())
+
+
+def test_an_adapter_that_loses_arguments_does_not_conform_and_learns_why(bench: Bench, new_adapter: NewAdapter) -> None:
+    new_adapter("acme", _loop=LOSES_ARGUMENTS)
+    done = bench("adapter", "check", "acme", "--check", "single_call", "--check", "plain_answer", code=1)
+    shown = done.out.splitlines()
+    assert shown[0] == "✗ single_call (must): failed"
+    assert "hello" in done.out
+    assert "    why: One call is the unit of everything that is measured." in shown
+    assert any(line.startswith("    hint: Hand the model's arguments to tool.ainvoke()") for line in shown)
+    assert shown[-1] == "acme 0.1.0 · must 1/2"
+    assert [line.split(" (")[0] for line in done.err.splitlines()] == ["✓ plain_answer", "✗ single_call"]
+
+
+ONE_AFTER_THE_OTHER = (
+    "messages += await asyncio.gather(*(self._result(call, outcome) for call in wanted))",
+    "messages += [await self._result(call, outcome) for call in wanted]",
+)
+
+
+def test_a_deviation_that_is_declared_is_shown_and_conforms(bench: Bench, new_adapter: NewAdapter) -> None:
+    new_adapter("acme", _loop=ONE_AFTER_THE_OTHER, _agent=declaring("parallel_calls_overlap"))
+    done = bench("adapter", "check", "acme", "--check", "parallel_calls_overlap")
+    assert done.out.splitlines()[:3] == [
+        "- parallel_calls_overlap (should): declared",
+        "    it was late",
+        "    https://example.com/7",
+    ]
+    assert done.out.splitlines()[-1] == "acme 0.1.0 · should 0/1 (1 declared)"
+
+
+def test_a_declaration_that_is_not_true_does_not_conform(bench: Bench, new_adapter: NewAdapter) -> None:
+    new_adapter("acme", _agent=declaring("parallel_calls_overlap"))
+    done = bench("adapter", "check", "acme", "--check", "parallel_calls_overlap", code=1)
+    assert "✗ parallel_calls_overlap (should): outdated" in done.out
+    assert "no longer true; remove it" in " ".join(done.out.split())
+
+
+def test_programs_get_the_findings(bench: Bench, new_adapter: NewAdapter) -> None:
+    new_adapter("acme", _loop=LOSES_ARGUMENTS)
+    report = json.loads(bench("adapter", "check", "acme", "--check", "single_call", "--json", code=1).out)
+    assert (report["framework"], report["adapter"], report["adapter_version"]) == ("acme", "trialbed-acme", "0.1.0")
+    assert (report["conformant"], report["badge"]) == (False, "acme 0.1.0 · must 0/1")
+    (finding,) = report["findings"]
+    assert (finding["check"], finding["level"], finding["outcome"]) == ("single_call", "must", "failed")
+    assert "hint: " in finding["message"]
+
+
+def test_only_the_levels_that_are_asked_for_are_checked(bench: Bench) -> None:
+    report = json.loads(bench("adapter", "check", "reference", "--level", "must", "--json").out)
+    assert {finding["level"] for finding in report["findings"]} == {"must"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("reference", "--check", "singel_call"), "there is no check 'singel_call'; there are plain_answer, "),
+        (("reference", "--check", "parallel_calls_overlap", "--level", "must"), "not of level 'must' or above"),
+        (("reference", "--level", "most"), "Invalid value for '--level'"),
+        (("nowhere",), "pip install trialbed-nowhere"),
+        (("langraph",), "did you mean 'langgraph'"),
+        (("reference==",), "a version must stand after '=='"),
+    ],
+)
+def test_what_cannot_be_checked_is_wrong_usage(bench: Bench, arguments: tuple[str, ...], said: str) -> None:
+    done = bench("adapter", "check", *arguments, code=2)
+    assert said in done.err
+    assert done.out == ""
+
+
+def test_an_adapter_that_cannot_be_loaded_is_named_with_the_cause(bench: Bench, new_adapter: NewAdapter) -> None:
+    new_adapter("acme", _loop=("import ssl\n", "import ssl\nimport flux_capacitor\n"))
+    done = bench("adapter", "check", "acme", code=2)
+    assert "'acme' of trialbed-acme 0.1.0 cannot be loaded" in done.err
+    assert "No module named 'flux_capacitor'" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_an_adapter_that_ends_the_process_is_no_conformant_one(bench: Bench, new_adapter: NewAdapter) -> None:
+    new_adapter("acme", _loop=("outcome = Outcome()\n", "__import__('os')._exit(0)\n"))
+    done = bench("adapter", "check", "acme", code=3)
+    assert "the conformance kit ended with exit code 0 and no report" in done.err
+
+
+def test_what_a_framework_prints_does_not_get_into_the_result(bench: Bench, new_adapter: NewAdapter) -> None:
+    new_adapter("acme", _loop=("outcome = Outcome()\n", "outcome = Outcome()\n        print('WELCOME TO ACME')\n"))
+    report = json.loads(bench("adapter", "check", "acme", "--check", "plain_answer", "--json").out)
+    assert report["conformant"] is True
+
+
+def test_an_adapter_meets_a_workers_environment(bench: Bench, new_adapter: NewAdapter) -> None:
+    """No key and no telemetry, from the moment it is imported."""
+    spy = "import ssl\nimport os\n\nassert 'MY_API_KEY' not in os.environ\nassert os.environ['DO_NOT_TRACK'] == '1'\n"
+    new_adapter("acme", _loop=("import ssl\n", spy))
+    bench("adapter", "check", "acme", "--check", "plain_answer", MY_API_KEY="sk-secret-secret-secret")
