@@ -13,15 +13,18 @@ if TYPE_CHECKING:
     from trialbed_server._options import ServerOptions
     from trialbed_server._process import serve
     from trialbed_server.cache_import import import_cache
+    from trialbed_server.faults import FaultScript, serve_faults
 
 _HOMES = {
+    "FaultScript": "faults",
     "ServerOptions": "_options",
     "create_app": "_app",
     "import_cache": "cache_import",
     "serve": "_process",
+    "serve_faults": "faults",
 }
 
-__all__ = ["ServerOptions", "create_app", "import_cache", "serve"]
+__all__ = ["FaultScript", "ServerOptions", "create_app", "import_cache", "serve", "serve_faults"]
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,7 @@ Examples:
   bench serve
   bench serve --port 0 --dataset stabletoolbench:G1_instruction
   bench serve --base-url https://api.openai.com/v1
+  bench serve --port 0 --faults status:429,none
 """
 
 
@@ -33,11 +34,18 @@ Examples:
     help="Dataset whose Apis it answers for; repeatable.",
 )
 @option("--simulator", metavar="NAME", help="What answers for all Apis. [default: each dataset's own]")
-def command(api_key_env: str, base_url: str | None, response_cache: Path | None, **given: Any) -> None:
+@click.option("--faults", metavar="SCRIPT", help="Serve a vendor that misbehaves instead: a file, JSON, or names.")
+def command(
+    api_key_env: str, base_url: str | None, response_cache: Path | None, faults: str | None, **given: Any
+) -> None:
     """Run the virtual API and the gateway alone.
 
-    StableToolBench clients post to /virtual as they are; `bench run --server-url URL` measures against it.
+    StableToolBench clients post to /virtual as they are; `bench run --server-url URL` measures against it. With
+    --faults: an OpenAI-compatible endpoint without a model, that fails as the script says.
     """
+    if faults is not None:
+        _serve_faults(faults, given["host"], given["port"])
+        return
     from trialbed.drivers import load_driver
     from trialbed.settings import make_folder
     from trialbed.settings import response_cache as default_cache
@@ -53,3 +61,10 @@ def command(api_key_env: str, base_url: str | None, response_cache: Path | None,
         **given,
     )
     server.serve(options)
+
+
+def _serve_faults(script: str, host: str, port: int) -> None:
+    from trialbed.drivers import load_driver
+
+    server = load_driver("components", "server")
+    server.serve_faults(server.FaultScript.read(script), host, port)

@@ -28,6 +28,12 @@ class Assembly:
         first = self._choices.get(0)
         return first.finish_reason if first else None
 
+    @property
+    def has_message(self) -> bool:
+        """Whether any piece of a message came for the first choice."""
+        first = self._choices.get(0)
+        return first is not None and first.has_message
+
     def add(self, chunk: Chunk) -> bool:
         """Take a chunk; whether it held a token: content, argument or reasoning that is not empty."""
         for key in ("id", "created", "model", "system_fingerprint", "provider"):
@@ -56,6 +62,7 @@ class Assembly:
 class _Choice:
     def __init__(self) -> None:
         self.finish_reason: str | None = None
+        self.has_message = False
         self._role: str | None = None
         self._content: list[str] = []
         self._reasoning: dict[str, list[str]] = {}
@@ -69,7 +76,9 @@ class _Choice:
         delta = choice.get("delta")
         if not isinstance(delta, dict):
             # Raw completions stream their text here.
+            self.has_message |= isinstance(choice.get("text"), str)
             return self._text(self._content, choice.get("text"))
+        self.has_message = True
         self._role = delta.get("role") or self._role
         token = self._text(self._content, delta.get("content"))
         for key in ("reasoning_content", "reasoning"):

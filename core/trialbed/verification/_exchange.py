@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +23,9 @@ from trialbed.verification._streams import StreamReading
 
 EVENTS_TYPE = "text/event-stream"
 SHOWN = 500
+
+RESET = re.compile(r"\. (?:ConnectionReset|BrokenPipe|OS|Timeout)Error\(")
+"""What aiohttp appends to the error of a body that a lost connection cut; nothing else of it says so."""
 
 LINGER = 0.5
 """Seconds that a stream has to close its body after ``[DONE]``; then its connection is given up."""
@@ -167,7 +171,7 @@ class _Run:
 
     def cut(self, error: aiohttp.ClientPayloadError) -> Reading:
         """The body ended early: by a reset of the connection, or by its peer's closing it."""
-        if _by_reset(error):
+        if RESET.search(str(error)):
             return self.ended("transport_error", Problem("reset", _text(error)))
         if self.stream is not None:
             return self.stream.end(self.clock(), cut="the connection was closed before the body was whole")

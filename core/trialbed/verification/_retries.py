@@ -16,6 +16,9 @@ RETRIED_STATUS = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 52
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
 
+PAUSE = 1.0
+"""Seconds before the first probe of a vendor that only fails; doubles with each."""
+
 
 @dataclass(frozen=True)
 class RetryPolicy:
@@ -70,10 +73,9 @@ class Breaker:
     longer pause; after ``probes`` failed ones the vendor counts as down.
     """
 
-    def __init__(self, threshold: int = 20, probes: int = 5, pause: float = 1.0) -> None:
+    def __init__(self, threshold: int = 20, probes: int = 5) -> None:
         self._threshold = threshold
         self._probes = probes
-        self._pause = pause
         self._failures = 0
         self._probe = asyncio.Lock()
 
@@ -101,7 +103,7 @@ class Breaker:
         if failed >= self._probes:
             raise VendorDown
         if failed >= 0:
-            await asyncio.sleep(self._pause * 2.0**failed)
+            await asyncio.sleep(PAUSE * 2.0**failed)
 
     def note(self, attempt: Attempt) -> None:
         """Learn from an attempt: any answer, however wrong, shows that the vendor is there."""

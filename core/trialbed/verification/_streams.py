@@ -103,8 +103,10 @@ class StreamReading:
         self.state = State.OPEN if self._assembly.finish_reason is None else State.FINISHED
 
     def _done(self) -> None:
-        if self.state is State.FINISHED:
+        if self.state is State.FINISHED and self._assembly.has_message:
             self.state = State.DONE
+        elif self.state is State.FINISHED:
+            self._broken("null_message", "the stream had a finish reason, but no piece of any message")
         else:
             self._broken("no_finish_reason", "the stream announced its end without any finish reason")
 

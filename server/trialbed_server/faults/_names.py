@@ -1,0 +1,51 @@
+"""Every fault by name: what it does and what can be set."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import NamedTuple
+
+NONE = "none"
+
+
+class About(NamedTuple):
+    """What a fault does, and its settings; the first one is meant by ``name:value``."""
+
+    text: str
+    settings: tuple[str, ...] = ()
+
+
+FAULTS: MappingProxyType[str, About] = MappingProxyType(
+    {
+        NONE: About("a right answer"),
+        "status": About("an HTTP error in OpenAI's form", ("status", "retry_after")),
+        "reset_before": About("the connection is reset before any answer"),
+        "close_before": About("the connection is closed before any answer"),
+        "reset_midstream": About("the connection is reset in the middle of the body"),
+        "cut_stream": About("the connection is closed in the middle of the body"),
+        "truncated": About("the body ends properly, but in the middle of the answer"),
+        "no_done": About("a stream without [DONE]"),
+        "no_finish_reason": About("an answer without any finish reason"),
+        "malformed_event": About("an event that is not JSON, in the middle"),
+        "error_event": About("an error as an event, in the middle"),
+        "error_body": About("HTTP 200 with an error as its body"),
+        "html": About("HTTP 200 with a web page"),
+        "wrong_content_type": About("a stream that calls itself text/plain"),
+        "null_message": About("a completion whose message is null"),
+        "no_choices": About("a completion without choices"),
+        "empty": About("HTTP 200 with an empty body"),
+        "null_usage": About("usage with a null in it"),
+        "usage_in_choice": About("usage in the last choice only"),
+        "no_index": About("pieces of tool calls without their index"),
+        "name_fragments": About("names of tools in fragments"),
+        "two_choices": About("two choices"),
+        "reasoning": About("reasoning before the answer"),
+        "finish": About("another finish reason", ("reason",)),
+        "calls_with_stop": About("tool calls that end with the finish reason stop"),
+        "unknown_tool": About("a call of a tool that was not offered"),
+        "bad_arguments": About("a call whose arguments do not parse"),
+        "echo_key": About("an error that repeats the client's key", ("status",)),
+        "slow": About("seconds before the first token", ("seconds",)),
+        "silent": About("no answer at all"),
+    }
+)

@@ -1,0 +1,179 @@
+"""The server: an OpenAI-compatible endpoint that does to each request what the script says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+import sys
+from collections import Counter
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+from trialbed_server._responses import openai_error
+from trialbed_server.faults._answers import right_answer
+from trialbed_server.faults._changes import changed, changed_chunks, changed_document
+from trialbed_server.faults._script import Fault, FaultScript
+
+PAGE = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
+MAX_BODY = 64 * 2**20
+EVENTS = "text/event-stream"
+
+
+class FaultServer:
+    """An async context manager that serves a script; ``url`` ends in ``/v1``.
+
+    Attributes:
+        requests: how many requests met which fault.
+    """
+
+    def __init__(self, script: FaultScript, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.requests: Counter[str] = Counter()
+        self.url = ""
+        self._script = script
+        self._address = (host, port)
+        self._attempts: Counter[bytes] = Counter()
+        application = web.Application(client_max_size=MAX_BODY)
+        application.router.add_post("/v1/chat/completions", self._handle)
+        application.router.add_post("/v1/completions", self._handle)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
+        self._ended = asyncio.Event()
+
+    async def __aenter__(self) -> Self:
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, *self._address, backlog=2048)
+        await site.start()
+        host, port = self._runner.addresses[0][:2]
+        self.url = f"http://{host}:{port}/v1"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        await self._runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        body = await request.read()
+        fault = self._script.fault(body, self._attempts[body])
+        self._attempts[body] += 1
+        self.requests[fault.name] += 1
+        try:
+            document = json.loads(body)
+        except ValueError as error:
+            return web.json_response(openai_error(f"not JSON: {error}", 400, "invalid_request_error"), status=400)
+        return await self._answer(request, document, fault)
+
+    async def _answer(self, request: web.Request, document: dict[str, Any], fault: Fault) -> web.StreamResponse:
+        match fault.name:
+            case "silent":
+                await self._ended.wait()
+                return web.Response(status=503)
+            case "status" | "echo_key":
+                return _refusal(request, fault)
+            case "reset_before" | "close_before":
+                return _hang_up(request, reset=fault.name == "reset_before")
+            case "html":
+                return web.Response(text=PAGE, content_type="text/html")
+            case "empty":
+                kind = EVENTS if document.get("stream") else "application/json"
+                return web.Response(body=b"", content_type=kind)
+            case "error_body":
+                return web.json_response(openai_error("the model is overloaded", 500, "server_error"))
+            case "slow":
+                await self._wait(fault.settings.get("seconds", 1.0))
+        if document.get("stream"):
+            return await self._stream(request, document, fault)
+        return await self._document(request, document, fault)
+
+    async def _document(self, request: web.Request, document: dict[str, Any], fault: Fault) -> web.StreamResponse:
+        await self._wait(self._script.answers.get("first_token", 0))
+        completion = changed(right_answer(document, self._script.answers), fault)
+        data = json.dumps(changed_document(completion.document(), fault)).encode()
+        if fault.name in ("reset_midstream", "cut_stream", "truncated"):
+            return await self._broken_off(request, data, fault)
+        return web.Response(body=data, content_type="application/json")
+
+    async def _broken_off(self, request: web.Request, data: bytes, fault: Fault) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        await response.write(data[: len(data) // 2])
+        if fault.name == "truncated":
+            await response.write_eof()
+            return response
+        return _hang_up(request, reset=fault.name == "reset_midstream", response=response)
+
+    async def _stream(self, request: web.Request, document: dict[str, Any], fault: Fault) -> web.StreamResponse:
+        answers = self._script.answers
+        completion = changed(right_answer(document, answers), fault)
+        chunks = changed_chunks(completion.chunks(), fault)
+        kind = "text/plain" if fault.name == "wrong_content_type" else EVENTS
+        response = web.StreamResponse(headers={"Content-Type": kind})
+        await response.prepare(request)
+        for number, chunk in enumerate(chunks):
+            if number == 1:
+                await self._wait(answers.get("first_token", 0))
+            elif number > 1:
+                await self._wait(answers.get("gap", 0))
+            if number == len(chunks) // 2 and fault.name in MIDWAY:
+                return await _midway(request, response, fault)
+            await response.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+        if fault.name not in ("no_done", "truncated"):
+            await response.write(b"data: [DONE]\n\n")
+        await response.write_eof()
+        return response
+
+    async def _wait(self, seconds: float) -> None:
+        if seconds:
+            await asyncio.sleep(seconds)
+
+
+MIDWAY = ("reset_midstream", "cut_stream", "malformed_event", "error_event")
+
+
+async def _midway(request: web.Request, response: web.StreamResponse, fault: Fault) -> web.StreamResponse:
+    if fault.name in ("reset_midstream", "cut_stream"):
+        return _hang_up(request, reset=fault.name == "reset_midstream", response=response)
+    error = json.dumps(openai_error("the model broke down", 500, "server_error"))
+    text = '{"choices": [{"delta"' if fault.name == "malformed_event" else error
+    await response.write(f"data: {text}\n\ndata: [DONE]\n\n".encode())
+    await response.write_eof()
+    return response
+
+
+def _refusal(request: web.Request, fault: Fault) -> web.Response:
+    status = int(fault.settings.get("status", 500 if fault.name == "status" else 401))
+    said = request.headers.get("Authorization", "") if fault.name == "echo_key" else ""
+    wait = fault.settings.get("retry_after")
+    headers = {} if wait is None else {"Retry-After": str(wait)}
+    message = f"status {status} was asked for {said}".strip()
+    return web.json_response(openai_error(message, status, "scripted_error"), status=status, headers=headers)
+
+
+def _hang_up(request: web.Request, *, reset: bool, response: web.StreamResponse | None = None) -> web.StreamResponse:
+    """Leave without a word: by a reset (RST), or by closing (FIN)."""
+    transport = request.transport
+    if transport is not None:
+        raw = transport.get_extra_info("socket")
+        if reset and raw is not None:
+            # Closing a socket that lingers for zero seconds resets it.
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            transport.abort()
+        else:
+            transport.close()
+    return response or web.Response(status=500)
+
+
+def serve_faults(script: FaultScript, host: str, port: int) -> None:
+    """Serve until interrupted; prints ``{"url": …}`` when it listens."""
+
+    async def forever() -> None:
+        async with FaultServer(script, host, port) as server:
+            sys.stdout.write(json.dumps({"url": server.url}) + "\n")
+            sys.stdout.flush()
+            await asyncio.Event().wait()
+
+    asyncio.run(forever())

@@ -1,0 +1,156 @@
+"""Whatever a vendor does, every case ends in exactly one row, under its right name."""
+
+from __future__ import annotations
+
+import pytest
+from support.verification import KEY, outcomes, rows, target, verify, written_set
+
+from trialbed_server.faults import FaultScript, FaultServer
+
+CASES = 6
+GOOD = {("tool_calls", None), ("stop", None)}
+
+STREAMED = [
+    # fault, its outcomes, attempts at each case
+    ("none", GOOD, 1),
+    ("status:429,none", GOOD, 2),
+    ("status:429", {("transport_error", "http_429")}, 3),
+    ("status:500,none", GOOD, 2),
+    ("status:500", {("transport_error", "http_500")}, 3),
+    ("status:400", {("transport_error", "http_400")}, 1),
+    ("status:401", {("transport_error", "http_401")}, 1),
+    ("reset_before,none", GOOD, 2),
+    ("reset_before", {("transport_error", "reset")}, 3),
+    ("close_before", {("transport_error", "disconnected")}, 3),
+    ("reset_midstream,none", GOOD, 2),
+    ("reset_midstream", {("transport_error", "reset")}, 3),
+    ("cut_stream", {("protocol_error", "cut_stream")}, 1),
+    ("truncated", {("protocol_error", "cut_stream")}, 1),
+    ("no_done", {("protocol_error", "no_done")}, 1),
+    ("no_finish_reason", {("protocol_error", "no_finish_reason")}, 1),
+    ("malformed_event", {("protocol_error", "malformed_event")}, 1),
+    ("error_event", {("protocol_error", "error_event")}, 1),
+    ("error_body", {("protocol_error", "wrong_content_type")}, 1),
+    ("html", {("protocol_error", "html")}, 1),
+    ("empty", {("protocol_error", "empty_stream")}, 1),
+    ("wrong_content_type", {("protocol_error", "wrong_content_type")}, 1),
+    ("null_message", {("protocol_error", "null_message")}, 1),
+    ("no_choices", {("protocol_error", "no_finish_reason")}, 1),
+    ("null_usage", GOOD, 1),
+    ("usage_in_choice", GOOD, 1),
+    ("no_index", {("tool_calls", None)}, 1),
+    ("name_fragments", {("tool_calls", None)}, 1),
+    ("two_choices", GOOD, 1),
+    ("reasoning", GOOD, 1),
+    ("finish", {("other", None)}, 1),
+    ("calls_with_stop", {("stop", None)}, 1),
+    ("unknown_tool", {("tool_calls", None)}, 1),
+    ("bad_arguments", {("tool_calls", None)}, 1),
+    ("silent", {("timeout", "timeout")}, 3),
+]
+
+WHOLE = [
+    ("none", GOOD, 1),
+    ("status:503,none", GOOD, 2),
+    ("reset_before,none", GOOD, 2),
+    ("reset_midstream", {("transport_error", "reset")}, 3),
+    ("cut_stream", {("protocol_error", "cut_body")}, 1),
+    ("truncated", {("protocol_error", "malformed_body")}, 1),
+    ("no_finish_reason", {("protocol_error", "no_finish_reason")}, 1),
+    ("error_body", {("protocol_error", "error_body")}, 1),
+    ("html", {("protocol_error", "html")}, 1),
+    ("empty", {("protocol_error", "empty_body")}, 1),
+    ("null_message", {("protocol_error", "null_message")}, 1),
+    ("no_choices", {("protocol_error", "no_choices")}, 1),
+    ("null_usage", GOOD, 1),
+    ("usage_in_choice", GOOD, 1),
+    ("two_choices", GOOD, 1),
+    ("finish", {("other", None)}, 1),
+    ("silent", {("timeout", "timeout")}, 3),
+]
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed.verification._retries.FIRST_WAIT", 0.001)
+
+
+@pytest.mark.parametrize(
+    ("script", "right", "attempts", "stream"),
+    [(*case, True) for case in STREAMED] + [(*case, False) for case in WHOLE],
+    ids=[f"{case[0]}-streamed" for case in STREAMED] + [f"{case[0]}-whole" for case in WHOLE],
+)
+async def test_every_case_ends_once_and_under_its_right_name(script, right, attempts, stream, tmp_path):
+    file = written_set(tmp_path / "set.jsonl", CASES, stream=stream)
+    timeout = 0.2 if "silent" in script else 20
+    async with FaultServer(FaultScript.read(script)) as server:
+        (summary,) = await verify(file, target(server.url, tmp_path), timeout=timeout, retries=2, request_concurrency=3)
+    found = rows(tmp_path / "results.jsonl")
+    assert [row["data_index"] for row in found] == list(range(1, CASES + 1))
+    assert outcomes(found) <= right
+    assert {len(row["attempts"]) for row in found} == {attempts}
+    assert sum(server.requests.values()) == CASES * attempts
+    assert summary["success_count"] + summary["failure_count"] == summary["case_count"] == CASES
+    assert summary["not_sent"] == 0
+
+
+async def test_two_calls_without_index_are_two_calls(tmp_path):
+    file = written_set(tmp_path / "set.jsonl", 3, stream=True)
+    async with FaultServer(FaultScript.read("no_index")) as server:
+        await verify(file, target(server.url, tmp_path))
+    for row in rows(tmp_path / "results.jsonl"):
+        calls = row["response"]["choices"][0]["message"]["tool_calls"]
+        assert [call["id"] for call in calls] == ["call_0", "call_1"]
+        assert len({call["function"]["arguments"] for call in calls}) == 1
+
+
+async def test_a_name_in_fragments_is_one_name(tmp_path):
+    file = written_set(tmp_path / "set.jsonl", 3, stream=True)
+    async with FaultServer(FaultScript.read("name_fragments")) as server:
+        await verify(file, target(server.url, tmp_path))
+    for row in rows(tmp_path / "results.jsonl"):
+        assert [call["name"] for call in row["calls"]] == ["lookup", "lookup"]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_usage_is_found_where_vendors_put_it_and_unknown_is_not_zero(stream, tmp_path):
+    file = written_set(tmp_path / "set.jsonl", 3, stream=stream)
+    async with FaultServer(FaultScript.read("usage_in_choice")) as server:
+        await verify(file, target(server.url, tmp_path))
+    assert all(row["total_tokens"] > 0 for row in rows(tmp_path / "results.jsonl"))
+    async with FaultServer(FaultScript.read("null_usage")) as server:
+        (summary,) = await verify(file, target(server.url, tmp_path), fresh=True)
+    assert all(row["completion_tokens"] is None for row in rows(tmp_path / "results.jsonl"))
+    assert summary["tps"] is None
+
+
+async def test_retry_after_is_honoured_and_no_part_of_any_latency(tmp_path):
+    file = written_set(tmp_path / "set.jsonl", 2, stream=True)
+    script = FaultScript.read('[{"fault": "status", "status": 429, "retry_after": 1}, "none"]')
+    async with FaultServer(script) as server:
+        await verify(file, target(server.url, tmp_path))
+    for row in rows(tmp_path / "results.jsonl"):
+        first, second = row["attempts"]
+        assert first["retry_after_s"] == 1
+        assert second["waited_ms"] >= 1000
+        assert row["ttft_ms"] < 500
+        assert row["duration_ms"] < 500
+
+
+async def test_the_key_reaches_no_file_even_if_the_vendor_sends_it_back(tmp_path):
+    file = written_set(tmp_path / "set.jsonl", 2)
+    async with FaultServer(FaultScript.read("echo_key:403")) as server:
+        await verify(file, target(server.url, tmp_path))
+    for path in tmp_path.iterdir():
+        assert KEY not in path.read_text()
+    assert "[redacted]" in (tmp_path / "results.jsonl").read_text()
+
+
+async def test_a_vendor_that_only_fails_is_left_alone_and_the_rest_is_not_sent(tmp_path, monkeypatch):
+    monkeypatch.setattr("trialbed.verification._retries.PAUSE", 0.001)
+    file = written_set(tmp_path / "set.jsonl", 60)
+    async with FaultServer(FaultScript.read("status:500")) as server:
+        one = target(server.url, tmp_path)
+        (summary,) = await verify(file, one, retries=0, request_concurrency=2)
+    assert 20 <= summary["case_count"] < 60
+    assert summary["case_count"] + summary["not_sent"] == 60

@@ -1,0 +1,72 @@
+"""Verifications for tests: a test set of a few lines, and a run of it against a scripted vendor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from trialbed.verification import (
+    RequestSettings,
+    Target,
+    TestSet,
+    Verification,
+    VerifyOptions,
+    endpoint_target,
+)
+
+KEY = "sk-for-tests-0123456789"
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "lookup",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+
+
+def written_set(path: Path, count: int = 4, **fields: Any) -> Path:
+    """A file of so many different requests."""
+    lines = [
+        {"messages": [{"role": "user", "content": f"question {number}"}], "tools": [TOOL], **fields}
+        for number in range(count)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+class Quiet:
+    """Progress that nobody watches."""
+
+    def begin(self, target: Target, total: int, kept: int) -> None:
+        pass
+
+    def advance(self, target: Target, row: dict[str, Any]) -> None:
+        pass
+
+    def down(self, target: Target, left: int) -> None:
+        pass
+
+
+def target(url: str, folder: Path, **settings: Any) -> Target:
+    """One endpoint, with its results in a folder."""
+    chosen = RequestSettings(model="m", **settings)
+    return endpoint_target(url, KEY, chosen, None, folder / "results.jsonl", folder / "summary.json")
+
+
+async def verify(file: Path, *targets: Target, **options: Any) -> list[dict[str, Any]]:
+    """Verify these targets; their summaries."""
+    with TestSet(file) as cases:
+        return await Verification(cases, targets, VerifyOptions(**options), Quiet()).run()
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a results file."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def outcomes(found: Sequence[dict[str, Any]]) -> set[tuple[str, str | None]]:
+    """The outcomes and the kinds of problems in rows."""
+    return {(row["outcome"], row["problem"] and row["problem"]["kind"]) for row in found}
