@@ -38,17 +38,18 @@ async def new_tasks(before: Iterable[asyncio.Task[Any]]) -> list[str]:
 
 @dataclass(frozen=True)
 class Holdings:
-    """What a process holds: Python's threads, open files and sockets, and the loop's tasks."""
+    """What a process holds: Python's threads, open files and sockets, the loop's tasks, and child processes."""
 
     threads: int
     files: int
     tasks: int
+    children: int
 
     @classmethod
     def now(cls) -> Holdings:
         """Count; garbage does not."""
         gc.collect()
-        return cls(threading.active_count(), _open_files(), len(asyncio.all_tasks()))
+        return cls(threading.active_count(), _open_files(), len(asyncio.all_tasks()), len(psutil.Process().children()))
 
     def grown(self, before: Holdings, tolerance: int) -> list[str]:
         """What there is more of than before, beyond a tolerance."""
@@ -56,6 +57,7 @@ class Holdings:
             ("threads", self.threads - before.threads),
             ("open files and sockets", self.files - before.files),
             ("tasks", self.tasks - before.tasks),
+            ("child processes", self.children - before.children),
         )
         return [f"{more} more {what}" for what, more in counts if more > tolerance]
 

@@ -40,6 +40,10 @@ class ModelRequest:
         tools = self.body.get("tools") or []
         return [tool.get("function") or {} for tool in tools if isinstance(tool, dict)]
 
+    def parameters(self, name: str) -> Any:
+        """The schema that is offered for a tool of this name; None if there is none."""
+        return next((item.get("parameters") for item in self.functions if item.get("name") == name), None)
+
     @property
     def results(self) -> list[tuple[str, str]]:
         """``(id of the call, text)`` of every tool message, in order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from trialbed.records import Usage
@@ -35,11 +35,19 @@ class Call:
 
 @dataclass(frozen=True)
 class Said:
-    """A message of the model; ``usage`` is None where it reports none."""
+    """A message of the model.
+
+    Attributes:
+        usage: the tokens that it reports; None where it reports none.
+        reason: the finish reason; if empty, the one that is usual for such a message.
+        extras: further fields of the message, as vendors add them.
+    """
 
     text: str | None = None
     calls: tuple[Call, ...] = ()
     usage: Usage | None = USAGE
+    reason: str = ""
+    extras: Mapping[str, Any] = field(default_factory=dict)
 
     def message(self, number: int) -> dict[str, Any]:
         """The message as it stands in the completion.
@@ -47,7 +55,7 @@ class Said:
         Args:
             number: of the request that it answers, from 0.
         """
-        message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        message: dict[str, Any] = {"role": "assistant", "content": self.text, **self.extras}
         if self.calls:
             message["tool_calls"] = [
                 {
@@ -61,7 +69,7 @@ class Said:
 
     def completion(self, number: int, model: str) -> dict[str, Any]:
         """The whole document of a chat completion."""
-        reason = "tool_calls" if self.calls else "stop"
+        reason = self.reason or ("tool_calls" if self.calls else "stop")
         choice = {"index": 0, "message": self.message(number), "finish_reason": reason, "logprobs": None}
         document = {
             "id": f"chatcmpl-{number}",

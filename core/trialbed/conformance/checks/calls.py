@@ -9,10 +9,18 @@ from typing import Any
 from trialbed.conformance._check import must, should
 from trialbed.conformance._expect import answered, asked, called, expect, expect_equal
 from trialbed.conformance._recording import ModelRequest, ToolCall, text_of
-from trialbed.conformance._script import asks, call
+from trialbed.conformance._script import Said, asks, call
 from trialbed.conformance._stage import Stage
 from trialbed.conformance._tools import ApiReply, Meeting, tool
 
+EXTRAS = {
+    "refusal": None,
+    "annotations": [],
+    "audio": None,
+    "reasoning_content": "The parrot knows.",
+    "reasoning_details": [{"type": "reasoning.text", "text": "The parrot knows."}],
+    "x_vendor": {"cached": True},
+}
 WORDS = ("one", "two", "three")
 
 
@@ -204,6 +212,32 @@ async def text_beside_calls_is_kept(stage: Stage) -> None:
     expect_equal("assistant's text", second.said_by("assistant"), ["First I ask the parrot."])
 
 
+@must(
+    reason="Vendors do not agree on the finish reason of a message with calls.",
+    hint="Look at tool_calls, not at finish_reason.",
+)
+async def calls_count_whatever_the_finish_reason(stage: Stage) -> None:
+    """A message with a call is one, whether its finish reason is `stop`, `length` or `tool_calls`."""
+    for reason in ("stop", "length", "tool_calls"):
+        play = await stage.play(Said(None, (call("Echo_text", {"text": "x"}),), reason=reason), "done")
+        answered(play, "done")
+        asked(play, 2)
+        called(play, ("Echo_text", {"text": "x"}))
+
+
+@must(
+    reason="Vendors add fields of their own to messages; each would end some framework's run.",
+    hint="Read the fields you know, and let the rest be.",
+)
+async def fields_of_vendors_are_tolerated(stage: Stage) -> None:
+    """Messages with fields that vendors add are read like any other."""
+    with_call = Said(None, (call("Echo_text", {"text": "x"}),), extras=EXTRAS)
+    play = await stage.play(with_call, Said("done", extras=EXTRAS))
+    answered(play, "done")
+    asked(play, 2)
+    called(play, ("Echo_text", {"text": "x"}))
+
+
 def _calls_sent_back(request: ModelRequest) -> list[list[Any]]:
     """``[id, name, arguments]`` of every call in the conversation."""
     found = []
@@ -243,4 +277,6 @@ CHECKS = (
     ids_may_come_again,
     calls_stay_in_the_conversation,
     text_beside_calls_is_kept,
+    calls_count_whatever_the_finish_reason,
+    fields_of_vendors_are_tolerated,
 )

@@ -20,7 +20,7 @@ from trialbed.conformance._tools import Held
 WARM_UP = 5
 TRIALS = 20
 TOLERANCE = 4
-"""Threads, files or tasks that may be more after all trials; one per trial would be 20."""
+"""Threads, files, tasks or child processes that may be more after all trials; one per trial would be 20."""
 
 
 @should(
@@ -52,7 +52,7 @@ async def connections_are_closed(stage: Stage) -> None:
     hint="Look for pools, clients and loops that are made per trial, and end them in close().",
 )
 async def twenty_trials_leak_nothing(stage: Stage) -> None:
-    """Over twenty trials threads, open files and tasks do not grow."""
+    """Over twenty trials threads, open files, tasks and child processes do not grow."""
     for _ in range(WARM_UP):
         answered(await _usual(stage), "done")
     before = Holdings.now()
@@ -60,7 +60,11 @@ async def twenty_trials_leak_nothing(stage: Stage) -> None:
         answered(await _usual(stage), "done")
     await settled(lambda: not Holdings.now().grown(before, TOLERANCE))
     grown = Holdings.now().grown(before, TOLERANCE)
-    expect(not grown, f"no more threads, open files or tasks after {TRIALS} trials than before", ", ".join(grown))
+    expect(
+        not grown,
+        f"no more threads, files, tasks or child processes after {TRIALS} trials than before",
+        ", ".join(grown),
+    )
 
 
 @should(

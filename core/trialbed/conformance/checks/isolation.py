@@ -10,7 +10,7 @@ from trialbed.conformance._expect import answered, asked, called, expect, expect
 from trialbed.conformance._recording import Play
 from trialbed.conformance._script import asks, call, fails
 from trialbed.conformance._stage import Stage
-from trialbed.conformance._tools import Meeting, StageTool, returns, tool
+from trialbed.conformance._tools import Behaviour, Meeting, StageTool, returns, tool
 from trialbed.conformance._trial import StageTrial
 from trialbed.records import ApiRef, Usage
 
@@ -41,10 +41,12 @@ async def conversations_start_afresh(stage: Stage) -> None:
 async def tools_start_afresh(stage: Stage) -> None:
     """A second trial with a tool of the same name, but another schema and Api, offers and calls its own."""
     for word in ("alpha", "beta"):
-        play = await stage.play(asks(call("Echo_text", {word: word})), "done", tools=[_own_tool(word)])
+        play = await stage.play(
+            asks(call("Echo_text", {word: word})), "done", tools=[_own_tool(word, returns(f"result {word}"))]
+        )
         answered(play, "done")
         first, second = asked(play, 2)
-        expect_equal("parameters on the wire", first.functions[0].get("parameters"), _own_schema(word))
+        expect_equal("parameters on the wire", first.parameters("Echo_text"), _own_schema(word))
         called(play, ("Echo_text", {word: word}))
         expect_equal("results", [text for _, text in second.results], [f"result {word}"])
         expect(not play.strays, "only calls of the trial's own Api", play.strays)
@@ -108,15 +110,10 @@ async def _at_once(stage: Stage, number: int) -> None:
 
 
 def _trial(stage: Stage, word: str, asking: Meeting, calling: Meeting) -> StageTrial:
-    offered = tool(
-        behave=calling.tool(returns(f"result {word}")),
-        parameters=_own_schema(word),
-        api=ApiRef(category="Stage", tool_name=f"Echo of {word}", api_name="call"),
-    )
     return stage.prepare(
         asking.line(asks(call("Echo_text", {word: word}))),
         f"answer {word}",
-        tools=[offered],
+        tools=[_own_tool(word, calling.tool(returns(f"result {word}")))],
         query=f"query {word}",
         system_prompt=f"prompt {word}",
         model=f"model-{word}",
@@ -130,16 +127,16 @@ def _is_its_own(play: Play, word: str) -> None:
         expect(any(f"query {word}" in text for text in request.said_by("user")), f"query {word}", request.messages)
         prompts = request.said_by("system", "developer")
         expect(any(f"prompt {word}" in text for text in prompts), f"prompt {word}", prompts)
-        expect_equal("parameters on the wire", list(request.functions[0]["parameters"]["properties"]), [word])
+        expect_equal("parameters on the wire", request.parameters("Echo_text"), _own_schema(word))
     called(play, ("Echo_text", {word: word}))
     expect_equal("results", [text for _, text in play.requests[1].results], [f"result {word}"])
     expect_equal("claimed calls", [claim.arguments for claim in answer.calls], [{word: word}])
     expect(not play.strays, "only calls of the trial's own Api", play.strays)
 
 
-def _own_tool(word: str) -> StageTool:
+def _own_tool(word: str, behave: Behaviour) -> StageTool:
     api = ApiRef(category="Stage", tool_name=f"Echo of {word}", api_name="call")
-    return tool(behave=returns(f"result {word}"), parameters=_own_schema(word), api=api)
+    return tool(behave=behave, parameters=_own_schema(word), api=api)
 
 
 def _own_schema(word: str) -> dict[str, Any]:

@@ -123,10 +123,9 @@ def _kept(name: str, what: str, *schemas: dict[str, Any]) -> Check:
         tools = [tool(f"Echo_{place}", parameters=schema) for place, schema in enumerate(schemas)]
         played = await stage.play("done", tools=tools)
         answered(played, "done")
-        offered = _offered(asked(played, 1)[0])
+        (request,) = asked(played, 1)
         for place, schema in enumerate(schemas):
-            function = offered.get(f"Echo_{place}", {})
-            expect_equal("parameters of the tool on the wire", function.get("parameters"), schema)
+            expect_equal("parameters of the tool on the wire", request.parameters(f"Echo_{place}"), schema)
 
     play.__name__ = name
     play.__doc__ = f"{what} reach the model unchanged."

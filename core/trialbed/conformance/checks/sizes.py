@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed.conformance._check import must, should
 from trialbed.conformance._expect import answered, asked, called, expect, expect_equal
-from trialbed.conformance._script import asks, call
+from trialbed.conformance._script import Said, asks, call, says
 from trialbed.conformance._stage import Stage
 from trialbed.conformance._tools import returns, tool
 
@@ -74,13 +74,16 @@ async def megabyte_result(stage: Stage) -> None:
     hint="Hand the query on as it is; do not format it into a template with str.format or %.",
 )
 async def unicode_conversation(stage: Stage) -> None:
-    """A query and an answer with letters of many scripts, emoji, braces and markup pass through unchanged."""
+    """A prompt, a query and an answer with letters of many scripts, emoji, braces and markup pass through unchanged."""
     query = f"Query: {FOREIGN} {{query}}"
+    prompt = f"Prompt: {FOREIGN} {{query}}"
     text = f"Answer: {FOREIGN}"
-    play = await stage.play(text, query=query)
+    play = await stage.play(text, query=query, system_prompt=prompt)
     answered(play, text)
     (request,) = asked(play, 1)
     expect(query in "\n".join(request.said_by("user")), "the query's text in a user message", request.said_by("user"))
+    prompts = request.said_by("system", "developer")
+    expect(prompt in "\n".join(prompts), "the system prompt's text in a system message", prompts)
 
 
 @must(
@@ -107,6 +110,26 @@ async def answer_text_is_unchanged(stage: Stage) -> None:
     """Spaces, line breaks, fences and labels in the model's answer stay in the final answer."""
     text = '  Final Answer:\n\n```json\n{"say": "hello"}\n```\n\n* one\n* two  \n'
     answered(await stage.play(text), text)
+
+
+@should(
+    reason="A completion that ends at its bound is still what the model said.",
+    hint="Look for frameworks that raise on the finish reason `length`.",
+)
+async def cut_off_answer_is_kept(stage: Stage) -> None:
+    """An answer that was cut off at its bound of tokens is the final answer."""
+    text = "A long story, and then"
+    answered(await stage.play(Said(text, reason="length")), text)
+
+
+@should(
+    reason="Models cut emoji in half; that must not cost the trial.",
+    hint="Read the response's JSON with the standard library; return the text as it is, the rig cleans it.",
+)
+async def half_an_emoji_is_survived(stage: Stage) -> None:
+    """An answer that ends in half an emoji (a lone surrogate) is an answer."""
+    answer = answered(await stage.play(says("hello \ud83e")))
+    expect(answer.final_answer.startswith("hello"), "the final answer `hello` and a replacement", answer.final_answer)
 
 
 @must(
@@ -144,5 +167,7 @@ CHECKS = (
     unicode_conversation,
     long_conversation,
     answer_text_is_unchanged,
+    cut_off_answer_is_kept,
+    half_an_emoji_is_survived,
     thousand_tools,
 )
