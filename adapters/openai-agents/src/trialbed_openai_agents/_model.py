@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 from typing import Any
 
@@ -37,13 +38,14 @@ class TrialClient(openai.AsyncOpenAI):
         """
         try:
             answered = await super().post(*args, **kwargs)
-        except (openai.APIError, ValueError) as error:
+        except (openai.APIError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ModelFailed(f"{type(error).__name__}: {error}") from error
         if not _is_completion(answered):
             raise ModelFailed(f"the model's endpoint answered with no completion: {str(answered)[:MAX_ERROR_TEXT]}")
         self.cut_short = answered.choices[0].finish_reason == "length"
         for call in answered.choices[0].message.tool_calls or []:
             call.id = self._own_id(call.id)
+            call.function.arguments = _readable(call.function.arguments)
         return answered
 
     def _own_id(self, wanted: str) -> str:
@@ -77,10 +79,26 @@ def model_settings(endpoint: ModelEndpoint) -> ModelSettings:
     )
 
 
+def _readable(arguments: str) -> str:
+    """Arguments that the SDK can take apart: what is JSON and yet cannot be written again becomes a text.
+
+    Half an emoji or a thousand nested lists would end the run.
+    """
+    try:
+        json.dumps(json.loads(arguments or "{}"), ensure_ascii=False).encode()
+    except json.JSONDecodeError:
+        return arguments
+    except (ValueError, RecursionError):
+        return json.dumps(arguments.encode(errors="replace").decode())
+    return arguments
+
+
 def _is_completion(answered: Any) -> bool:
     choices = answered.choices if isinstance(answered, ChatCompletion) else None
     return isinstance(choices, list) and bool(choices) and _is_message(getattr(choices[0], "message", None))
 
 
 def _is_message(message: Any) -> bool:
-    return isinstance(message, ChatCompletionMessage)
+    if not isinstance(message, ChatCompletionMessage):
+        return False
+    return all(getattr(call, "function", None) is not None for call in message.tool_calls or [])
