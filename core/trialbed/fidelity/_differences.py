@@ -70,7 +70,20 @@ def _lists(given: list[Any], sent: list[Any], pointer: str) -> Iterator[Differen
     if before != after and Counter(before) == Counter(after):
         yield Difference(pointer=pointer, kind="reordered", given=given, sent=sent)
         return
-    for tag, first, last, start, stop in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    found = [_in_place(given, sent, pointer)] if len(given) == len(sent) else []
+    if before != after:
+        found.append(_aligned(given, sent, pointer, SequenceMatcher(None, before, after, autojunk=False)))
+    # The shorter account of what happened is the likelier one.
+    yield from min(map(list, found), key=len)
+
+
+def _in_place(given: list[Any], sent: list[Any], pointer: str) -> Iterator[Difference]:
+    for index, (one, other) in enumerate(zip(given, sent, strict=True)):
+        yield from _compare(one, other, _at(pointer, index))
+
+
+def _aligned(given: list[Any], sent: list[Any], pointer: str, matcher: SequenceMatcher[str]) -> Iterator[Difference]:
+    for tag, first, last, start, stop in matcher.get_opcodes():
         # Of what was replaced, item by item is compared; the longer side's rest was lost or added.
         both = min(last - first, stop - start) if tag in ("equal", "replace") else 0
         for offset in range(both):

@@ -96,8 +96,8 @@ async def measure_load(
             except NotMeasured as reason:
                 failed[framework] = reason
         for concurrency in concurrencies:
+            say(f"load: {concurrency} at a time")
             for number in range(rounds + 1):
-                say(f"load: {concurrency} at a time, round {number} of {rounds}")
                 for framework, bench in [*benches.items()]:
                     try:
                         await bench.round(concurrency, counted=number > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -12,7 +13,7 @@ from trialbed.fidelity._corpus import HardSchema, corpus, world_of
 from trialbed.fidelity._differences import Difference, differences
 from trialbed.fidelity._matching import matched
 from trialbed.fidelity._rig import Observed, Rig
-from trialbed.fidelity._scenes import Scene
+from trialbed.fidelity._scenes import Scene, stations
 from trialbed.records import Json, Limits, Record, ToolSpec
 
 Effect = Literal["refused", "missing", "renamed", "lost", "added", "changed", "reordered"]
@@ -23,8 +24,8 @@ EFFECTS: tuple[Effect, ...] = get_args(Effect)
 COMPARED = ("description", "parameters")
 """Fields of a function that are compared with what was given; its name is compared apart."""
 
-MAX_TRIALS = 64
-"""Trials in which schemas that a framework cannot take are looked for, at most."""
+PATIENCE = 120.0
+"""Seconds in which the tools that a framework fails with are looked for, at most."""
 
 LIMITS = Limits(max_steps=3, timeout=90.0)
 
@@ -73,12 +74,10 @@ async def measure_schemas(rig: Rig, framework: str) -> Schemas:
     """Offer the corpus, have every tool called, and compare.
 
     Raises:
-        NotMeasured: the framework fails with most of it.
+        NotMeasured: the framework fails whatever it is offered, or with so much that finding it all takes too long.
     """
     offers = _Offers(rig, framework)
     findings = await offers.findings(corpus())
-    if all("refused" in finding.effects for finding in findings):
-        raise NotMeasured(findings[0].reason)
     return Schemas(findings=findings, order=worst(offers.orders), trials=offers.trials)
 
 
@@ -88,12 +87,14 @@ class _Offers:
     def __init__(self, rig: Rig, framework: str) -> None:
         self._rig = rig
         self._framework = framework
+        self._began = time.monotonic()
         self.trials = 0
         self.orders: list[Order] = []
 
     async def findings(self, schemas: tuple[HardSchema, ...]) -> tuple[SchemaFinding, ...]:
         seen = await self._play(schemas)
         if seen.outcome.failure is not None and len(schemas) > 1:
+            await self._still_hopeful()
             middle = len(schemas) // 2
             return (*await self.findings(schemas[:middle]), *await self.findings(schemas[middle:]))
         if not seen.wire.model_calls:
@@ -102,10 +103,23 @@ class _Offers:
         self.orders.append(order_of([schema.name for schema in schemas], matched(_specs(schemas), tools), tools))
         return findings_of(schemas, tools, seen)
 
+    async def _still_hopeful(self) -> None:
+        """Whether it makes sense to look for the tools that the framework fails with.
+
+        Raises:
+            NotMeasured: it fails with the plainest tool too, or it took too long.
+        """
+        if self.trials == 1:
+            plain = await self._rig.play(self._framework, Scene(world=stations(1, 1), limits=LIMITS))
+            if plain.failure:
+                raise NotMeasured(plain.failure)
+        if time.monotonic() - self._began > PATIENCE:
+            raise NotMeasured(
+                f"the framework fails with so many tools that {PATIENCE:g} s did not do to tell them apart"
+            )
+
     async def _play(self, schemas: tuple[HardSchema, ...]) -> Observed:
         self.trials += 1
-        if self.trials > MAX_TRIALS:
-            raise NotMeasured(f"the framework failed in most of {MAX_TRIALS} trials, whichever tools it was offered")
         scene = Scene(world=world_of(schemas), model="scripted:parallel", limits=LIMITS)
         return await self._rig.play(self._framework, scene)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trialbed.fidelity._bodies import body
+from trialbed.fidelity._differences import is_same
 from trialbed.fidelity._rig import Observed, Rig
 from trialbed.fidelity._scenes import Scene, stations
 from trialbed.records import Json, Record
@@ -71,7 +72,8 @@ def settings_of(seen: Observed, asked: dict[str, Any]) -> Settings:
 
 def _setting(name: str, asked: Any, requests: Sequence[dict[str, Any]]) -> Setting:
     sent, absent = _values(name, requests), sum(name not in request for request in requests)
-    return Setting(name=name, asked=asked, sent=sent, absent=absent, honoured=not absent and sent == (asked,))
+    honoured = not absent and len(sent) == 1 and is_same(asked, sent[0])
+    return Setting(name=name, asked=asked, sent=sent, absent=absent, honoured=honoured)
 
 
 def _values(key: str, requests: Sequence[dict[str, Any]]) -> tuple[Any, ...]:

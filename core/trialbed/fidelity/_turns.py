@@ -5,12 +5,12 @@ from __future__ import annotations
 from trialbed.fidelity._bodies import NotMeasured
 from trialbed.fidelity._refusing import PREFIX
 from trialbed.fidelity._requests import Requests, explain
-from trialbed.fidelity._rig import Rig
+from trialbed.fidelity._rig import Observed, Rig
 from trialbed.fidelity._scenes import Scene, World, stations
 from trialbed.records import Limits, Record
 
 CALLS = 3
-MAX_STEPS = 12
+LIMITS = Limits(max_steps=12, timeout=60.0)
 
 TURNS = {
     "gold": CALLS + 1,
@@ -34,11 +34,14 @@ class PolicyRequests(Record):
     Attributes:
         policy: the scripted model's, or the status with which the endpoint refused.
         requests: None where they could not be told; ``reason`` says why.
+        calls_sent: tool calls that the model sent and that can be made. ``calls_made``: those that came to the Apis.
         ended: how the trial failed; empty if it did not.
     """
 
     policy: str
     requests: Requests | None
+    calls_sent: int
+    calls_made: int
     ended: str = ""
     reason: str = ""
 
@@ -56,21 +59,27 @@ async def measure_refusals(rig: Rig, framework: str, tools: int) -> tuple[Policy
 
 
 async def _policy(rig: Rig, framework: str, policy: str, world: World) -> PolicyRequests:
-    limits = Limits(max_steps=MAX_STEPS, timeout=60.0)
-    seen = await rig.play(framework, Scene(world=world, model=f"scripted:{policy}", limits=limits))
-    try:
-        requests = explain(seen.wire.model_calls, TURNS[policy])
-    except NotMeasured as reason:
-        return PolicyRequests(policy=policy, requests=None, ended=seen.failure, reason=str(reason))
-    return PolicyRequests(policy=policy, requests=requests, ended=seen.failure)
+    seen = await rig.play(framework, Scene(world=world, model=f"scripted:{policy}", limits=LIMITS))
+    return _counted(seen, policy, TURNS[policy])
 
 
 async def _refusal(rig: Rig, framework: str, status: int, world: World) -> PolicyRequests:
-    limits = Limits(max_steps=MAX_STEPS, timeout=60.0)
-    seen = await rig.play(framework, Scene(world=world, model=f"{PREFIX}{status}", limits=limits))
+    seen = await rig.play(framework, Scene(world=world, model=f"{PREFIX}{status}", limits=LIMITS))
+    found = _counted(seen, str(status), 1)
     others = {call.status for call in seen.wire.model_calls} - {status}
-    if others:
-        reason = f"the gateway answered with {sorted(others)}, not {status}"
-        return PolicyRequests(policy=str(status), requests=None, ended=seen.failure, reason=reason)
-    requests = explain(seen.wire.model_calls, 1)
-    return PolicyRequests(policy=str(status), requests=requests, ended=seen.failure)
+    if not others:
+        return found
+    return found.model_copy(
+        update={"requests": None, "reason": f"the gateway answered with {sorted(others)}, not {status}"}
+    )
+
+
+def _counted(seen: Observed, policy: str, expected: int) -> PolicyRequests:
+    sent = sum(call.problem is None for turn in seen.wire.model_calls for call in turn.tool_calls)
+    found = PolicyRequests(
+        policy=policy, requests=None, calls_sent=sent, calls_made=len(seen.wire.api_calls), ended=seen.failure
+    )
+    try:
+        return found.model_copy(update={"requests": explain(seen.wire.model_calls, expected)})
+    except NotMeasured as reason:
+        return found.model_copy(update={"reason": str(reason)})

@@ -18,6 +18,7 @@ def behaviour_rows(found: Sequence[FrameworkFidelity]) -> Iterator[Row]:
     yield line("hidden requests", parts, lambda part: _sum(part, [one.aside for one in _told(part)]))
     yield line("turns too many", parts, lambda part: _sum(part, [max(0, one.beyond) for one in _told(part)]))
     yield line("turns missing", parts, lambda part: _sum(part, [max(0, -one.beyond) for one in _told(part)]))
+    yield line("tool calls made", parts, _calls)
     yield line("trials that failed", parts, lambda part: _failed(part.turns))
     for number, status in enumerate(_statuses(parts)):
         label = f"requests after status {status}"
@@ -43,6 +44,11 @@ def _per_turn(part: Behaviour) -> str:
 
 def _sum(part: Behaviour, counts: Sequence[int]) -> str:
     return some(sum(counts)) if _told(part) else DASH
+
+
+def _calls(part: Behaviour) -> str:
+    made, sent = sum(one.calls_made for one in part.turns), sum(one.calls_sent for one in part.turns)
+    return f"{made} for {sent} sent"
 
 
 def _failed(policies: Sequence[PolicyRequests]) -> str:

@@ -14,7 +14,7 @@ from trialbed_plugins.reporters._figures import printable
 
 BEGIN, END = "<!-- measured: fidelity -->", "<!-- end of what was measured -->"
 PLACE = re.compile(f"({re.escape(BEGIN)}\n).*?({re.escape(END)})", re.DOTALL)
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~])")
+SPECIAL = re.compile(r"([\\`*_<|]|\](?=\())")
 
 
 def markdown(report: FidelityReport) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trialbed.fidelity import FidelityReport, FrameworkFidelity
 from trialbed_plugins.reporters._fidelity_behaviour import behaviour_rows
 from trialbed_plugins.reporters._fidelity_cells import DASH, line, tally
-from trialbed_plugins.reporters._fidelity_load import load_rows
+from trialbed_plugins.reporters._fidelity_load import level_rows, process_rows
 from trialbed_plugins.reporters._fidelity_wire import many_rows, prompt_rows, schema_rows
 from trialbed_plugins.reporters._figures import Row
 
@@ -35,13 +35,16 @@ def _sections(report: FidelityReport) -> Iterator[tuple[str, Iterator[Row]]]:
     if "schemas" in conditions.parts:
         yield "Tool schemas", schema_rows(found)
     if "prompt" in conditions.parts:
-        yield f"Prompt, {conditions.tools} tools", prompt_rows(found)
+        yield f"Prompt, with {conditions.tools} tools", prompt_rows(found)
     if "behaviour" in conditions.parts:
         yield "Behaviour", behaviour_rows(found)
     if "many" in conditions.parts:
         yield from ((f"With {count:,} tools", many_rows(found, count)) for count in conditions.many)
     if "load" in conditions.parts:
-        yield f"Cost at a model that answers at once, {conditions.tools} tools", load_rows(found)
+        yield f"Cost, with {conditions.tools} tools", process_rows(found)
+        for level in conditions.concurrencies:
+            trials = "1 trial at a time" if level == 1 else f"{level} trials at a time"
+            yield f"Cost of {trials}", level_rows(found, level)
 
 
 def _about(found: Sequence[FrameworkFidelity]) -> Iterator[Row]:

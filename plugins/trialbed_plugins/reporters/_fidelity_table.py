@@ -16,7 +16,7 @@ from trialbed_plugins.reporters._fidelity_sections import Section, sections
 from trialbed_plugins.reporters._figures import printable
 
 LABEL_WIDTH = 28
-COLUMN_WIDTH = 24
+COLUMN_WIDTH = 23
 GAP = 2
 
 
@@ -30,8 +30,9 @@ def write_table(report: FidelityReport, stream: TextIO) -> None:
     console.print(Text(heading(report.conditions)))
     made = sections(report)
     for shown in _blocks(len(report.frameworks), console.width):
-        console.print()
-        console.print(_table(report, made, shown))
+        for section in made:
+            console.print()
+            console.print(_table(report, section, shown))
     console.print()
     for note in notes(report):
         console.print(Text(note))
@@ -45,17 +46,13 @@ def _blocks(count: int, width: int) -> Iterator[list[int]]:
         yield [0, *others[first : first + size]]
 
 
-def _table(report: FidelityReport, made: list[Section], shown: list[int]) -> Table:
+def _table(report: FidelityReport, section: Section, shown: list[int]) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP, 0, 0))
-    table.add_column("", width=LABEL_WIDTH, overflow="fold")
+    table.add_column(Text(section.title), width=LABEL_WIDTH, overflow="fold")
     for index in shown:
         name = printable(report.frameworks[index].framework)
         table.add_column(Text(name), justify="right", width=COLUMN_WIDTH, overflow="fold")
-    for number, section in enumerate(made):
-        if number:
-            table.add_section()
-        table.add_row(Text(section.title, style="bold"))
-        for row in section.rows:
-            cells = [row.cells[index] for index in shown]
-            table.add_row(Text(row.label), *map(Text, cells), style="bold red" if row.alarming else "")
+    for row in section.rows:
+        cells = [Text(row.cells[index]) for index in shown]
+        table.add_row(Text(row.label), *cells, style="bold red" if row.alarming else "")
     return table

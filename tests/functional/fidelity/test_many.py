@@ -1,0 +1,65 @@
+"""Many tools arrive, and where they do not, that shows."""
+
+from __future__ import annotations
+
+import pytest
+from support.measured import Fidelity, Measured
+
+from trialbed.fidelity import ManyTools
+
+
+@pytest.fixture(scope="module")
+def measured(fidelity: Fidelity) -> Measured:
+    agents = ("keeps-thirty-tools", "strict", "sorts-tools", "dawdles", "fails-always")
+    return fidelity(*agents, options=("--part", "many", "--many", 120, "--many", 1000))
+
+
+def many(measured: Measured, framework: str, offered: int) -> ManyTools:
+    (found,) = [one for one in measured.of(framework).many or () if one.offered == offered]
+    return found
+
+
+@pytest.mark.parametrize("offered", [120, 1000])
+def test_the_reference_sends_them_all(measured: Measured, offered: int) -> None:
+    found = many(measured, "reference", offered)
+    assert (found.sent, found.intact, found.order) == (offered, offered, "kept")
+    assert (found.requests, found.calls) == (3, 2)
+    assert found.framework_ms is not None
+    assert found.framework_ms.n == 3
+    assert found.request_bytes is not None
+    assert found.request_bytes > 300 * offered
+    assert found.reason == found.ended == ""
+
+
+def test_a_limit_on_tools_shows(measured: Measured) -> None:
+    found = many(measured, "keeps-thirty-tools", 1000)
+    assert (found.sent, found.intact) == (30, 30)
+    # The model calls the last tool on offer, which is not there.
+    assert found.calls == 1
+
+
+def test_altered_schemas_show(measured: Measured) -> None:
+    found = many(measured, "strict", 120)
+    assert (found.sent, found.intact) == (120, 0)
+
+
+def test_time_that_a_framework_takes_shows(measured: Measured) -> None:
+    figure = many(measured, "dawdles", 120).framework_ms
+    assert figure is not None
+    assert figure.low > 95
+
+
+def test_without_requests_there_are_no_figures(measured: Measured) -> None:
+    found = many(measured, "fails-always", 120)
+    assert (found.sent, found.intact, found.request_bytes, found.framework_ms) == (None, None, None, None)
+    assert "no tools for anybody" in found.ended
+
+
+def test_a_request_that_the_log_cuts_is_never_compared(fidelity: Fidelity) -> None:
+    measured = fidelity(options=("--part", "many", "--many", 2500))
+    found = many(measured, "reference", 2500)
+    assert (found.sent, found.intact, found.order) == (None, None, None)
+    assert "wire log keeps" in found.reason
+    assert found.request_bytes is not None
+    assert found.request_bytes > 2**20
+    assert (found.requests, found.calls) == (3, 2)
