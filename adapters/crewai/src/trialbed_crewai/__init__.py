@@ -1,0 +1,6 @@
+"""CrewAI on the rig."""
+
+from trialbed_crewai import _quiet  # noqa: F401 - before CrewAI is imported
+from trialbed_crewai._agent import CrewAIAgent
+
+__all__ = ["CrewAIAgent"]

@@ -1,0 +1,89 @@
+"""The rig's tools as CrewAI's."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from crewai.tools import BaseTool
+from pydantic import BaseModel, ConfigDict
+
+from trialbed import Tool
+from trialbed_crewai._line import Line
+
+MARK = "\0"
+
+
+class AnyArguments(BaseModel):
+    """Stands in for the schema, which the model gets from ``RigCompletion``.
+
+    CrewAI renders it three times per tool and trial, so it is kept at hand.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    @classmethod
+    def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
+        """The schema of any object."""
+        return {"title": cls.__name__, "type": "object", "properties": {}}
+
+
+class NoTool(BaseTool):
+    """A tool for an agent without tools, which the model never hears of.
+
+    CrewAI has another loop for agents without tools, which takes an answer apart where it reads like one of its own
+    formats, and may ask again.
+    """
+
+    name: str = "no_tool"
+    description: str = ""
+    args_schema: type[BaseModel] = AnyArguments
+
+    def _run(self, *_: Any, **__: Any) -> str:
+        return "Error: there are no tools"
+
+
+class RawTool(BaseTool):
+    """A tool that hands the model's arguments on as they are.
+
+    ``run`` is replaced because the usual one validates arguments after a class made from the schema, and breaks at
+    a parameter named ``self``.
+    """
+
+    args_schema: type[BaseModel] = AnyArguments
+    tool: Any
+    line: Any
+    numbers: Any
+
+    def run(self, /, *_: Any, **arguments: Any) -> str:
+        """Make the call."""
+        return numbered(self.line.result_of(self.tool.ainvoke(arguments)), next(self.numbers))
+
+    def _run(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError(f"{self.name} is called by `run`")
+
+
+def crew_tools(tools: Mapping[str, Tool], line: Line) -> list[BaseTool]:
+    """Wrap the tools, given by CrewAI's names; never an empty list."""
+    numbers = itertools.count(1)
+    raw = [
+        RawTool(name=name, description=tool.description, tool=tool, line=line, numbers=numbers)
+        for name, tool in tools.items()
+    ]
+    return [*raw] or [NoTool()]
+
+
+def numbered(response: str, number: int) -> str:
+    """A response that differs from all others of the trial.
+
+    CrewAI breaks a run off at the fifth call that is like four before, arguments and response. How long a model may
+    go on is for the rig's step limit to say.
+    """
+    return f"{response}{MARK}{number}"
+
+
+def unnumbered(text: str) -> str:
+    """The response in a numbered one; other texts are left alone."""
+    response, mark, number = text.rpartition(MARK)
+    return response if mark and number.isdecimal() else text
