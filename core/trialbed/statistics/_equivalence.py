@@ -21,7 +21,8 @@ class Equivalence:
 
     Attributes:
         finding: ``equivalent``: it lies within the margin; ``different``: it lies beyond it; ``inconclusive``:
-            there is too little data for either. Each of the first two is false with a chance of at most 5 %.
+            there is too little data for either. Each of the first two is false with a chance of
+            about 5 % at most: just that at the margin itself, and less the farther the truth lies from it.
         difference: the estimate.
         interval: its 90 % interval, the one that two one-sided tests at 5 % correspond to.
         p_equivalent: the larger p-value of the two one-sided tests that it lies within the margin.

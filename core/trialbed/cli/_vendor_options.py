@@ -1,0 +1,21 @@
+"""Options that the comparison and the ranking of vendors share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trialbed.cli._options import option
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+resamples_option = option(
+    "--resamples", type=click.IntRange(min=100), default=2000, help="Resamples of the bootstrap behind intervals."
+)
+
+seed_option = option("--seed", type=click.IntRange(min=0), default=0, help="Seed of every draw.")
+
+markdown_option = click.option("--markdown", type=FILE, metavar="FILE", help="Write the tables as Markdown.")
+
+csv_option = click.option("--csv", type=FILE, metavar="FILE", help="Write the figures as CSV.")
