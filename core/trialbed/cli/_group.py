@@ -8,11 +8,13 @@ import click
 
 COMMANDS = {
     "adapter": "Start, check and list adapters of frameworks.",
+    "compare": "Compare vendors' results with those of a baseline.",
     "data": "List, import and show datasets.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "env": "Build, list, lock and remove environments of frameworks.",
     "fidelity": "Measure what frameworks do to the traffic between model and tools.",
     "plugins": "List installed drivers and plugins, broken ones with the reason.",
+    "rank": "Rank vendors by Inverse Rank Fusion over six metrics.",
     "run": "Run trials and report how well frameworks use tools.",
     "serve": "Run the virtual API and the gateway alone.",
     "verify": "Verify how well a vendor's endpoint calls tools.",

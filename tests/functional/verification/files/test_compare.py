@@ -1,0 +1,143 @@
+"""``bench compare`` on files, as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from pathlib import Path
+
+import pytest
+from support.bench import Bench
+from support.vendor_rows import k2_row, own_file, request, write_rows
+
+YES, NO = "tool_calls", "stop"
+
+
+@pytest.fixture
+def official(tmp_path: Path) -> Path:
+    """A baseline of three trials that are not quite of one mind."""
+    die = random.Random(1)
+    return own_file(tmp_path / "official.jsonl", [[_end(die, case) for _ in range(3)] for case in range(200)])
+
+
+@pytest.fixture
+def acme(tmp_path: Path) -> Path:
+    die = random.Random(2)
+    ends = [_end(die, case) for case in range(200)]
+    ends[0], ends[1], ends[2] = "timeout", "protocol_error", "other"
+    return own_file(tmp_path / "acme.jsonl", ends)
+
+
+def _end(die: random.Random, case: int) -> str:
+    return YES if die.random() < (0.95 if case % 2 else 0.05) else NO
+
+
+def test_a_comparison_is_printed_with_its_verdict_and_figures(bench: Bench, official: Path, acme: Path) -> None:
+    printed = bench("compare", "--baseline", official, "--vendor", acme).out
+    assert printed.startswith("acme beside official: ")
+    assert "200 cases, paired by case" in printed
+    for words in ("flip rate", "F1 of chance", "schema, per call", "ttft_ms p50/p95/p99", "McNemar", "corrected"):
+        assert words in printed
+    assert "acme failed: 2 cut_stream." in printed
+    assert "acme ended otherwise: 1 length." in printed
+
+
+def test_json_holds_the_k2_style_keys_and_ours(bench: Bench, official: Path, acme: Path, tmp_path: Path) -> None:
+    document = bench("compare", official, acme, "--json", "--output", tmp_path / "written.json").document
+    assert document == json.loads((tmp_path / "written.json").read_text())
+    assert document["total_vendor"] == 200
+    assert document["matched_success"] == 198
+    assert set(document["tool_call_trigger_similarity"]) == {"TP", "FP", "FN", "TN", "precision", "recall", "f1"}
+    assert document["verdict"]["finding"] in ("equivalent", "different", "inconclusive")
+    assert document["similarity"]["delivered"]["f1"]["low"] < document["similarity"]["delivered"]["f1"]["value"]
+
+
+def test_markdown_and_csv_are_written(bench: Bench, official: Path, acme: Path, tmp_path: Path) -> None:
+    bench("compare", official, acme, "--markdown", "report.md", "--csv", "figures.csv")
+    report = (tmp_path / "report.md").read_text()
+    assert report.startswith("## acme beside official")
+    assert "| --- | ---: | ---: |" in report
+    with (tmp_path / "figures.csv").open() as file:
+        rows = {(row["side"], row["figure"]): row for row in csv.DictReader(file)}
+    document = bench("compare", official, acme, "--json").document
+    assert float(rows["delivered", "f1"]["value"]) == document["similarity"]["delivered"]["f1"]["value"]
+    assert rows["vendor", "duration_ms_p99"]["high"] == ""
+
+
+def test_several_vendors_are_compared_at_once(bench: Bench, official: Path, acme: Path, tmp_path: Path) -> None:
+    other = own_file(tmp_path / "other.jsonl", [NO] * 200)
+    documents = bench("compare", "--baseline", official, "--vendor", acme, "--vendor", other, "--json").documents
+    assert [document["vendor"]["vendor"] for document in documents] == ["acme", "other"]
+    assert documents[1]["verdict"]["finding"] == "different"
+
+
+def test_the_same_command_gives_the_same_bytes(bench: Bench, official: Path, acme: Path) -> None:
+    first, second = (bench("compare", official, acme, "--json").out for _ in range(2))
+    assert first == second
+
+
+def test_files_of_other_requests_are_refused_with_the_place(bench: Bench, official: Path, tmp_path: Path) -> None:
+    short = own_file(tmp_path / "short.jsonl", [YES] * 190)
+    refused = bench("compare", official, short, code=2)
+    assert "short.jsonl lacks 30 rows of" in refused.err
+    assert "lines 571, 572, 573, 574, 575 …" in refused.err
+    assert "--force" in refused.err
+    assert bench("compare", official, short, "--force", "--json").document["common_indices"] == 190
+
+
+def test_files_of_other_settings_are_refused_with_the_values(bench: Bench, tmp_path: Path) -> None:
+    for name, temperature in (("a", 0.6), ("b", 1.0)):
+        rows = [k2_row(n, request=request(n, temperature=temperature)) for n in (1, 2)]
+        write_rows(tmp_path / f"{name}.jsonl", rows)
+    refused = bench("compare", "a.jsonl", "b.jsonl", code=2)
+    assert "temperature is 0.6 in the baseline and 1.0 in the vendor's" in refused.err
+
+
+def test_results_of_another_tool_are_compared(bench: Bench, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_rows(tmp_path / f"{name}.jsonl", [k2_row(n, YES if n % 3 else NO, valid=True) for n in range(1, 31)])
+    document = bench("compare", "a.jsonl", "b.jsonl", "--json").document
+    assert document["tool_call_trigger_similarity"]["f1"] == 1.0
+    assert document["verdict"]["finding"] == "inconclusive"
+    assert document["figures"]["ttft_ms"]["vendor"]["mean"]["value"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--fail-under", "f1=0.99"), "acme: f1 is 0."),
+        (("--fail-under", "success_rate=0.999"), "acme: success_rate is 0.9900, below 0.999"),
+        (("--fail-if", "not-equivalent"), "acme: the verdict is"),
+    ],
+)
+def test_a_check_that_fails_is_exit_code_1(
+    bench: Bench, official: Path, acme: Path, options: tuple[str, ...], said: str
+) -> None:
+    failed = bench("compare", official, acme, "--margin", "0.0001", *options, code=1)
+    assert said in failed.err
+    assert failed.out.startswith("acme beside official")
+
+
+def test_a_check_that_holds_is_exit_code_0(bench: Bench, official: Path, acme: Path) -> None:
+    bench("compare", official, acme, "--fail-under", "f1=0.5", "--fail-under", "schema_accuracy=1", code=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "name the results of a baseline and of a vendor"),
+        (("official.jsonl",), "name the results of a baseline and of a vendor"),
+        (("official.jsonl", "acme.jsonl", "--vendor", "acme.jsonl"), "not both"),
+        (("official.jsonl", "20261121T231039-52d790"), "20261121T231039-52d790: no such file"),
+        (("official.jsonl", "run.json"), "runs cannot be compared yet"),
+        (("official.jsonl", "set.jsonl"), "set.jsonl, line 1: no result row"),
+        (("official.jsonl", "acme.jsonl", "--fail-under", "beauty=1"), "there is no figure 'beauty'; there are f1,"),
+    ],
+)
+def test_wrong_use_is_exit_code_2_and_says_what_to_do(
+    bench: Bench, official: Path, acme: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "run.json").write_text(json.dumps({"metadata": {}, "summary": {}, "results": []}, indent=2))
+    (tmp_path / "set.jsonl").write_text(json.dumps(request(1)) + "\n")
+    assert said in bench("compare", *arguments, code=2).err
