@@ -33,7 +33,7 @@ class PlainBuilding:
 
     def waiting(self, label: str) -> None:
         """Say who is at it."""
-        self.say(f"{label}: another process is building its environment; waiting for it")
+        self.say(f"{label}: its environment is being built already; waiting for it")
 
     def offline(self, label: str) -> None:
         """Say what is made do with."""

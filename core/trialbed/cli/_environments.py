@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,9 @@ env_dir_option = option(
 )
 
 
-def chosen_environments(labels: Sequence[str], *, yes: bool, env_dir: Path | None = None) -> dict[str, Environment]:
+def chosen_environments(
+    labels: Sequence[str], *, yes: bool, env_dir: Path | None = None, check: Callable[[], object] | None = None
+) -> dict[str, Environment]:
     """The environments of the frameworks that cannot run in this interpreter; builds missing ones, asks once.
 
     Says on standard error which environment each of them has. Not to be called where an event loop runs.
@@ -34,6 +36,7 @@ def chosen_environments(labels: Sequence[str], *, yes: bool, env_dir: Path | Non
         labels: frameworks as asked for, ``NAME`` or ``NAME==VERSION``.
         yes: build without asking.
         env_dir: the folder of environments; default: ``TRIALBED_ENV_DIR`` or the user's cache folder.
+        check: called before anything is built; raises if what the environments are for cannot be done anyway.
 
     Returns:
         label -> its environment; a label that is not in it runs in this interpreter.
@@ -55,6 +58,8 @@ def chosen_environments(labels: Sequence[str], *, yes: bool, env_dir: Path | Non
         click.echo(f"{label}: own environment {built.title} ({built.summary})", err=True)
     missing = [request for request in requests if request.label.text not in there]
     if missing:
+        if check is not None:
+            check()
         _agree(missing, shelf, yes=yes)
         there |= build_environments(shelf, missing)
     return {request.label.text: there[request.label.text].environment for request in requests}

@@ -100,8 +100,7 @@ def command(
 
     thresholds = parse_thresholds(fail_under)
     options = _options(frameworks, given)
-    environments = chosen_environments(options.frameworks, yes=yes, env_dir=env_dir)
-    options = replace(options, environments=environments)
+    options = _with_environments(options, yes=yes, env_dir=env_dir)
     try:
         documents = asyncio.run(_run(options))
     except asyncio.CancelledError:
@@ -117,6 +116,17 @@ def _options(frameworks: tuple[str, ...], given: dict[str, Any]) -> RunOptions:
     limits = Limits(max_steps=given.pop("max_steps"), timeout=given.pop("timeout"))
     chosen = {name: value for name, value in given.items() if value is not None}
     return RunOptions(frameworks=tuple(dict.fromkeys(frameworks)), limits=limits, **chosen)
+
+
+def _with_environments(options: RunOptions, *, yes: bool, env_dir: Path | None) -> RunOptions:
+    def check() -> None:
+        """Find a wrong dataset or model before minutes go into environments."""
+        from trialbed.engine import prepare
+
+        prepare(replace(options, frameworks=()))
+
+    environments = chosen_environments(options.frameworks, yes=yes, env_dir=env_dir, check=check)
+    return replace(options, environments=environments)
 
 
 async def _run(options: RunOptions) -> list[dict[str, Any]]:

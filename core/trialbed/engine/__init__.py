@@ -6,7 +6,7 @@ from trialbed.engine._dataset import choose_queries, dataset_driver, open_datase
 from trialbed.engine._identity import new_trial_token, trial_seed
 from trialbed.engine._options import DEFAULT_OUTPUT, RunOptions
 from trialbed.engine._progress import Progress, Silent
-from trialbed.engine._run import run
+from trialbed.engine._run import prepare, run
 from trialbed.engine._server import server
 from trialbed.engine._trial import DUMMY_KEY
 
@@ -22,6 +22,7 @@ __all__ = [
     "dataset_driver",
     "new_trial_token",
     "open_dataset",
+    "prepare",
     "run",
     "run_benchmark",
     "server",

@@ -11,6 +11,7 @@ from functools import cached_property
 from trialbed.environments._labels import Label
 from trialbed.environments._lock import python_id
 from trialbed.environments._origin import adapter_requirement, own_requirement
+from trialbed.environments._secrecy import without_credentials
 from trialbed.environments._sources import states
 
 
@@ -42,7 +43,7 @@ class Request:
     @cached_property
     def fingerprint(self) -> str:
         """Changes when the answer must be another one: with the requirements, or with what a local one declares."""
-        return _digest([*self.requirements, *states(self.requirements)])
+        return _digest([*map(without_credentials, self.requirements), *states(self.requirements)])
 
 
 def _digest(parts: Sequence[str]) -> str:

@@ -25,6 +25,7 @@ from pydantic import ValidationError
 from trialbed.environments._built import Built
 from trialbed.environments._lock import requirements
 from trialbed.environments._request import Request
+from trialbed.environments._secrecy import without_credentials
 from trialbed.records import Record
 
 UNFINISHED = ".unfinished"
@@ -98,7 +99,7 @@ class Shelf:
         answer = Answer(
             label=request.label.text,
             fingerprint=request.fingerprint,
-            adapter=request.adapter,
+            adapter=without_credentials(request.adapter),
             locked=bool(request.lock),
             environment=built.folder.name,
         )

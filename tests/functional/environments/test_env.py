@@ -1,0 +1,211 @@
+"""Building, listing, locking and removing environments."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.index import Index, make_wheel
+from support.machines import ACME, Machine, publish_acme
+
+PROGRAM = "import acme, sys; print(acme.VERSION)"
+
+
+def version_in(row: dict[str, object]) -> str:
+    return subprocess.check_output([str(row["interpreter"]), "-c", PROGRAM], text=True).strip()
+
+
+def test_an_environment_is_built_once_and_then_used_without_network_and_uv(machine: Machine, index: Index) -> None:
+    first = machine.bench("env", "add", "acme")
+    assert "acme: building its environment (acme 1.0, 3 packages)" in first.err
+    assert "ready after" in first.err
+    index.stop()
+    machine.variables["UV_CACHE_DIR"] = "/nowhere"
+    again = machine.bench("env", "add", "acme", "--json")
+    assert "building" not in again.err
+    (row,) = json.loads(again.out)
+    assert row["framework_version"] == "1.0"
+    assert (row["adapter"], row["adapter_version"]) == ("trialbed-acme", "0.3")
+    assert version_in(row) == "1.0"
+
+
+def test_a_release_is_pinned_and_both_are_kept(machine: Machine, index: Index) -> None:
+    publish_acme(index, "2.0")
+    newest, pinned = machine.add("acme"), machine.add("acme==1.0")
+    assert (version_in(newest), version_in(pinned)) == ("2.0", "1.0")
+    rows = {row["environment"]: row["answers"] for row in machine.listed()}
+    assert rows == {newest["environment"]: ["acme"], pinned["environment"]: ["acme==1.0"]}
+
+
+def test_two_names_of_the_same_packages_share_an_environment(machine: Machine) -> None:
+    done = machine.bench("env", "add", "acme", "acme==1.0", "acme==1.0.0", "--json")
+    assert len({row["environment"] for row in json.loads(done.out)}) == 1
+    assert done.err.count("building its environment") == 1
+
+
+def test_the_list_names_framework_adapter_packages_and_folder(machine: Machine) -> None:
+    assert "bench env add NAME" in machine.bench("env", "list").err
+    row = machine.add("acme")
+    shown = machine.bench("env", "list").out
+    for expected in (row["environment"], "acme 1.0", "trialbed-acme 0.3", "3.", str(machine.env_dir)):
+        assert expected in shown
+    assert row["environment"] == f"acme-{row['lock_digest'][:12]}"
+    assert {package.split("==")[0] for package in row["packages"]} == {"acme", "trialbed", "trialbed-acme"}
+    assert row["size"] > 0
+
+
+def test_a_newer_release_is_taken_when_asked_for_and_the_old_environment_stays(machine: Machine, index: Index) -> None:
+    old = machine.add("acme")
+    publish_acme(index, "2.0")
+    assert machine.add("acme") == old
+    new = machine.add("acme", "--refresh")
+    assert (old["framework_version"], new["framework_version"]) == ("1.0", "2.0")
+    assert machine.add("acme") == new
+    assert [(row["framework_version"], row["answers"]) for row in machine.listed()] in (
+        [("1.0", []), ("2.0", ["acme"])],
+        [("2.0", ["acme"]), ("1.0", [])],
+    )
+
+
+def test_a_lock_is_printed_and_reproduces_the_environment_elsewhere(machine: Machine, index: Index) -> None:
+    row = machine.add("acme")
+    file = machine.folder / "acme.lock"
+    assert machine.bench("env", "lock", "acme").out.splitlines()[-1].startswith("trialbed-acme==")
+    machine.bench("env", "lock", "acme", "--output", file)
+    publish_acme(index, "2.0")
+    machine.bench("env", "remove", "--all")
+    again = machine.add("acme", "--lock", file)
+    assert (again["environment"], again["lock_digest"]) == (row["environment"], row["lock_digest"])
+    assert version_in(again) == "1.0"
+    assert machine.add("acme") == again, "the lock's environment is the framework's from then on"
+
+
+def test_a_lock_without_an_environment_is_resolved_and_nothing_is_installed(machine: Machine, index: Index) -> None:
+    printed = json.loads(machine.bench("env", "lock", "acme", "--json").out)
+    assert "acme==1.0" in printed["lock"].splitlines()
+    assert machine.listed() == []
+    machine.add("acme")
+    publish_acme(index, "2.0")
+    assert "acme==2.0" in machine.bench("env", "lock", "acme", "--refresh").out.splitlines()
+    assert "acme==1.0" in machine.bench("env", "lock", "acme").out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("acme>=1\n", 2, "is no line of a lock"),
+        ("--index-url http://user:hunter22@host/\nacme==1.0\n", 2, "UV_DEFAULT_INDEX"),
+        ("# nothing\n", 2, "nothing in this lock"),
+        ("acme==1.0\n", 3, "has no adapter of that name"),
+        ("acme==1.0\ntrialbed-acme==0.3\n", 3, "trialbed"),
+        ("trialbed==0.0.1\nacme==1.0\ntrialbed-acme==0.3\n", 3, "trialbed"),
+    ],
+)
+def test_a_lock_that_cannot_be_used_is_refused(machine: Machine, text: str, code: int, says: str) -> None:
+    file = machine.folder / "some.lock"
+    file.write_text(text)
+    done = machine.bench("env", "add", "acme", "--lock", file, code=code)
+    assert says in done.err
+    assert "hunter22" not in done.err
+    assert machine.listed() == []
+
+
+def test_an_environment_in_use_is_removed_only_by_force(machine: Machine) -> None:
+    row = machine.add("acme")
+    with subprocess.Popen([row["interpreter"], "-c", "print('up', flush=True); input()"], **PIPES) as user:
+        assert user.stdout is not None
+        assert user.stdout.readline() == "up\n"
+        refused = machine.bench("env", "remove", "acme", code=2)
+        assert str(user.pid) in refused.err
+        assert machine.listed() == [row]
+        assert "removed" in machine.bench("env", "remove", "acme", "--force").err
+        user.communicate("\n")
+    assert machine.listed() == []
+    assert not Path(row["path"]).exists()
+
+
+PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+
+
+def test_removing_takes_a_framework_a_release_or_a_digest(machine: Machine, index: Index) -> None:
+    publish_acme(index, "2.0", "3.0")
+    one, two, three = (machine.add(f"acme=={release}") for release in ("1.0", "2.0", "3.0"))
+    machine.bench("env", "remove", "acme==2.0")
+    assert {row["environment"] for row in machine.listed()} == {one["environment"], three["environment"]}
+    machine.bench("env", "remove", three["lock_digest"][:12])
+    assert [row["environment"] for row in machine.listed()] == [one["environment"]]
+    assert "there is no environment 'acme==2.0'" in machine.bench("env", "remove", "acme==2.0", code=2).err
+    removed = json.loads(machine.bench("env", "remove", "acme", "--json").out)
+    assert [row["environment"] for row in removed] == [one["environment"]]
+    assert two["environment"] not in [row["environment"] for row in machine.listed()]
+    machine.bench("env", "remove", code=2)
+
+
+def test_what_was_removed_is_built_again(machine: Machine) -> None:
+    row = machine.add("acme")
+    machine.bench("env", "remove", "acme")
+    assert machine.add("acme")["environment"] == row["environment"]
+
+
+def test_an_adapter_from_elsewhere_is_remembered(machine: Machine, tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path / "other", "somebodys-adapter", "9.0", requires=["acme"], entry_points=ACME)
+    row = machine.add("acme", "--adapter", wheel)
+    assert (row["adapter"], row["adapter_version"]) == ("somebodys-adapter", "9.0")
+    assert machine.add("acme") == row
+    make_wheel(tmp_path / "other", "somebodys-adapter", "9.0", requires=["acme", "trialbed"], entry_points=ACME)
+    other = machine.add("acme")
+    assert other["lock_digest"] != row["lock_digest"], "the file is another one now"
+
+
+def test_an_adapter_that_lies_beside_trialbeds_wheel_is_taken_from_there(machine: Machine, tmp_path: Path) -> None:
+    for version in ("0.9", "0.10"):
+        make_wheel(tmp_path / "rig", "trialbed-acme", version, requires=["acme"], entry_points=ACME)
+    assert machine.add("acme")["adapter_version"] == "0.10"
+
+
+def test_changed_declarations_of_a_checkout_build_anew_and_changed_code_does_not(
+    machine: Machine, tmp_path: Path
+) -> None:
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    (checkout / "trialbed_acme.py").write_text("")
+    project = '[project]\nname = "trialbed-acme"\nversion = "{}"\ndependencies = ["acme"]\n'
+    points = '[project.entry-points."trialbed.frameworks"]\nacme = "trialbed_acme:Agent"\n'
+    backend = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    (checkout / "backend.py").write_text(BACKEND)
+    (checkout / "pyproject.toml").write_text(backend + project.format("1.0") + points)
+    first = machine.add("acme", "--adapter", f"-e {checkout}")
+    (checkout / "trialbed_acme.py").write_text("CHANGED = 1")
+    assert machine.add("acme") == first
+    assert subprocess.check_output([first["interpreter"], "-c", "import trialbed_acme as m; print(m.CHANGED)"])
+    (checkout / "pyproject.toml").write_text(backend + project.format("1.1") + points)
+    second = machine.add("acme")
+    assert (first["adapter_version"], second["adapter_version"]) == ("1.0", "1.1")
+    assert first["environment"] != second["environment"]
+
+
+BACKEND = '''
+"""Builds an editable wheel of one module without any build requirement."""
+import pathlib, re, tomllib, zipfile
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    project = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["project"]
+    base = f"trialbed_acme-{project['version']}"
+    requires = "".join(f"Requires-Dist: {line}\\n" for line in project["dependencies"])
+    files = {
+        "acme.pth": f"{pathlib.Path.cwd()}\\n",
+        f"{base}.dist-info/METADATA":
+            f"Metadata-Version: 2.1\\nName: trialbed-acme\\nVersion: {project['version']}\\n{requires}",
+        f"{base}.dist-info/WHEEL": "Wheel-Version: 1.0\\nGenerator: t\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+        f"{base}.dist-info/entry_points.txt": "[trialbed.frameworks]\\nacme = trialbed_acme:Agent\\n",
+    }
+    record = f"{base}.dist-info/RECORD"
+    files[record] = "".join(f"{path},,\\n" for path in [*files, record])
+    name = f"{base}-py3-none-any.whl"
+    with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w") as wheel:
+        for path, text in files.items():
+            wheel.writestr(path, text)
+    return name
+'''

@@ -1,0 +1,31 @@
+"""Without a network: what is built is used, and what uv has in its cache is built."""
+
+from __future__ import annotations
+
+from support.index import Index
+from support.machines import Machine
+
+
+def test_with_a_warm_cache_an_environment_is_built_again(machine: Machine, index: Index) -> None:
+    row = machine.add("acme")
+    machine.bench("env", "remove", "acme")
+    index.stop()
+    done = machine.bench("env", "add", "acme")
+    assert "no network; going on with what uv has in its cache" in done.err
+    assert [kept["lock_digest"] for kept in machine.listed()] == [row["lock_digest"]]
+
+
+def test_with_a_cold_cache_both_reasons_are_told(machine: Machine, index: Index) -> None:
+    index.stop()
+    done = machine.bench("env", "add", "acme", code=3)
+    assert "Connection refused" in done.err
+    assert "not found in the cache" in done.err
+
+
+def test_uv_offline_is_heeded(machine: Machine, index: Index) -> None:
+    machine.add("acme")
+    machine.bench("env", "remove", "acme")
+    index.requests.clear()
+    machine.variables["UV_OFFLINE"] = "1"
+    machine.add("acme")
+    assert index.requests == []

@@ -1,0 +1,124 @@
+"""Several processes at once, and builds that end before their time."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+from support.index import Index
+from support.machines import Machine
+
+WAITS = "is being built already; waiting"
+
+
+def line_with(process: subprocess.Popen[str], text: str) -> str:
+    """Read the process's standard error up to the line with this text."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if text in line:
+            return line
+    raise AssertionError(f"ended without saying {text!r}")
+
+
+def unfinished(machine: Machine) -> list[Path]:
+    return list((machine.env_dir / ".unfinished").glob("*"))
+
+
+def test_two_processes_build_one_environment(machine: Machine, index: Index) -> None:
+    index.gate.clear()
+    first = machine.start("env", "add", "acme", "--json")
+    line_with(first, "building its environment")
+    second = machine.start("env", "add", "acme", "--json")
+    line_with(second, WAITS)
+    index.gate.set()
+    outputs = [process.communicate(timeout=60) for process in (first, second)]
+    assert [process.returncode for process in (first, second)] == [0, 0]
+    rows = [json.loads(out) for out, _ in outputs]
+    assert rows[0] == rows[1]
+    assert "building its" not in outputs[1][1]
+    assert index.requests.count("/files/acme-1.0-py3-none-any.whl") == 1
+
+
+def test_two_requests_with_one_answer_build_it_once(machine: Machine, index: Index) -> None:
+    index.gate.clear()
+    first = machine.start("env", "add", "acme")
+    line_with(first, "building its environment")
+    second = machine.start("env", "add", "acme==1.0")
+    line_with(second, WAITS)
+    index.gate.set()
+    outputs = [process.communicate(timeout=60)[1] for process in (first, second)]
+    assert [process.returncode for process in (first, second)] == [0, 0], outputs
+    assert len(machine.listed()) == 1
+
+
+def test_many_at_once_agree(machine: Machine) -> None:
+    processes = [machine.start("env", "add", "acme", "--json") for _ in range(6)]
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 6, outputs
+    assert len({out for out, _ in outputs}) == 1
+    assert sum("building its environment" in err for _, err in outputs) == 1
+
+
+def test_a_killed_build_is_built_again_and_leaves_nothing(machine: Machine, index: Index) -> None:
+    index.gate.clear()
+    killed = machine.start("env", "add", "acme")
+    line_with(killed, "building its environment")
+    assert index.asked.wait(30)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate(timeout=30)
+    assert len(unfinished(machine)) == 1
+    assert machine.listed() == []
+    index.gate.set()
+    row = machine.add("acme")
+    code = "import acme, importlib.metadata as m; print(acme.VERSION, m.version('trialbed-acme'))"
+    assert subprocess.check_output([row["interpreter"], "-c", code], text=True) == "1.0 0.3\n"
+    assert machine.listed() == [row]
+
+
+def test_what_a_killed_build_of_another_framework_left_is_swept(machine: Machine, index: Index) -> None:
+    index.publish("trialbed-zeta", "1.0", entry_points="[trialbed.frameworks]\nzeta = trialbed_zeta:Agent\n")
+    leftover = machine.env_dir / ".unfinished" / "zeta-0123456789ab.11223344" / "venv"
+    leftover.mkdir(parents=True)
+    (leftover / "file").write_text("half")
+    machine.add("acme")
+    assert unfinished(machine) == []
+
+
+def test_a_build_that_is_interrupted_ends_uv_and_leaves_nothing(machine: Machine, index: Index) -> None:
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        index.asked.clear()
+        index.gate.clear()
+        process = machine.start("env", "add", "acme", preexec_fn=heed_interrupts)
+        line_with(process, "building its environment")
+        assert index.asked.wait(30)
+        process.send_signal(ending)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == 130, err
+        assert "Traceback" not in err
+        assert unfinished(machine) == []
+        index.gate.set()
+    assert machine.listed() == []
+
+
+def heed_interrupts() -> None:
+    """Where the tests run in the background a shell has made them ignore Ctrl-C; the command here stands in front."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def test_an_environment_whose_interpreter_is_gone_is_built_again(machine: Machine) -> None:
+    row = machine.add("acme")
+    Path(row["interpreter"]).unlink()
+    assert machine.listed() == []
+    again = machine.add("acme")
+    assert again["environment"] == row["environment"]
+    assert Path(again["interpreter"]).exists()
+
+
+def test_a_folder_without_its_description_is_no_environment(machine: Machine) -> None:
+    row = machine.add("acme")
+    (Path(row["path"]) / "environment.json").unlink()
+    assert machine.listed() == []
+    again = machine.add("acme")
+    assert (again["environment"], again["lock_digest"]) == (row["environment"], row["lock_digest"])
