@@ -68,9 +68,10 @@ sys.exit(main(sys.argv[1:]))
 """
     async with FaultServer(FaultScript()) as server:
         arguments = ["verify", str(file), "--model", "m", "--base-url", server.url, "--api-key", "sk-test-000000"]
-        process = subprocess.Popen([sys.executable, "-c", program, *arguments], cwd=tmp_path, text=True)
-        code, _, _ = await ended(process)
-        assert code == -signal.SIGKILL
+        killed = await asyncio.to_thread(
+            subprocess.run, [sys.executable, "-c", program, *arguments], cwd=tmp_path, capture_output=True, check=False
+        )
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
         assert len(lines(results)) == CASES
         (summary,) = await verify(file, target(server.url, tmp_path), incremental=True)
     assert server.requests.total() == CASES
