@@ -17,11 +17,15 @@ SHOWN = 300
 def expect(right: bool, expected: str, seen: Any) -> None:
     """Fail unless it is right.
 
+    Args:
+        expected: in words.
+        seen: in words, or any value.
+
     Raises:
         CheckFailed: with both, the seen one shortened.
     """
     if not right:
-        raise CheckFailed(f"expected {expected}; seen: {shown(seen)}")
+        raise CheckFailed(f"expected {expected}; seen: {shortened(seen) if isinstance(seen, str) else shown(seen)}")
 
 
 def expect_equal(what: str, seen: Any, expected: Any) -> None:
@@ -90,21 +94,26 @@ def difference(expected: Any, seen: Any, place: str = "") -> str | None:
                 return found
         return None
     if isinstance(expected, list) and isinstance(seen, list):
-        for index, (one, other) in enumerate(zip(expected, seen, strict=False)):
+        if len(expected) != len(seen):
+            return f"expected {len(expected)} entries{_at(place)}, {shown(expected)}; seen: {len(seen)}, {shown(seen)}"
+        for index, (one, other) in enumerate(zip(expected, seen, strict=True)):
             if found := difference(one, other, f"{place}[{index}]"):
                 return found
-        if len(expected) == len(seen):
-            return None
-        return f"expected {len(expected)} entries{_at(place)}; seen: {len(seen)}: {shown(seen)}"
+        return None
     if _same(expected, seen):
         return None
-    return f"expected {shown(expected)}{_at(place)}; seen: {_seen(expected, seen)}"
+    if isinstance(expected, str) and isinstance(seen, str) and max(len(expected), len(seen)) > SHOWN:
+        return _text_difference(expected, seen, place)
+    return f"expected {shown(expected)}{_at(place)}; seen: {shown(seen)}"
 
 
 def shown(value: Any) -> str:
-    """A value in a message, shortened."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
-    text = json.dumps(text, ensure_ascii=False) if isinstance(value, str) and not value else text
+    """A value as JSON, shortened."""
+    return shortened(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+def shortened(text: str) -> str:
+    """The beginning and the end of a text."""
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 60]} … {text[-40:]} ({len(text)} characters)"
 
 
@@ -114,19 +123,14 @@ def _same(expected: Any, seen: Any) -> bool:
     return type(expected) is type(seen) and bool(expected == seen)
 
 
-def _seen(expected: Any, seen: Any) -> str:
-    if isinstance(expected, str) and isinstance(seen, str):
-        return _text_difference(expected, seen)
-    return shown(seen) if type(expected) is type(seen) else f"{shown(seen)} ({type(seen).__name__})"
-
-
-def _text_difference(expected: str, seen: str) -> str:
-    """The text, and for a long one where it begins to differ."""
-    if max(len(expected), len(seen)) <= SHOWN:
-        return repr(seen)
+def _text_difference(expected: str, seen: str, place: str) -> str:
+    """Where a long text begins to differ, and what stands there."""
     at = next((i for i, pair in enumerate(zip(expected, seen, strict=False)) if pair[0] != pair[1]), None)
     at = min(len(expected), len(seen)) if at is None else at
-    return f"{len(seen)} characters instead of {len(expected)}, different from {at}: {seen[at : at + 60]!r}"
+    return (
+        f"expected a text of {len(expected)} characters{_at(place)}; seen: one of {len(seen)} that differs from "
+        f"character {at}: {shown(seen[at : at + 60])} in place of {shown(expected[at : at + 60])}"
+    )
 
 
 def _at(place: str) -> str:

@@ -16,6 +16,7 @@ from trialbed.conformance._check import Check, CheckFailed
 from trialbed.conformance._network import NetworkWatch
 from trialbed.conformance._report import Finding, Outcome, Report
 from trialbed.conformance._stage import Stage
+from trialbed.conformance._trial import tool_client
 from trialbed.contracts import BaseAgent
 from trialbed.records import Deviation
 
@@ -81,11 +82,13 @@ class Kit:
 
     async def _play(self, check: Check) -> None:
         before = asyncio.all_tasks()
-        try:
-            await check.play(self._stage)
-        finally:
-            await self._stage.clear()
-            await _cancelled(asyncio.all_tasks() - before)
+        async with tool_client() as client:
+            self._stage.client = client
+            try:
+                await check.play(self._stage)
+            finally:
+                self._stage.clear()
+                await _cancelled(asyncio.all_tasks() - before)
 
     def _judged(self, check: Check, outcome: Outcome, message: str) -> tuple[Outcome, str]:
         """The outcome in the light of what the adapter declares."""

@@ -64,13 +64,14 @@ class Stage:
 
     Attributes:
         surroundings: what trials must not change, as it was before the first.
+        client: what the tools of all trials send with, as in a worker; if None, each trial has its own.
     """
 
     def __init__(self, agent_class: type[BaseAgent], network: NetworkWatch | None = None) -> None:
         self.agent_class = agent_class
         self.surroundings = surroundings()
         self._network = network or NetworkWatch().__enter__()
-        self._clients: list[httpx.AsyncClient] = []
+        self.client: httpx.AsyncClient | None = None
         self._endpoints: list[tuple[str, int]] = []
         self._server = Server()
 
@@ -111,7 +112,7 @@ class Stage:
             limits=limits,
             server_url=f"{url}/virtual",
         )
-        return StageTrial(self.agent_class, scene, spec, self._clients)
+        return StageTrial(self.agent_class, scene, spec, self.client)
 
     async def play(self, *script: Line, **conditions: Unpack[Conditions]) -> Play:
         """Play one trial with a fresh agent; the arguments are those of ``prepare``.
@@ -121,11 +122,9 @@ class Stage:
         """
         return await self.prepare(*script, **conditions).play()
 
-    async def clear(self) -> None:
-        """Break off whatever is still being answered, and forget all trials; on the loop that played them."""
+    def clear(self) -> None:
+        """Break off whatever is still being answered, and forget all trials."""
         self._server.clear()
-        while self._clients:
-            await self._clients.pop().aclose()
 
     def close(self) -> None:
         """Stop the server, and watch the network no more."""

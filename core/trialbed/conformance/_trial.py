@@ -21,17 +21,17 @@ class StageTrial:
     """A trial that can be played once. What the stage sees of it can be read while it is played.
 
     Args:
-        clients: where the tools' client is kept while it is open.
+        client: what the tools send with; if None, the trial has a client of its own.
 
     Attributes:
         spec: what a worker would be given.
     """
 
     def __init__(
-        self, agent_class: type[BaseAgent], scene: Scene, spec: TrialSpec, clients: list[httpx.AsyncClient]
+        self, agent_class: type[BaseAgent], scene: Scene, spec: TrialSpec, client: httpx.AsyncClient | None
     ) -> None:
         self.spec = spec
-        self._clients = clients
+        self._client = client
         self._agent_class = agent_class
         self._scene = scene
 
@@ -57,7 +57,11 @@ class StageTrial:
             CheckFailed: it does not end.
         """
         begun = time.perf_counter()
-        outcome = await self._outcome()
+        if self._client is not None:
+            outcome = await self._outcome(self._client)
+        else:
+            async with tool_client() as client:
+                outcome = await self._outcome(client)
         return Play(
             answer=outcome.answer,
             failure=outcome.failure,
@@ -68,21 +72,15 @@ class StageTrial:
             wall=time.perf_counter() - begun,
         )
 
-    async def _outcome(self) -> Outcome:
+    async def _outcome(self, client: httpx.AsyncClient) -> Outcome:
         trial = Trial(self.spec, _nobody_forks)
-        client = _tool_client()
-        self._clients.append(client)
         try:
             async with asyncio.timeout(self.spec.limits.timeout) as limit:
-                outcome = await trial.run(self._agent_class, client)
+                return await trial.run(self._agent_class, client)
         except (Exception, SystemExit) as error:
             if limit.expired():
                 raise CheckFailed(self._endless()) from error
-            outcome = trial.failed(error)
-        # Not if the trial is cancelled: a worker's client goes on, and with it what the adapter leaves behind.
-        self._clients.remove(client)
-        await client.aclose()
-        return outcome
+            return trial.failed(error)
 
     def _endless(self) -> str:
         return (
@@ -95,6 +93,6 @@ def _nobody_forks() -> None:
     """A worker ends a fork of itself here; the stage's process is not the kit's to end."""
 
 
-def _tool_client() -> httpx.AsyncClient:
+def tool_client() -> httpx.AsyncClient:
     """What the tools send with. The stage needs no certificates, and loading them takes longer than a trial."""
     return httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
