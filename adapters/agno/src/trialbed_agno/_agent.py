@@ -10,7 +10,7 @@ from agno.agent import Agent
 from agno.exceptions import ModelProviderError
 from agno.run.base import RunStatus
 
-from trialbed import Answer, BaseAgent, Limits, ModelEndpoint, ModelFailed, Tool
+from trialbed import Answer, BaseAgent, Deviation, Limits, ModelEndpoint, ModelFailed, Tool
 from trialbed_agno._logs import silence_agno
 from trialbed_agno._model import BoundedChat, open_client
 from trialbed_agno._reading import read_run
@@ -21,6 +21,13 @@ class AgnoAgent(BaseAgent):
     """One Agno agent, without a session store, per trial."""
 
     contract = "1"
+    capabilities = (
+        Deviation(
+            text="takes the model's reasoning in <think> tags, and what stands before it, out of the conversation "
+            "and out of the answer (not in its oldest releases)",
+            upstream="https://github.com/agno-agi/agno/pull/6654",
+        ),
+    )
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)

@@ -1,0 +1,111 @@
+"""Agno's own traps."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from trialbed import Usage
+from trialbed.conformance import Raw, asks, call, forever, tool
+
+pytestmark = pytest.mark.framework("agno")
+
+OBJECT = {"type": "object"}
+
+
+async def test_words_in_braces_are_not_looked_up_in_agnos_session(stage):
+    words = "{session_id} {run_id} {user_id} {current_session_id} {current_run_id} {session_state} {nothing}"
+    play = await stage.play("done", query=words, system_prompt=words)
+    assert [message["content"] for message in play.requests[0].messages] == [words, words]
+
+
+@pytest.mark.parametrize("arguments", ["{'text': 'hello'}", "[]", "()", '{"text": True}'])
+async def test_what_python_but_not_json_reads_as_an_object_is_no_call(stage, arguments):
+    play = await stage.play(asks(call("Echo_text", arguments)), "sorry")
+    assert play.calls == ()
+    assert play.answer.calls == ()
+    assert play.requests[1].results == [("call_0_0", f"Error: the arguments are not a JSON object: {arguments}")]
+
+
+async def test_spaces_around_texts_stay(stage):
+    play = await stage.play(asks(call("Echo_text", {"text": "  true \n"})), "done")
+    assert play.calls[0].arguments == {"text": "  true \n"}
+
+
+@pytest.mark.parametrize("id", ["functions.Echo_text:0", "x", "call_" + "1" * 60])
+async def test_calls_keep_the_ids_that_the_model_gave_them(stage, id):  # noqa: A002 - the wire's word
+    play = await stage.play(asks(call("Echo_text", {"text": "a"}, id=id)), "done")
+    _, _, said, result = play.requests[1].messages
+    assert [said["tool_calls"][0]["id"], result["tool_call_id"]] == [id, id]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("get_user_input", {"user_input_fields": [{"field_name": "a"}]}),
+        ("ask_user", {"questions": [{"question": "?"}]}),
+    ],
+)
+async def test_tools_with_names_that_agno_uses_itself_do_not_pause_the_run(stage, name, arguments):
+    play = await stage.play(asks(call(name, arguments)), "done", tools=[tool(name, parameters=OBJECT)])
+    assert [made.arguments for made in play.calls] == [arguments]
+    assert play.answer.final_answer == "done"
+
+
+async def test_texts_of_several_turns_are_not_strung_together(stage):
+    play = await stage.play(asks(call("Echo_text", {"text": "a"}), text="First I look."), "GIVE_UP nothing there")
+    assert (play.answer.final_answer, play.answer.finish) == ("GIVE_UP nothing there", "give_up_and_restart")
+
+
+async def test_tokens_are_counted_once_at_the_step_limit(stage):
+    said = asks(call("Echo_text", {"text": "a"}), text="again", usage=Usage(prompt_tokens=10, completion_tokens=2))
+    play = await stage.play(forever(said), max_steps=3)
+    assert play.answer.usage == Usage(prompt_tokens=30, completion_tokens=6)
+    assert (play.answer.model_turns, play.answer.final_answer) == (3, "")
+
+
+async def test_the_step_limit_holds_where_no_call_can_be_made(stage):
+    play = await stage.play(forever(asks(call("Nobody", "{}"))), max_steps=3)
+    assert len(play.requests) == play.answer.model_turns == 3
+    assert (play.answer.final_answer, play.answer.finish) == ("", None)
+
+
+@pytest.mark.parametrize("code", ["context_length_exceeded", "rate_limit_exceeded", None])
+async def test_an_endpoints_refusal_is_no_answer(stage, code):
+    refusal = Raw(400, json.dumps({"error": {"message": "maximum context length exceeded", "code": code}}))
+    play = await stage.play(refusal, "an answer that is never asked for")
+    assert play.failure.kind == "model"
+    assert "400" in play.failure.message
+    assert "maximum context length exceeded" in play.failure.message
+    assert len(play.requests) == 1
+
+
+async def test_an_error_of_agno_itself_is_no_answer(stage):
+    # Agno reads the arguments of tools of this name, and trips over one that is no text.
+    wrong = asks(call("analyze", {"title": "a", "next_action": 5}))
+    play = await stage.play(wrong, "done", tools=[tool("analyze", parameters=OBJECT)])
+    assert play.answer is None
+    assert play.failure.kind == "agent"
+
+
+TROUBLE = """
+import asyncio
+from trialbed.conformance import Raw, Stage, asks, call
+from trialbed_agno import AgnoAgent
+
+async def main():
+    with Stage(AgnoAgent) as stage:
+        await stage.play(asks(call("Nobody", "{}"), call("Echo_text", "[")), "done")
+        await stage.play(Raw(500, "{}"))
+
+asyncio.run(main())
+"""
+
+
+def test_agno_writes_nothing_to_the_console():
+    # In a process of its own: Agno's log holds on to the streams that there were when it was imported.
+    done = subprocess.run([sys.executable, "-c", TROUBLE], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
