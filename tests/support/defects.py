@@ -618,12 +618,22 @@ class NeverGivesUp(Defective):
 
 
 class OffersAToolOfItsOwn(Defective):
-    caught_by = ("exactly_the_tools_are_offered",)
+    caught_by = ("no_other_tools_are_offered",)
 
     def bind_tools(self, tools, *, server_url):
         super().bind_tools(tools, server_url=server_url)
         function = {"name": "final_answer", "description": "Call this to end.", "parameters": {}}
         self._definitions = [*self._definitions, {"type": "function", "function": function}]
+
+
+class OffersToolsOnce(Defective):
+    """Offers the tools in the first request only."""
+
+    caught_by = ("all_tools_are_offered",)
+
+    def _request(self, messages):
+        request = super()._request(messages)
+        return request if len(messages) == 2 else {name: value for name, value in request.items() if name != "tools"}
 
 
 class FoldsNames(Defective):
@@ -687,7 +697,7 @@ class ClosesObjects(Schemas):
 
 
 class CompletesSchemas(Schemas):
-    caught_by = ("schema_empty", "tools_start_afresh", "two_trials_at_once")
+    caught_by = ("schema_empty",)
 
     def change(self, schema):
         return {"properties": {}, "required": [], **schema, "title": "Arguments"} if "type" in schema else schema
@@ -835,7 +845,7 @@ class Results(Defective):
 
 
 class WrapsResults(Results):
-    caught_by = ("unicode_result", "deep_result", "single_call")
+    caught_by = ("unicode_result", "deep_result")
 
     def change(self, text):
         return json.dumps({"result": text})

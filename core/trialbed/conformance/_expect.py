@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trialbed.conformance._check import CheckFailed
@@ -59,7 +59,7 @@ def asked(play: Play, times: int) -> tuple[ModelRequest, ...]:
         CheckFailed: it asked more or less often.
     """
     ended = f", and the trial failed: {_failure(play)}" if play.failure else ""
-    expect(len(play.requests) == times, f"{times} model requests", f"{len(play.requests)}{ended}")
+    expect(len(play.requests) == times, f"{times} model request{'s' * (times != 1)}", f"{len(play.requests)}{ended}")
     return play.requests
 
 
@@ -71,6 +71,17 @@ def called(play: Play, *calls: tuple[str, Any]) -> None:
     """
     made = [[call.tool, call.arguments] for call in play.calls]
     expect_equal("calls that reached the Apis", in_order(made), in_order([list(pair) for pair in calls]))
+
+
+def told(request: ModelRequest, words: Sequence[str]) -> None:
+    """Fail unless the request has as many results as there are words, and each has its word, in order.
+
+    Raises:
+        CheckFailed: it has others.
+    """
+    texts = [text for _, text in request.results]
+    right = len(texts) == len(words) and all(word in text for word, text in zip(words, texts, strict=True))
+    expect(right, f"tool messages with {shown(list(words))}", texts)
 
 
 def in_order(values: Iterable[Any]) -> list[Any]:

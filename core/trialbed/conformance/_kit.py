@@ -41,6 +41,7 @@ class Kit:
         self._runner = asyncio.Runner()
         self._runner.get_loop().set_default_executor(_Threads())
         self._stage = Stage(agent_class, network)
+        self._stage.client = self._client = tool_client()
 
     def run(self, check: Check) -> Finding:
         """Run one check."""
@@ -66,6 +67,7 @@ class Kit:
     def close(self) -> None:
         """Stop the stage and the loop."""
         self._stage.close()
+        self._runner.run(self._client.aclose())
         self._runner.close()
 
     def _outcome(self, check: Check) -> tuple[Outcome, str]:
@@ -82,13 +84,11 @@ class Kit:
 
     async def _play(self, check: Check) -> None:
         before = asyncio.all_tasks()
-        async with tool_client() as client:
-            self._stage.client = client
-            try:
-                await check.play(self._stage)
-            finally:
-                self._stage.clear()
-                await _cancelled(asyncio.all_tasks() - before)
+        try:
+            await check.play(self._stage)
+        finally:
+            self._stage.clear()
+            await _cancelled(asyncio.all_tasks() - before)
 
     def _judged(self, check: Check, outcome: Outcome, message: str) -> tuple[Outcome, str]:
         """The outcome in the light of what the adapter declares."""

@@ -20,6 +20,7 @@ NAMES = (
     *("a" * 64, "Z9", "9lives", "getWeather", "GetWeather", "get-weather", "Web_-_Search", "A--B_C"),
     *("class", "None", "lambda", "import", "print", "self", "type", "final_answer", "finish", "transfer_to_agent"),
 )
+THREE = ("Echo_a", "Echo_b", "Echo_c")
 LOOK_ALIKES = ("Get_Weather", "get-weather", "get_Weather", "get_weather", "getweather")
 DESCRIPTIONS = {
     "Echo_a": "",
@@ -169,17 +170,25 @@ schema_empty = _kept(
 
 
 @must(
-    reason="What is not offered cannot be called; what is offered besides may be.",
-    hint="Bind every tool, and no tool of the framework's own.",
+    reason="What is not offered cannot be called.",
+    hint="Bind every tool, for every request.",
 )
-async def exactly_the_tools_are_offered(stage: Stage) -> None:
-    """Every request offers the trial's tools, each once, and no others."""
-    names = ("Echo_a", "Echo_b", "Echo_c")
-    play = await stage.play(asks(call("Echo_b", {"text": "x"})), "done", tools=[tool(name) for name in names])
-    answered(play, "done")
-    for request in asked(play, 2):
-        offered = sorted(str(function.get("name")) for function in request.functions)
-        expect_equal("names of the offered tools", offered, list(names))
+async def all_tools_are_offered(stage: Stage) -> None:
+    """Every request offers the trial's tools, each once."""
+    for offered in await _offers(stage):
+        for name in THREE:
+            expect(offered.count(name) == 1, f"the tool {name} to be offered once", offered)
+
+
+@should(
+    reason="A tool of the framework's own is another thing that the model can do.",
+    hint="Switch tools that the framework adds off: for final answers, for handing over, for memory.",
+)
+async def no_other_tools_are_offered(stage: Stage) -> None:
+    """No request offers a tool that is not the trial's."""
+    for offered in await _offers(stage):
+        others = sorted(set(offered) - set(THREE))
+        expect(not others, "no tools but the trial's", others)
 
 
 @must(
@@ -227,6 +236,13 @@ async def descriptions_are_kept(stage: Stage) -> None:
     expect_equal("descriptions on the wire", seen, DESCRIPTIONS)
 
 
+async def _offers(stage: Stage) -> list[list[str]]:
+    """The names of the tools that each request of a trial offers."""
+    play = await stage.play(asks(call("Echo_b", {"text": "x"})), "done", tools=[tool(name) for name in THREE])
+    answered(play, "done")
+    return [[str(function.get("name")) for function in request.functions] for request in asked(play, 2)]
+
+
 async def _names_are_kept(stage: Stage, names: tuple[str, ...]) -> None:
     turn = asks(*(call(name, {"text": name}) for name in names))
     play = await stage.play(turn, "done", tools=[tool(name) for name in names])
@@ -242,7 +258,8 @@ def _offered(request: ModelRequest) -> dict[str, dict[str, Any]]:
 
 
 CHECKS = (
-    exactly_the_tools_are_offered,
+    all_tools_are_offered,
+    no_other_tools_are_offered,
     tool_names_are_kept,
     similar_tool_names_are_told_apart,
     tool_order_is_kept,
