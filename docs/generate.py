@@ -219,7 +219,7 @@ def _default(option: click.Option) -> str:
     if option.is_flag or not option.show_default:
         return ""
     default = option.default
-    return f"`{' '.join(default) if isinstance(default, tuple) else default}`"
+    return f"`{' '.join(map(str, default)) if isinstance(default, tuple) else default}`"
 
 
 def _contract(item: type) -> str:

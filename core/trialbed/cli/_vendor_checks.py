@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from trialbed.cli._thresholds import parse_thresholds
 from trialbed.errors import UsageError
 
 FIGURES = ("f1", "f1_answered", "precision", "recall", "success_rate", "schema_accuracy")
@@ -32,15 +33,21 @@ def refuse_run(path: Path) -> None:
         )
 
 
-def failing(documents: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float], verdicts: Sequence[str]) -> bool:
-    """Whether a vendor is below a threshold or has one of these verdicts; says so on stderr.
+def figure_thresholds(given: Sequence[str]) -> dict[str, float]:
+    """Figure -> the least that it may be.
 
     Raises:
-        UsageError: there is no such figure; says which there are.
+        UsageError: a text is not of the form FIGURE=X, or there is no such figure; says which there are.
     """
+    thresholds = parse_thresholds(given)
     unknown = [name for name in thresholds if name not in FIGURES]
     if unknown:
         raise UsageError(f"--fail-under: there is no figure {unknown[0]!r}; there are {', '.join(FIGURES)}")
+    return thresholds
+
+
+def failing(documents: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float], verdicts: Sequence[str]) -> bool:
+    """Whether a vendor is below a threshold or has one of these verdicts; says so on stderr."""
     problems = [problem for document in documents for problem in _problems(document, thresholds, verdicts)]
     for problem in problems:
         click.echo(problem, err=True)

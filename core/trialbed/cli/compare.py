@@ -19,17 +19,27 @@ Examples:
   bench compare official.jsonl vendor.jsonl
   bench compare --baseline official.jsonl --vendor vendor.jsonl --output comparison.json
   bench compare --baseline official.jsonl --vendor a.jsonl --vendor b.jsonl --markdown report.md
+  bench compare --baseline monday.jsonl --baseline tuesday.jsonl --vendor vendor.jsonl
   bench compare --baseline official.jsonl --vendor vendor.jsonl --fail-under f1=0.73 --fail-if different
 """
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+Paths = tuple[Path, ...]
+
 FAILING = {"different": ("different",), "not-equivalent": ("different", "inconclusive")}
 """What --fail-if names -> the verdicts that it is about."""
 
 
 @click.command("compare", epilog=EPILOG)
-@click.argument("files", nargs=-1, metavar="[BASELINE VENDOR]")
-@click.option("--baseline", type=FILE, metavar="FILE", help="Results that the others are held against.")
+@click.argument("files", nargs=-1, type=FILE, metavar="[BASELINE VENDOR]")
+@click.option(
+    "--baseline",
+    "baselines",
+    type=FILE,
+    multiple=True,
+    metavar="FILE",
+    help="Results that the others are held against; repeatable for further trials of the same.",
+)
 @click.option("--vendor", "vendors", type=FILE, multiple=True, metavar="FILE", help="A vendor's results; repeatable.")
 @click.option("-o", "--output", type=FILE, metavar="FILE", help="Write the comparison as JSON.")
 @click.option("--force", is_flag=True, help="Compare the common cases of files whose requests or settings differ.")
@@ -46,35 +56,35 @@ FAILING = {"different": ("different",), "not-equivalent": ("different", "inconcl
 @click.option("--fail-under", multiple=True, metavar="FIGURE=X", help="Exit with 1 if FIGURE is below X; repeatable.")
 @click.option("--fail-if", type=click.Choice(list(FAILING)), help="Exit with 1 at this verdict.")
 @json_option
-def command(files: tuple[str, ...], fail_under: tuple[str, ...], fail_if: str | None, **given: Any) -> int:
+def command(files: Paths, fail_under: tuple[str, ...], fail_if: str | None, **given: Any) -> int:
     """Compare vendors' results with those of a baseline.
 
     Whether a vendor calls tools where the baseline does (paired by content), how many requests it answers, whether
     its calls fit their schemas, its tokens and times: each figure with its interval. The verdict is whether its
     decisions are equivalent to the baseline's, different, or whether the data cannot tell; for that the baseline
-    needs several trials per case. Takes results of bench verify, of K2-style tools and of Agent Vendor Verifier.
+    needs several trials per case, in one file or in several. Takes results of bench verify, of K2-style tools and
+    of Agent Vendor Verifier.
     """
-    from trialbed.cli._thresholds import parse_thresholds
-    from trialbed.cli._vendor_checks import failing
-    from trialbed.comparison import CompareOptions, compare
+    from trialbed.cli._vendor_checks import failing, figure_thresholds
+    from trialbed.comparison import CompareOptions, as_trials, compare
 
-    thresholds = parse_thresholds(fail_under)
-    baseline, vendors = _sides(files, given["baseline"], given["vendors"])
+    thresholds = figure_thresholds(fail_under)
+    baselines, vendors = _sides(files, given["baselines"], given["vendors"])
     options = CompareOptions(given["margin"], given["resamples"], given["seed"], given["force"])
-    documents = compare(_read(baseline), [_read(vendor) for vendor in vendors], options)
+    documents = compare(as_trials(list(map(_read, baselines))), list(map(_read, vendors)), options)
     _write(documents, given)
     return 1 if failing(documents, thresholds, FAILING.get(fail_if or "", ())) else 0
 
 
-def _sides(files: tuple[str, ...], baseline: Path | None, vendors: tuple[Path, ...]) -> tuple[Path, tuple[Path, ...]]:
-    if files and (baseline or vendors):
+def _sides(files: Paths, baselines: Paths, vendors: Paths) -> tuple[Paths, Paths]:
+    """The baseline's files and the vendors'."""
+    if files and (baselines or vendors):
         raise click.UsageError("name the files by --baseline and --vendor, or in this order without them; not both")
     if len(files) >= 2:
-        first, *others = map(Path, files)
-        return first, tuple(others)
-    if baseline is None or not vendors:
+        return files[:1], files[1:]
+    if not baselines or not vendors:
         raise click.UsageError("name the results of a baseline and of a vendor: --baseline FILE --vendor FILE")
-    return baseline, vendors
+    return baselines, vendors
 
 
 def _read(path: Path) -> Results:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trialbed.errors import DataError
@@ -89,6 +89,32 @@ def read_one(path: Path) -> Results:
             "a comparison needs one per file: run bench verify with an --output of its own for each"
         )
     return first
+
+
+def as_trials(files: Sequence[Results]) -> Results:
+    """Several files of one vendor as trials of it, numbered on from file to file.
+
+    Raises:
+        DataError: they are of different models.
+    """
+    first, *others = files
+    offset, rows = 0, list[ResultRow]()
+    for file in files:
+        if file.model != first.model:
+            raise DataError(
+                f"{first.path} is of {first.model} and {file.path} of {file.model}; "
+                "trials of a baseline are of one model"
+            )
+        rows += (replace(row, trial=row.trial + offset) for row in file.rows)
+        offset += 1 + max(row.trial for row in file.rows)
+    if not others:
+        return first
+    names = ", ".join(str(file.path) for file in files)
+    notes = (
+        f"{len(files)} files are trials of {first.vendor}: {names}",
+        *(note for file in files for note in file.notes),
+    )
+    return replace(first, rows=tuple(sorted(rows, key=_place)), notes=notes)
 
 
 def file_label(path: Path) -> str:

@@ -84,8 +84,10 @@ class CaseBootstrap:
         found = {}
         for name, figure in figures.items():
             value = self.value(figure, *columns)
-            interval = None if math.isnan(value) else self.interval(_apply(figure, sums), level)
-            found[name] = Estimate(None if math.isnan(value) else value, interval, stated)
+            if math.isfinite(value):
+                found[name] = Estimate(value, self.interval(_apply(figure, sums), level), stated)
+            else:
+                found[name] = Estimate(None, None, stated)
         return found
 
     def value(self, figure: Figure, *columns: NDArray[Any]) -> float:

@@ -103,6 +103,20 @@ def test_results_of_another_tool_are_compared(bench: Bench, tmp_path: Path) -> N
     assert document["figures"]["ttft_ms"]["vendor"]["mean"]["value"] is None
 
 
+def test_several_files_of_a_baseline_are_its_trials(bench: Bench, tmp_path: Path) -> None:
+    die = random.Random(3)
+    for name in ("mon", "tue", "wed", "acme"):
+        ends = [_end(die, case) for case in range(200)]
+        rows = [k2_row(n, end, valid=True if end == YES else None) for n, end in enumerate(ends, 1)]
+        write_rows(tmp_path / f"{name}.jsonl", rows)
+    baselines = [option for name in ("mon", "tue", "wed") for option in ("--baseline", f"{name}.jsonl")]
+    document = bench("compare", *baselines, "--vendor", "acme.jsonl", "--margin", "0.2", "--json").document
+    itself = document["self_consistency"]["baseline"]
+    assert (itself["trials"], itself["cases"], itself["pairs_of_trials"]["n"]) == (3, 200, 3)
+    assert document["verdict"]["finding"] == "equivalent"
+    assert document["total_baseline"] == 600
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
