@@ -78,7 +78,7 @@ Examples:
     "--from",
     "source",
     envvar=None,
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=click.Path(path_type=Path, dir_okay=False),
     help="Show the figures that --output wrote to this file; measure nothing.",
 )
 @yes_option

@@ -47,7 +47,7 @@ def fidelity(unfaithful_site: Path, tmp_path_factory: pytest.TempPathFactory) ->
         done = subprocess.run(
             [sys.executable, "-m", "trialbed", "fidelity", *flags, *map(str, options), *["--json"] * json],
             cwd=folder,
-            env={**kept, "PYTHONPATH": str(unfaithful_site), "NO_COLOR": "1", "COLUMNS": "100"},
+            env={**kept, "PYTHONPATH": str(unfaithful_site), "NO_COLOR": "1", "COLUMNS": "120"},
             capture_output=True,
             text=True,
             timeout=600,
