@@ -108,7 +108,7 @@ def _absent(name: str) -> Place:
 def _described(place: Place) -> Place:
     if place.where == "absent":
         return place
-    command = [place.python, "-c", DESCRIBE, place.framework]
+    command = [place.python, "-P", "-c", DESCRIBE, place.framework]
     variables = worker_environment("list", own_packages=place.where == "environment")
     variables.pop(WORKER_MARK)
     try:

@@ -51,7 +51,8 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
         NothingMeasured: the kit did not get to its end.
     """
     python = environment.python if environment else sys.executable
-    command = [python, "-m", "trialbed.conformance", "--framework", framework, "--json", *arguments]
+    # -P: a folder of the working directory must not be taken for a package.
+    command = [python, "-P", "-m", "trialbed.conformance", "--framework", framework, "--json", *arguments]
     variables = worker_environment("conformance", own_packages=environment is not None)
     variables.pop(WORKER_MARK)
     with (

@@ -56,7 +56,7 @@ def new(name: str, output: Path, as_json: bool) -> None:
 
 
 @command.command("check", epilog="Example: bench adapter check langgraph --level must")
-@click.argument("framework", metavar="NAME")
+@click.argument("name")
 @click.option("--check", "checks", multiple=True, metavar="CHECK", help="Only this check; repeatable.")
 @click.option(
     "--level",
@@ -68,7 +68,7 @@ def new(name: str, output: Path, as_json: bool) -> None:
 @yes_option
 @env_dir_option
 @json_option
-def check(framework: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: Path | None, as_json: bool) -> int:
+def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: Path | None, as_json: bool) -> int:
     """Check whether an adapter does what the rig asks for, where it is installed.
 
     NAME is a framework, or NAME==VERSION for a release of it. Exits with 1 if the adapter does not conform: if a
@@ -79,9 +79,9 @@ def check(framework: str, checks: tuple[str, ...], level: Level, yes: bool, env_
     from trialbed.records import framework_name
 
     choose(checks, level)
-    environment = chosen_environments([framework], yes=yes, env_dir=env_dir).get(framework)
-    chosen = [argument for name in checks for argument in ("--check", name)]
-    report = run_kit(framework_name(framework), environment, [*chosen, "--level", level])
+    environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
+    chosen = [argument for wanted in checks for argument in ("--check", wanted)]
+    report = run_kit(framework_name(name), environment, [*chosen, "--level", level])
     if as_json:
         _print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
     else:
