@@ -43,9 +43,10 @@ class PlainBuilding:
         """Say what is built."""
         self.say(f"{label}: building its environment ({summary}) …")
 
-    def built(self, label: str, built: Built, seconds: float) -> None:
+    def ready(self, label: str, built: Built, seconds: float | None) -> None:
         """Say what is there now."""
-        self.say(f"{label}: own environment {built.title} ({built.summary}), ready after {seconds:.0f} s")
+        took = "" if seconds is None else f", built in {seconds:.0f} s"
+        self.say(f"{label}: own environment {built.title} ({built.summary}){took}")
 
     def failed(self, label: str) -> None:
         """Nothing: the error says it."""
@@ -82,10 +83,10 @@ class LiveBuilding(PlainBuilding):
         super().building(label, summary)
         self._spin(label, f"{label}: installing")
 
-    def built(self, label: str, built: Built, seconds: float) -> None:
+    def ready(self, label: str, built: Built, seconds: float | None) -> None:
         """Stop spinning and say what is there now."""
         self._stop(label)
-        super().built(label, built, seconds)
+        super().ready(label, built, seconds)
 
     def failed(self, label: str) -> None:
         """Stop spinning."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli._environments import build_environments, env_dir_option, open_shelf
+from trialbed.cli._environments import build_environments, env_dir_option, name_strangers, open_shelf
 from trialbed.cli._options import json_option
 
 if TYPE_CHECKING:
@@ -71,9 +71,10 @@ def add(
         raise UsageError("--adapter and --lock are about one framework: give one NAME")
     if lock_file and refresh:
         raise UsageError("--lock says which versions to install, --refresh chooses others: give one of them")
-    lock = read_lock(lock_file.read_text(encoding="utf-8"), str(lock_file)) if lock_file else ()
+    lock = read_lock(lock_file.read_bytes().decode(errors="replace"), str(lock_file)) if lock_file else ()
     requests = [_request(label, adapter, lock=lock, refresh=refresh) for label in labels]
     shelf = open_shelf(env_dir)
+    name_strangers(requests)
     built = build_environments(shelf, requests)
     for label in filter(runs_here, labels):
         click.echo(f"{label}: is installed beside Trialbed too; `bench run` uses that one", err=True)
@@ -91,7 +92,7 @@ def list_(env_dir: Path | None, as_json: bool) -> None:
     if as_json:
         _print_json(rows)
     elif rows:
-        _print_table(shelf, rows)
+        _print_rows(rows)
     else:
         click.echo(f"no environments in {shelf.folder}; `bench env add NAME` builds one", err=True)
 
@@ -210,25 +211,14 @@ def _row(shelf: Shelf, built: Built) -> dict[str, Any]:
     }
 
 
-def _print_table(shelf: Shelf, rows: Sequence[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for title in ("environment", "framework", "adapter", "packages", "size", "python", "answers"):
-        table.add_column(title, overflow="fold")
+def _print_rows(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
-        table.add_row(
-            row["environment"],
-            f"{row['name']} {row['framework_version']}".strip(),
-            f"{row['adapter']} {row['adapter_version']}",
-            str(len(row["packages"])),
-            f"{row['size'] / 1e6:,.0f} MB",
-            row["python"].split()[1],
-            ", ".join(row["answers"]) or "-",
-        )
-    Console(highlight=False, markup=False).print(table)
-    click.echo(f"in {shelf.folder}")
+        framework = f"{row['name']} {row['framework_version']}".strip()
+        click.echo(f"{row['environment']}: {framework}, adapter {row['adapter']} {row['adapter_version']}")
+        python = row["python"].split()[1]
+        click.echo(f"  {len(row['packages'])} packages, {row['size'] / 1e6:,.0f} MB, Python {python}")
+        click.echo(f"  runs {', '.join(row['answers']) or 'nothing: a newer one took its place'}")
+        click.echo(f"  {row['path']}")
 
 
 def _print_json(value: Any) -> None:

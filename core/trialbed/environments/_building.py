@@ -47,11 +47,11 @@ async def build(
     """
     lock = lock_text(lines)
     name = folder_name(label.name, lock_digest(lock))
+    await asyncio.to_thread(shelf.sweep)
     async with held(shelf.file_lock(name), waiting):
         if found := Built.read(shelf.folder / name):
             return found
         begun()
-        await asyncio.to_thread(shelf.sweep)
         scratch = shelf.scratch(name)
         try:
             await _install(uv, scratch, label, lines)

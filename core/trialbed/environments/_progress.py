@@ -22,8 +22,8 @@ class Progress(Protocol):
     def building(self, label: str, summary: str) -> None:
         """Packages are being installed; the summary says which framework and how many."""
 
-    def built(self, label: str, built: Built, seconds: float) -> None:
-        """It was built."""
+    def ready(self, label: str, built: Built, seconds: float | None) -> None:
+        """It can be used; it was built in so many seconds, or was there (None)."""
 
     def failed(self, label: str) -> None:
         """It could not be built."""
@@ -44,7 +44,7 @@ class Silent:
     def building(self, label: str, summary: str) -> None:
         """Nothing."""
 
-    def built(self, label: str, built: Built, seconds: float) -> None:
+    def ready(self, label: str, built: Built, seconds: float | None) -> None:
         """Nothing."""
 
     def failed(self, label: str) -> None:

@@ -44,6 +44,7 @@ async def provide(shelf: Shelf, requests: Iterable[Request], progress: Progress)
 async def _provided(shelf: Shelf, request: Request, progress: Progress) -> Built:
     label = request.label.text
     began = time.monotonic()
+    found: Built | None = None
     try:
         # One process at a time answers a request; the next finds the answer.
         async with held(shelf.file_lock(request.key), partial(progress.waiting, label)):
@@ -58,7 +59,7 @@ async def _provided(shelf: Shelf, request: Request, progress: Progress) -> Built
     except BaseException:
         progress.failed(label)
         raise
-    progress.built(label, built, time.monotonic() - began)
+    progress.ready(label, built, None if built is found else time.monotonic() - began)
     return built
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import psutil
 from support.index import Index
 from support.machines import Machine
 
@@ -66,12 +67,15 @@ def test_a_killed_build_is_built_again_and_leaves_nothing(machine: Machine, inde
     killed = machine.start("env", "add", "acme")
     line_with(killed, "building its environment")
     assert index.asked.wait(30)
+    orphans = psutil.Process(killed.pid).children(recursive=True)
     killed.send_signal(signal.SIGKILL)
     killed.communicate(timeout=30)
     assert len(unfinished(machine)) == 1
     assert machine.listed() == []
     index.gate.set()
+    psutil.wait_procs(orphans, timeout=30)
     row = machine.add("acme")
+    assert unfinished(machine) == []
     code = "import acme, importlib.metadata as m; print(acme.VERSION, m.version('trialbed-acme'))"
     assert subprocess.check_output([row["interpreter"], "-c", code], text=True) == "1.0 0.3\n"
     assert machine.listed() == [row]
