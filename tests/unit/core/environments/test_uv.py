@@ -1,0 +1,98 @@
+"""Running uv: here a script that says what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from trialbed.environments import Uv, _uv
+from trialbed.environments._uv import UvFailed, find_uv
+from trialbed.errors import EnvironmentFailed
+
+FakeUv = Callable[[str], Uv]
+
+
+@pytest.fixture
+def fake_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeUv:
+    """A uv that runs this Python code, with ``offline`` telling whether it may use the network."""
+
+    def make(code: str) -> Uv:
+        script = tmp_path / "uv"
+        script.write_text(
+            f"#!{sys.executable}\nimport os, sys, time\nargs = sys.argv[1:]\noffline = '--offline' in args\n{code}\n"
+        )
+        script.chmod(0o755)
+        monkeypatch.setattr(_uv, "find_uv", lambda: str(script))
+        return Uv(tmp_path, lambda: (tmp_path / "told").write_text("offline"))
+
+    return make
+
+
+NETWORK = "print('error: tcp connect error', file=sys.stderr); sys.exit(2)"
+
+
+async def test_it_gets_its_arguments_and_input_and_gives_its_output(fake_uv: FakeUv) -> None:
+    uv = fake_uv("print(args[-1], sys.stdin.read())")
+    assert await uv("pip", "compile", "-", given="acme") == "- acme\n"
+
+
+async def test_variables_that_lead_it_astray_are_kept_from_it(fake_uv: FakeUv, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("VIRTUAL_ENV", "PYTHONPATH", "UV_SYSTEM_PYTHON", "UV_INDEX")
+    for name in names:
+        monkeypatch.setenv(name, "1")
+    uv = fake_uv(f"print([name for name in {names} if name in os.environ])")
+    assert await uv() == "['UV_INDEX']\n"
+
+
+async def test_an_error_has_its_words(fake_uv: FakeUv) -> None:
+    uv = fake_uv("print('error: it is broken', file=sys.stderr); sys.exit(1)")
+    with pytest.raises(UvFailed, match=r"^it is broken$"):
+        await uv("pip", "check")
+
+
+async def test_without_a_network_it_is_asked_again_and_from_then_on_at_once(fake_uv: FakeUv, tmp_path: Path) -> None:
+    uv = fake_uv(f"open('calls', 'a').write('x')\nif not offline: {NETWORK}\nprint('from the cache')")
+    assert await uv("pip", "compile") == "from the cache\n"
+    assert (tmp_path / "told").read_text() == "offline"
+    assert await uv("venv") == "from the cache\n"
+    assert (tmp_path / "calls").read_text() == "xxx"
+
+
+async def test_when_the_cache_does_not_have_it_either_both_are_told(fake_uv: FakeUv) -> None:
+    uv = fake_uv(f"if not offline: {NETWORK}\nprint('error: not in the cache', file=sys.stderr); sys.exit(1)")
+    with pytest.raises(UvFailed, match=r"tcp connect error.*Without a network: not in the cache"):
+        await uv("pip", "compile")
+
+
+async def test_giving_up_ends_it_and_what_it_started(fake_uv: FakeUv, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pids")
+    uv = fake_uv(
+        "import subprocess\nchild = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)\n"
+        "open('pids', 'w').write(f'{os.getpid()} {child.pid}')\ntime.sleep(60)"
+    )
+    task = asyncio.create_task(uv("pip", "install"))
+    pids = await asyncio.to_thread((tmp_path / "pids").read_text)
+    processes = [psutil.Process(int(pid)) for pid in pids.split()]
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_the_packages_own_uv_is_found() -> None:
+    found = find_uv()
+    assert found is not None
+    assert os.access(found, os.X_OK)
+
+
+def test_no_uv_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(_uv, "find_uv", lambda: None)
+    with pytest.raises(EnvironmentFailed, match="pip install uv"):
+        Uv(tmp_path, lambda: None)
