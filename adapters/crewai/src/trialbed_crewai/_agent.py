@@ -22,7 +22,12 @@ class CrewAIAgent(BaseAgent):
     """One CrewAI agent per trial, in a thread of its own."""
 
     contract = "1"
-    capabilities = (Deviation(text="makes at most eight calls of one turn at the same time"),)
+    capabilities = (
+        Deviation(
+            text="makes at most eight calls of one turn at the same time",
+            upstream="https://github.com/crewAIInc/crewAI/pull/4513",
+        ),
+    )
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)

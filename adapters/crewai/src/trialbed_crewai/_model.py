@@ -112,9 +112,12 @@ class RigCompletion(OpenAICompletion):
         raise RunFailed("the request failed")
 
     def _extract_openai_token_usage(self, response: Any) -> dict[str, Any]:
-        """Note the response, which is seen whole nowhere else."""
+        """Note the response, which is seen whole nowhere else; a call without an id gets one."""
         if isinstance(response, ChatCompletion) and response.choices:
-            self._transcript.note(response.choices[0].message)
+            message = response.choices[0].message
+            for place, call in enumerate(message.tool_calls or ()):
+                call.id = call.id or f"call_{self._left}_{place}"
+            self._transcript.note(message)
         return super()._extract_openai_token_usage(response)
 
     def _apply_stop_words(self, content: str) -> str:
@@ -136,8 +139,10 @@ def _definition(tool: Tool) -> dict[str, Any]:
 
 def _readable(arguments: str | None) -> str:
     """Arguments that CrewAI reads right: what is no object is made unreadable, since CrewAI would fail or guess."""
+    text = arguments or "{}"
     try:
-        value = json.loads(arguments or "{}")
+        return text if isinstance(json.loads(text), dict) else "{" + text
     except ValueError:
-        return str(arguments)
-    return arguments or "{}" if isinstance(value, dict) else "{" + str(arguments)
+        return text
+    except RecursionError:
+        return "{" + text

@@ -1,0 +1,16 @@
+"""Lets CrewAI warn of itself: it reads fields that it deprecates, and replaces modules while they are imported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ITS_OWN = ("ignore::DeprecationWarning:crewai", "ignore:Cannot set an attribute on 'crewai:ImportWarning")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            for warning in ITS_OWN:
+                item.add_marker(pytest.mark.filterwarnings(warning))
