@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from trialbed.verification._cases import Case
+from trialbed.verification._desk import Desk
 from trialbed.verification._exchange import Attempt, Exchange
 from trialbed.verification._lag import LagMeter
 from trialbed.verification._outcomes import ANSWERED, Reading
@@ -21,13 +22,20 @@ class Clerk:
     """Sends cases of one target, and gives each exactly one row."""
 
     def __init__(
-        self, target: Target, exchange: Exchange, policy: RetryPolicy, breaker: Breaker, lag: LagMeter
+        self,
+        target: Target,
+        exchange: Exchange,
+        policy: RetryPolicy,
+        breaker: Breaker,
+        lag: LagMeter,
+        desk: Desk,
     ) -> None:
         self._target = target
         self._exchange = exchange
         self._policy = policy
         self._breaker = breaker
         self._lag = lag
+        self._desk = desk
         self._checker = SchemaChecker()
         self._prepare = target.preparation
         self._config = target.digest()
@@ -39,11 +47,16 @@ class Clerk:
         Raises:
             VendorDown: the vendor is left alone; the case was not sent.
         """
-        prepared = self._prepare(case.body)
+        async with self._desk.turn():
+            prepared = self._prepare(case.body)
         begun = self._clock()
         async with self._breaker.passage():
             queued = self._clock() - begun
             attempts = await self._attempts(prepared, declared_schemas(prepared.tools).keys())
+        async with self._desk.turn():
+            return self._row(case, trial, prepared, attempts, queued)
+
+    def _row(self, case: Case, trial: int, prepared: Prepared, attempts: list[Attempt], queued: float) -> Row:
         reading = self._with_raw_calls(attempts[-1].reading)
         ended = Ended(
             case=case,

@@ -15,6 +15,7 @@ import aiohttp
 from trialbed.errors import UsageError
 from trialbed.verification._cases import TestSet
 from trialbed.verification._clerk import Clerk
+from trialbed.verification._desk import Desk
 from trialbed.verification._exchange import Exchange, trace
 from trialbed.verification._journal import Journal, Key
 from trialbed.verification._lag import LagMeter
@@ -104,6 +105,7 @@ class Verification:
             UsageError, DataError: a results file is not usable.
         """
         started = datetime.now(UTC)
+        self._desk = Desk()
         self._numbers = {self.cases.index(number): number for number in range(len(self.cases))}
         async with AsyncExitStack() as stack:
             lag = await stack.enter_async_context(LagMeter())
@@ -130,7 +132,7 @@ class Verification:
             )
         )
         exchange = Exchange(session, target.url, target.vendor.headers(target.api_key), options.timeout)
-        clerk = Clerk(target, exchange, RetryPolicy(options.retries), Breaker(), lag)
+        clerk = Clerk(target, exchange, RetryPolicy(options.retries), Breaker(), lag, self._desk)
         todo = [key for key in self._keys() if key not in done]
         tally = await asyncio.to_thread(tally_of, journal, done)
         self.progress.begin(target, len(self.cases) * options.trials, len(done))
