@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from support.distributions import ADAPTERS, ROOT, Wheels
+from support.distributions import ADAPTERS, FRAMEWORKS, ROOT, Wheels
 
 pytestmark = pytest.mark.packaging
 
@@ -141,7 +141,7 @@ def test_an_adapter_is_typed_and_alone(wheels: Wheels, name: str) -> None:
     }
 
 
-@pytest.mark.parametrize("name", [name for name in ADAPTERS if name != "_template"])
+@pytest.mark.parametrize("name", FRAMEWORKS)
 def test_an_adapter_is_called_like_its_folder(wheels: Wheels, name: str) -> None:
     with zipfile.ZipFile(wheels.adapters[name]) as archive:
         (entries,) = (archive.read(file).decode() for file in archive.namelist() if file.endswith("entry_points.txt"))

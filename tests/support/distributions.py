@@ -17,8 +17,11 @@ from stevedore.extension import ExtensionManager
 
 ROOT = Path(__file__).parents[2]
 THIRD_PARTY = ROOT / "tests" / "functional" / "third_party"
-ADAPTERS = tuple(sorted(file.parent.name for file in (ROOT / "adapters").glob("*/pyproject.toml")))
-"""The folders of adapters, and of the template, which is one too."""
+PROJECTS = {file.parent.name: file.read_text() for file in sorted((ROOT / "adapters").glob("*/pyproject.toml"))}
+ADAPTERS = tuple(PROJECTS)
+"""The folders of distributions beside the main one: adapters, drivers of vendors, the template."""
+FRAMEWORKS = tuple(name for name, text in PROJECTS.items() if "trialbed.frameworks" in text and name[0] != "_")
+"""Those of frameworks' adapters."""
 LEFT_OUT = ("build", "dist", "*.egg-info", "__pycache__", ".*")
 """What is no source: a stale ``build/lib`` would find its way into the wheel."""
 KEPT = {".gitignore"}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.distributions import FRAMEWORKS
 
 from trialbed.cli import main
 from trialbed.environments import KNOWN, About
@@ -171,5 +172,4 @@ def test_an_adapter_that_cannot_be_loaded_is_broken_and_hides_no_other(
 
 
 def test_the_frameworks_that_are_known_are_those_whose_adapters_are_here() -> None:
-    adapters = Path(__file__).parents[4] / "adapters"
-    assert set(KNOWN) == {file.parent.name for file in adapters.glob("[!_]*/pyproject.toml")}
+    assert set(KNOWN) == set(FRAMEWORKS)
