@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 from trialbed.comparison._results import Case, Results, Trials
 from trialbed.errors import UsageError
@@ -71,12 +71,20 @@ class Pairing:
         }
 
 
-def pair(baseline: Results, vendor: Results, *, force: bool = False, by_name: bool | None = None) -> Pairing:
+def pair(
+    baseline: Results,
+    vendor: Results,
+    *,
+    force: bool = False,
+    by_name: bool | None = None,
+    may_lack: bool = False,
+) -> Pairing:
     """Pair two files by content.
 
     Args:
         force: compare what both have although the files differ in their requests or settings.
         by_name: tell cases by the rows' own names; default: if all rows of both have them.
+        may_lack: do not refuse a vendor's file for cases that it lacks.
 
     Raises:
         UsageError: the requests or settings differ and ``force`` was not asked for, or nothing is common;
@@ -96,21 +104,22 @@ def pair(baseline: Results, vendor: Results, *, force: bool = False, by_name: bo
         asked_otherwise=tuple(_asked_otherwise(cases.values())),
         settings=_settings(cases.values()),
     )
-    problems = list(_problems(found))
     if not cases:
-        raise UsageError(
-            "\n  ".join(["the files have no request in common, so there is nothing to compare", *problems])
-        )
-    if problems and not force:
+        _refuse("the files have no request in common, so there is nothing to compare", found)
+    if not force and any(True for _ in _problems(found, may_lack=may_lack)):
         hint = f"with --force the {len(cases)} common cases are compared"
-        raise UsageError("\n  ".join(["the files do not hold the same requests:", *problems, hint]))
+        _refuse("the files do not hold the same requests:", found, hint)
     return found
 
 
-def _problems(found: Pairing) -> Iterator[str]:
+def _refuse(what: str, found: Pairing, *hints: str) -> NoReturn:
+    raise UsageError("\n  ".join([what, *_problems(found), *hints]))
+
+
+def _problems(found: Pairing, *, may_lack: bool = False) -> Iterator[str]:
     """What keeps the files from being compared, one line each."""
     for rows, there, here in (
-        (found.only_baseline, found.baseline, found.vendor),
+        ((), found.baseline, found.vendor) if may_lack else (found.only_baseline, found.baseline, found.vendor),
         (found.only_vendor, found.vendor, found.baseline),
     ):
         if rows:

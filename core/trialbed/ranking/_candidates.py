@@ -26,6 +26,7 @@ class Candidate:
         excess: by how much F1 is above what chance would give at the same trigger rates, with its one-sided 95 %
             bound as ``low``; None where it is not known or has no meaning.
         columns: for resampling; None where there are only figures. Cases are in the same order for a whole model.
+        incomplete: what its file lacks; empty if nothing.
         notes: what a reader of its row should know.
     """
 
@@ -36,6 +37,7 @@ class Candidate:
     protocol_errors: float | None = None
     excess: Estimate | None = None
     columns: Columns | None = None
+    incomplete: str = ""
     notes: tuple[str, ...] = field(default=())
 
     @property

@@ -47,8 +47,8 @@ def candidates(files: Sequence[Results], options: FileOptions) -> list[Candidate
     """One candidate per vendor and model.
 
     Raises:
-        UsageError: a model has no baseline or two, a vendor is there twice, or the files of a model do not hold the
-            same requests.
+        UsageError: a model has no baseline or two, a vendor is there twice, or a file of a model holds other
+            requests than the baseline's. One that merely lacks some is not ranked, and keeps nobody else from it.
     """
     named = [replace(one, model=options.model) if options.model else one for one in files]
     _check_models(named)
@@ -90,17 +90,21 @@ def _baseline(model: str, files: Sequence[Results], names: Sequence[str]) -> Res
 
 def _of_model(model: str, files: Sequence[Results], baseline: Results, options: FileOptions) -> list[Candidate]:
     by_name = all(one.names_cases for one in files)
-    pairings = [pair(baseline, one, force=options.force, by_name=by_name) for one in files]
-    common = [case for case in pairings[0].cases if all(case in found.cases for found in pairings)]
+    pairings = [pair(baseline, one, force=options.force, by_name=by_name, may_lack=True) for one in files]
+    whole = [options.force or not found.only_baseline for found in pairings]
+    complete = [found for found, is_whole in zip(pairings, whole, strict=True) if is_whole]
+    common = [case for case in complete[0].cases if all(case in found.cases for found in complete)]
     if not common:
         raise UsageError(f"{model}: there is no case that all files have in common, so there is nothing to rank")
+    return [
+        _candidate(found, model, common if is_whole else list(found.cases), options)
+        for found, is_whole in zip(pairings, whole, strict=True)
+    ]
+
+
+def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOptions) -> Candidate:
+    is_baseline = pairing.vendor is pairing.baseline
     bootstrap = CaseBootstrap(len(common), options.resamples, options.seed)
-    return [_candidate(model, found, common, bootstrap, is_baseline=found.vendor is baseline) for found in pairings]
-
-
-def _candidate(
-    model: str, pairing: Pairing, common: list[Case], bootstrap: CaseBootstrap, *, is_baseline: bool
-) -> Candidate:
     ours, theirs = ([getattr(pairing.cases[case], side) for case in common] for side in ("baseline", "vendor"))
     reference, own = decisions(ours), decisions(theirs)
     found = agreement(reference, own, delivered=True)
@@ -120,8 +124,14 @@ def _candidate(
         protocol_errors=_protocol_errors(theirs),
         excess=None if is_baseline else _excess(reference, found, bootstrap),
         columns=columns,
+        incomplete="" if options.force else _incomplete(pairing),
         notes=_notes(own, is_baseline=is_baseline) + pairing.vendor.notes,
     )
+
+
+def _incomplete(pairing: Pairing) -> str:
+    lacking = len(pairing.only_baseline)
+    return f"{pairing.vendor.path.name} lacks {lacking} rows that the baseline has" if lacking else ""
 
 
 def _ratio(part: Column, whole: Column) -> Column:

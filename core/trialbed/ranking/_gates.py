@@ -33,7 +33,8 @@ class Gates:
 
     def exclusions(self, candidate: Candidate) -> list[str]:
         """Why a candidate is not ranked at all; empty if it may be."""
-        return [*self._missing(candidate), *self._unreliable(candidate)]
+        incomplete = [candidate.incomplete] if candidate.incomplete else []
+        return [*incomplete, *self._missing(candidate), *self._unreliable(candidate)]
 
     def failings(self, candidate: Candidate) -> list[str]:
         """Why a candidate comes behind all that are ranked; empty if it does not."""

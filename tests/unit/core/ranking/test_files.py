@@ -137,12 +137,29 @@ def test_every_model_needs_one_baseline(file: MakeFile) -> None:
         candidates(read_sources(files), FileOptions(("official", "one")))
 
 
-def test_files_of_other_requests_are_refused_or_forced(file: MakeFile, tmp_path: Path) -> None:
+def test_a_file_that_lacks_cases_is_not_ranked_and_costs_nobody_else_any(file: MakeFile, tmp_path: Path) -> None:
+    """As a vendor leaves it that was given up after its first failures."""
     short = str(own_file(tmp_path / "short.jsonl", [YES, NO] * 100))
-    with pytest.raises(UsageError, match=r"lacks 100 rows"):
-        ranked(file("official"), short)
-    rows = by_vendor(ranked(file("official"), file("one"), short, force=True), "ranked")
-    assert rows["official"]["metrics"]["success_rate"]["n"] == 200, "all are ranked by the same 200 cases"
+    found = ranked(file("official"), file("one"), short)
+    assert by_vendor(found)["one"]["metrics"]["success_rate"]["n"] == CASES
+    assert by_vendor(found, "not_ranked")["short"]["reasons"] == ["short.jsonl lacks 100 rows that the baseline has"]
+
+
+def test_a_file_that_lacks_cases_is_ranked_by_the_common_ones_when_forced(file: MakeFile, tmp_path: Path) -> None:
+    sure = [YES if chance > 0.5 else NO for chance in CHANCES[:200]]
+    short = str(own_file(tmp_path / "short.jsonl", sure))
+    rows = by_vendor(ranked(file("official"), file("one"), short, force=True))
+    assert {row["metrics"]["success_rate"]["n"] for row in rows.values()} == {200}
+    assert set(rows) == {"official", "one", "short"}
+
+
+def test_files_of_other_requests_or_settings_are_refused(file: MakeFile, tmp_path: Path) -> None:
+    longer = str(own_file(tmp_path / "longer.jsonl", [YES, NO] * 160))
+    with pytest.raises(UsageError, match=r"official\.jsonl lacks 20 rows"):
+        ranked(file("official"), longer)
+    other = str(own_file(tmp_path / "other.jsonl", [YES, NO] * 150, extra_body={"temperature": 1.0}))
+    with pytest.raises(UsageError, match=r"temperature is absent in the baseline and 1\.0 in the vendor's"):
+        ranked(file("official"), other)
 
 
 def test_names_can_be_given_to_files_and_models(tmp_path: Path) -> None:
