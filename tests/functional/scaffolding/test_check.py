@@ -117,6 +117,17 @@ def test_what_a_framework_prints_does_not_get_into_the_result(bench: Bench, new_
     assert report["conformant"] is True
 
 
+def test_what_lies_in_the_working_directory_is_not_taken_for_a_package(
+    bench: Bench, new_adapter: NewAdapter, tmp_path: Path
+) -> None:
+    """Such as the framework's own repository, whose folder has its name."""
+    new_adapter("acme", _loop=("import ssl\n", "import ssl\nfrom wave import Error\n"))
+    (tmp_path / "wave.py").write_text("raise RuntimeError('taken for the one of the standard library')")
+    bench("adapter", "check", "acme", "--check", "plain_answer")
+    found = {place["framework"]: place for place in json.loads(bench("adapter", "list", "--deviations", "--json").out)}
+    assert (found["acme"]["problem"], found["acme"]["deviations"]) == ("", [])
+
+
 def test_an_adapter_meets_a_workers_environment(bench: Bench, new_adapter: NewAdapter) -> None:
     """No key and no telemetry, from the moment it is imported."""
     spy = "import ssl\nimport os\n\nassert 'MY_API_KEY' not in os.environ\nassert os.environ['DO_NOT_TRACK'] == '1'\n"
