@@ -10,8 +10,8 @@ from trialbed.records import Limits, Record
 
 MAX_STEPS = 5
 TIMEOUT = 1.5
-CALLS = 12
-"""Calls of an Api that takes a quarter of a second: more than fit into the time limit."""
+CALLS = 8
+"""Calls, one per turn, of an Api that takes half a second: more than fit into the time limit."""
 
 
 class StepLimit(Record):
@@ -60,7 +60,7 @@ async def measure_step_limit(rig: Rig, framework: str, tools: int) -> StepLimit:
 
 
 async def measure_time_limit(rig: Rig, framework: str) -> TimeLimit:
-    """Play a trial that takes twice the time there is."""
+    """Play a trial that takes more than twice the time there is."""
     limits = Limits(max_steps=CALLS + 1, timeout=TIMEOUT)
     world = stations(CALLS, CALLS, mark=new_trial_token())
     seen = await rig.play(framework, Scene(world=world, simulator=SIMULATOR, limits=limits))

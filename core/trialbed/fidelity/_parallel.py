@@ -10,7 +10,9 @@ from trialbed.fidelity._rig import Rig
 from trialbed.fidelity._scenes import Scene, stations
 from trialbed.records import ApiCall, Limits, Record
 
-CALLS = 4
+CALLS = 10
+"""More than the workers of a usual pool of threads."""
+
 SIMULATOR = "slow"
 
 Manner = Literal["parallel", "partly parallel", "sequence", "refused"]
@@ -46,8 +48,8 @@ class Parallel(Record):
 
 
 async def measure_parallel(rig: Rig, framework: str, tools: int) -> Parallel:
-    """Have the model call four slow Apis in one turn, and look at when each call was under way."""
-    world = stations(tools, CALLS, mark=new_trial_token())
+    """Have the model call slow Apis in one turn, and look at when each call was under way."""
+    world = stations(max(tools, CALLS), CALLS, mark=new_trial_token())
     limits = Limits(timeout=60.0)
     seen = await rig.play(framework, Scene(world=world, model="scripted:parallel", simulator=SIMULATOR, limits=limits))
     return overlap(seen.wire.api_calls, seen.failure)

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trialbed.fidelity import Behaviour, Conditions, FidelityReport, FrameworkFidelity, MessageChange
-from trialbed_plugins.reporters._fidelity_cells import DASH, MEBIBYTE
+from trialbed.fidelity import (
+    Behaviour,
+    Conditions,
+    Difference,
+    FidelityReport,
+    FrameworkFidelity,
+    MessageChange,
+    Prompt,
+)
+from trialbed_plugins.reporters._fidelity_cells import DASH, MEBIBYTE, value
 from trialbed_plugins.reporters._figures import printable
 
 BUSY = 0.5
@@ -52,7 +60,7 @@ def _own(framework: FrameworkFidelity) -> Iterator[str]:
             if finding.reason:
                 yield f"with the tool {finding.name}: {_cut(finding.reason)}"
     if framework.prompt is not None:
-        yield from map(_message, framework.prompt.first)
+        yield from dict.fromkeys(_prompt(framework.prompt))
     if framework.behaviour is not None:
         yield from _behaviour(framework.behaviour)
     for many in framework.many or ():
@@ -64,12 +72,31 @@ def _own(framework: FrameworkFidelity) -> Iterator[str]:
             yield f"with {level.concurrency} trials at once, one that failed: {_cut(level.reason)}"
 
 
+def _prompt(found: Prompt) -> Iterator[str]:
+    """Every change of a message, those of the first request once only, though later requests repeat them."""
+    known = {(change.kind, change.index) for change in found.first}
+    for change in found.first:
+        yield f"first request, {_message(change)}"
+    for change in found.last:
+        if (change.kind, change.index) not in known:
+            yield f"later requests, {_message(change)}"
+
+
 def _message(change: MessageChange) -> str:
     if change.kind == "changed":
-        places = ", ".join(f"{difference.pointer or '/'} {difference.kind}" for difference in change.differences)
-        return f"{change.role} message of the first request changed: {places}"
+        return f"{change.role} message changed: {'; '.join(map(_difference, change.differences))}"
     content = change.message.get("content") if isinstance(change.message, dict) else change.message
-    return f"{change.role} message of the first request {change.kind}: {_cut(str(content))}"
+    return f"{change.role} message {change.kind}: {_cut(str(content))}"
+
+
+def _difference(difference: Difference) -> str:
+    place = f"{difference.pointer or '/'} {difference.kind}"
+    if difference.kind == "changed":
+        before, after = difference.given, difference.sent
+        if isinstance(before, str) and isinstance(after, str) and before and before in after:
+            return f"{place}, {value(after.replace(before, '…'))} was put around it"
+        return f"{place} from {value(before)} to {value(after)}"
+    return f"{place}: {value(difference.sent if difference.kind == 'added' else difference.given)}"
 
 
 def _behaviour(found: Behaviour) -> Iterator[str]:

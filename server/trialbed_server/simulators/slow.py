@@ -9,12 +9,12 @@ from trialbed.contracts import Simulation
 from trialbed.records import Api, Json
 from trialbed_server.simulators.template import TemplateSimulator
 
-DELAY = 0.25
+DELAY = 0.5
 """Seconds that every answer takes."""
 
 
 class SlowSimulator(TemplateSimulator):
-    """As ``template``, a quarter of a second later, which shows whether calls overlap.
+    """As ``template``, half a second later, which shows whether calls overlap.
 
     An answer that is in the response cache comes at once.
     """

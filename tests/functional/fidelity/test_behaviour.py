@@ -109,8 +109,8 @@ def test_who_ended_a_trial_in_time_shows(measured: Measured) -> None:
 @pytest.mark.parametrize(
     ("framework", "manner", "at_once", "made"),
     [
-        ("in-sequence", "sequence", 1, 4),
-        ("two-at-once", "partly parallel", 2, 4),
+        ("in-sequence", "sequence", 1, 10),
+        ("two-at-once", "partly parallel", 2, 10),
         ("first-call-only", "refused", 1, 1),
     ],
 )

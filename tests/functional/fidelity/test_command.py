@@ -37,7 +37,8 @@ def test_the_table_shows_every_framework_beside_the_reference(measured: Measured
 
 def test_what_stands_behind_figures_is_told_below(measured: Measured) -> None:
     text = " ".join(measured.out.split())
-    assert "adds-a-line: system message of the first request changed: /content changed" in text
+    words = 'adds-a-line: first request, system message changed: /content changed, "… Think step by step."'
+    assert words in text
     assert "broken-import: everything could not be measured" in text
     assert "a library is missing" in text
 

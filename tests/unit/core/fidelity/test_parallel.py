@@ -17,17 +17,15 @@ def calls(*starts: float, duration: float = 0.25) -> list[ApiCall]:
 @pytest.mark.parametrize(
     ("starts", "at_once", "manner"),
     [
-        ((0.0, 0.01, 0.02, 0.03), 4, "parallel"),
-        ((0.0, 0.25, 0.5, 0.75), 1, "sequence"),
-        ((0.0, 0.01, 0.3, 0.31), 2, "partly parallel"),
-        ((0.0, 0.01, 0.02, 0.3), 3, "partly parallel"),
-        ((0.0,), 1, "refused"),
-        ((), 0, "refused"),
+        ([0.01 * number for number in range(CALLS)], CALLS, "parallel"),
+        ([0.25 * number for number in range(CALLS)], 1, "sequence"),
+        ([0.3 * (number // 2) for number in range(CALLS)], 2, "partly parallel"),
+        ([0.0] * (CALLS - 1) + [0.3], CALLS - 1, "partly parallel"),
+        ([0.0], 1, "refused"),
+        ([], 0, "refused"),
     ],
 )
-def test_the_manner_follows_from_when_calls_were_under_way(
-    starts: tuple[float, ...], at_once: int, manner: str
-) -> None:
+def test_the_manner_follows_from_when_calls_were_under_way(starts: list[float], at_once: int, manner: str) -> None:
     found = overlap(calls(*starts))
     assert (found.at_once, found.manner) == (at_once, manner)
     assert (found.asked, found.made) == (CALLS, len(starts))
