@@ -35,7 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
     config.addinivalue_line(
-        "markers", 'framework(agent): the adapter that the fixture "stage" plays: its name, or its class'
+        "markers",
+        'framework(name) or framework(agent=TheClass): the adapter that the fixture "stage" plays',
     )
 
 
@@ -81,13 +82,14 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
 
 def _wanted(request: pytest.FixtureRequest) -> Any:
     marker = request.node.get_closest_marker("framework")
-    if marker is not None and marker.args:
-        return marker.args[0]
+    if marker is not None and (marker.args or marker.kwargs):
+        return marker.args[0] if marker.args else marker.kwargs.get("agent")
     named = getattr(request.cls, "agent", None) or getattr(request.cls, "framework", None)
     if not named:
-        raise pytest.UsageError(
+        pytest.fail(
             'the fixture "stage" does not know which adapter to play: mark the test, its class or its module with '
-            '@pytest.mark.framework("NAME"), or set framework = "NAME" in its class'
+            '@pytest.mark.framework("NAME") or (agent=TheClass), or set framework = "NAME" in its class',
+            pytrace=False,
         )
     return named
 

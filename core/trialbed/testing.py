@@ -22,6 +22,7 @@ except ImportError as error:
 
 from trialbed.conformance import CHECKS, Check, Finding, Kit, NetworkWatch, Report, like_a_worker, named_agent
 from trialbed.contracts import BaseAgent
+from trialbed.errors import UsageError
 from trialbed.pytest_plugin import REPORT
 
 __all__ = ["AdapterConformance"]
@@ -51,11 +52,11 @@ class AdapterConformance:
             finding = bench.kit.run(check)
         bench.note(request, finding)
         if finding.outcome == "declared":
-            pytest.xfail(finding.message)
+            pytest.xfail(_first_line(finding))
         if not finding.ok:
             pytest.fail(finding.message, pytrace=False)
         if finding.outcome == "failed":
-            pytest.skip(f"may: {finding.message}")
+            pytest.skip(f"may: {_first_line(finding)}")
 
     def test_declarations_name_checks(self, request: pytest.FixtureRequest) -> None:
         """Every deviation that names a check names one that there is."""
@@ -64,6 +65,10 @@ class AdapterConformance:
         bench.note(request, *misnamed)
         if misnamed:
             pytest.fail("\n".join(finding.message for finding in misnamed), pytrace=False)
+
+
+def _first_line(finding: Finding) -> str:
+    return finding.message.partition("\n")[0]
 
 
 class _Bench:
@@ -84,20 +89,30 @@ class _Bench:
 
 
 BENCH = pytest.StashKey[_Bench]()
+BROKEN = pytest.StashKey[str]()
 
 
 def _bench(request: pytest.FixtureRequest) -> _Bench:
+    """The bench of the test's class; made for its first test, and given back after its last."""
     node = request.node.getparent(pytest.Class)
-    if BENCH not in node.stash:
-        node.stash[BENCH] = bench = _Bench(node.obj)
-        node.addfinalizer(bench.close)
-    found: _Bench = node.stash[BENCH]
+    found: _Bench | None = node.stash.get(BENCH, None)
+    if found is not None:
+        return found
+    if BROKEN in node.stash:
+        pytest.fail(f"{node.obj.__qualname__}: {node.stash[BROKEN]} (the first test says more)", pytrace=False)
+    try:
+        found = _Bench(node.obj)
+    except Exception as error:
+        node.stash[BROKEN] = str(error)
+        raise
+    node.stash[BENCH] = found
+    node.addfinalizer(found.close)
     return found
 
 
 def _subject(owner: type[AdapterConformance]) -> tuple[type[BaseAgent], Report]:
     """The adapter that a test class names, and a report about it without findings."""
     if owner.agent is None and not owner.framework:
-        raise pytest.UsageError(f'{owner.__qualname__} names no adapter: set framework = "NAME" or agent = TheClass')
+        raise UsageError(f'{owner.__qualname__} names no adapter: set framework = "NAME" or agent = TheClass')
     agent_class, names = named_agent(owner.agent or owner.framework)
     return agent_class, Report(version=agent_class.framework_version(), **names)

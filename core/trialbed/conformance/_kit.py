@@ -98,7 +98,8 @@ class Kit:
                 return "failed", f"{message}\n{_advice(check)}"
             if check.level == "must":
                 return "failed", f"{message}\n{_advice(check)}\ncapabilities declares it, but a must cannot be declared"
-            return "declared", "\n".join(filter(None, [declared.text, declared.upstream, f"({message})"]))
+            upstream = f" ({declared.upstream})" if declared.upstream else ""
+            return "declared", f"{declared.text}{upstream}\n{message}"
         if outcome == "passed" and declared is not None:
             return "outdated", _outdated(check, declared)
         return outcome, message
