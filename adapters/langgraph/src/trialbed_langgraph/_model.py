@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+from contextlib import suppress
 from typing import Any
 
 import openai
@@ -13,7 +14,9 @@ from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from trialbed import Limits, ModelEndpoint
+from trialbed import Limits, ModelEndpoint, ModelFailed
+
+MAX_ERROR_TEXT = 500
 
 
 class Connections:
@@ -36,12 +39,15 @@ class Connections:
 
 
 class TolerantChatOpenAI(ChatOpenAI):
-    """Reads a call whose arguments are JSON but no object as an invalid call; ``ChatOpenAI`` raises."""
+    """Reads a call whose arguments are JSON but no object as an invalid call; ``ChatOpenAI`` raises.
+
+    A response without a message is the model's failure; of ``ChatOpenAI`` it is an error of any kind.
+    """
 
     def _create_chat_result(
         self, response: dict[str, Any] | openai.BaseModel, generation_info: dict[str, Any] | None = None
     ) -> ChatResult:
-        body = response if isinstance(response, dict) else response.model_dump()
+        body = _completion(response)
         wrong = _calls_without_object(body)
         result = super()._create_chat_result(body, generation_info)
         for generation in result.generations:
@@ -72,14 +78,28 @@ def chat_model(endpoint: ModelEndpoint, limits: Limits, connections: Connections
     )
 
 
+def _completion(response: Any) -> Any:
+    """The document of a completion.
+
+    Raises:
+        ModelFailed: it is none.
+    """
+    body = response.model_dump(warnings=False) if isinstance(response, openai.BaseModel) else response
+    with suppress(LookupError, TypeError):
+        if isinstance(body["choices"][0]["message"], dict):
+            return body
+    text = json.dumps(body, ensure_ascii=False)[:MAX_ERROR_TEXT]
+    raise ModelFailed(f"the model's endpoint answered with no completion: {text}")
+
+
 def _calls_without_object(body: dict[str, Any]) -> dict[str, str]:
     """Take the arguments that are JSON but no object out of the body; returns them by call id.
 
     No text at all means no arguments; older releases of LangChain take it for invalid JSON.
     """
     wrong: dict[str, str] = {}
-    for choice in body.get("choices") or []:
-        for call in (choice.get("message") or {}).get("tool_calls") or []:
+    for choice in body["choices"]:
+        for call in choice["message"].get("tool_calls") or []:
             function = call.get("function") or {}
             text = function.get("arguments")
             if text and isinstance(_parsed(text), dict):
