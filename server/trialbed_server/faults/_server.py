@@ -65,7 +65,11 @@ class FaultServer:
             document = json.loads(body)
         except ValueError as error:
             return web.json_response(openai_error(f"not JSON: {error}", 400, "invalid_request_error"), status=400)
-        return await self._answer(request, document, fault)
+        try:
+            return await self._answer(request, document, fault)
+        except ConnectionResetError:
+            # The client has left; there is nobody to tell.
+            return web.Response(status=499)
 
     async def _answer(self, request: web.Request, document: dict[str, Any], fault: Fault) -> web.StreamResponse:
         match fault.name:

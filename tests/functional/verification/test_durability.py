@@ -18,10 +18,16 @@ from trialbed_server.faults import FaultScript, FaultServer
 CASES = 60
 CONCURRENCY = 3
 SLOWLY = '{"answers": {"gap": 0.005}}'
+VERY_SLOWLY = '{"answers": {"gap": 0.05}}'
+FOR_EVER = '{"answers": {"gap": 1}}'
 
 
 def lines(path):
     return path.read_text().splitlines() if path.exists() else []
+
+
+def port_of(url):
+    return int(url.split(":")[2].split("/")[0])
 
 
 async def ended(process):
@@ -126,7 +132,7 @@ async def test_only_failures_are_sent_again(tmp_path):
     async with FaultServer(script) as server:
         (first,) = await verify(file, target(server.url, tmp_path))
         assert 0 < first["failure_count"] < 10
-    async with FaultServer(FaultScript(), port=int(server.url.split(":")[2].split("/")[0])) as server:
+    async with FaultServer(FaultScript(), port=port_of(server.url)) as server:
         (second,) = await verify(file, target(server.url, tmp_path), incremental=True)
         assert server.requests.total() == first["failure_count"]
     assert (second["success_count"], second["failure_count"]) == (10, 0)
@@ -168,19 +174,19 @@ async def test_a_plain_run_again_discards_nothing(tmp_path, command):
 
 async def test_two_processes_do_not_write_to_one_file(tmp_path, command):
     file = written_set(tmp_path / "set.jsonl", 20, stream=True)
-    async with FaultServer(FaultScript.read(SLOWLY)) as server:
+    async with FaultServer(FaultScript.read(FOR_EVER)) as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--incremental")
         first = command(*arguments, "-j", 1)
         await until(lambda: len(lines(tmp_path / "results.jsonl")) >= 1)
         code, _, error = await ended(command(*arguments))
         assert (code, "another process" in error) == (2, True)
-        assert (await ended(first))[0] == 0
-    assert len(rows(tmp_path / "results.jsonl")) == 20
+        first.send_signal(signal.SIGTERM)
+        assert (await ended(first))[0] == 130
 
 
 async def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(tmp_path, command):
     file = written_set(tmp_path / "set.jsonl", CASES, stream=True)
-    async with FaultServer(FaultScript.read(SLOWLY)) as server:
+    async with FaultServer(FaultScript.read(VERY_SLOWLY)) as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url)
         process = command(*arguments, "-j", CONCURRENCY)
         await until(lambda: len(lines(tmp_path / "results.jsonl")) >= 10)
@@ -193,5 +199,6 @@ async def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(tmp_path, comman
         summary = json.loads((tmp_path / "summary.json").read_text())
         assert summary["case_count"] == kept
         assert summary["case_count"] + summary["not_sent"] == CASES
+    async with FaultServer(FaultScript(), port=port_of(server.url)) as server:
         assert (await ended(command(*arguments, "--incremental")))[0] == 0
     assert len(rows(tmp_path / "results.jsonl")) == CASES
