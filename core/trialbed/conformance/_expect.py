@@ -151,5 +151,6 @@ def _at(place: str) -> str:
 def _failure(play: Play) -> str:
     if play.failure is None:
         return "no"
-    lines = [line for line in play.failure.detail.splitlines() if line.strip()]
-    return f"{play.failure.kind}: {play.failure.message}" + "".join(f"\n    {line}" for line in lines[-6:-1])
+    # The markers below a line of code are for those who see the whole traceback.
+    lines = [line for line in play.failure.detail.splitlines() if line.strip(" ^~")]
+    return f"{play.failure.kind}: {play.failure.message}" + "".join(f"\n  {line}" for line in lines[-5:-1])

@@ -72,7 +72,7 @@ class Kit:
 
     def _outcome(self, check: Check) -> tuple[Outcome, str]:
         try:
-            with alarm(self._runner.get_loop()):
+            with alarm(self._runner.get_loop(), BLOCKED):
                 self._runner.run(self._play(check))
         except CheckFailed as failed:
             return "failed", str(failed)
