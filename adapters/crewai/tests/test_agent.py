@@ -208,8 +208,11 @@ async def test_trials_in_one_loop_do_not_wait_for_each_other(stage: Stage) -> No
 def test_crewai_neither_reports_home_nor_leaves_folders_there(tmp_path: Path) -> None:
     code = (
         "import signal, trialbed_crewai\n"
+        "from crewai.events.listeners.tracing import utils\n"
         "from crewai.telemetry.telemetry import Telemetry\n"
         "assert not Telemetry().ready\n"
+        "assert not utils.should_enable_tracing()\n"
+        "assert not utils.should_auto_collect_first_time_traces()\n"
         "assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL\n"
     )
     work = tmp_path / "some-project"

@@ -1,7 +1,8 @@
 """Keeps CrewAI to itself.
 
 CrewAI decides when it is imported whether it collects telemetry and takes over the process's signals, and makes a
-folder for its data, in the user's own by the name of the working directory. So this module has to be imported first.
+folder for its data, in the user's own by the name of the working directory. Unless it is being tested, it traces a
+user's first run, to offer the trace at the end, even where tracing is off. So this module has to be imported first.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ for _name, _value in {
     "CREWAI_DISABLE_TELEMETRY": "true",
     "CREWAI_DISABLE_VERSION_CHECK": "true",
     "CREWAI_STORAGE_DIR": os.getcwd(),
+    "CREWAI_TESTING": "true",
     "CREWAI_TRACING_ENABLED": "false",
 }.items():
     os.environ.setdefault(_name, _value)
