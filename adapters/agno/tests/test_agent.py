@@ -83,6 +83,15 @@ async def test_an_endpoints_refusal_is_no_answer(stage, code):
     assert len(play.requests) == 1
 
 
+@pytest.mark.parametrize("choices", [[], None, [None], [{}], [{"message": None}], "none"])
+async def test_a_completion_without_a_message_is_named_as_such(stage, choices):
+    document = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
+    play = await stage.play(Raw(200, json.dumps(document)), "an answer that is never asked for")
+    assert play.failure.kind == "model"
+    assert "no completion" in play.failure.message
+    assert len(play.requests) == 1
+
+
 async def test_an_error_of_agno_itself_is_no_answer(stage):
     # Agno reads the arguments of tools of this name, and trips over one that is no text.
     wrong = asks(call("analyze", {"title": "a", "next_action": 5}))

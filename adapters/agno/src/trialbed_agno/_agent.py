@@ -61,9 +61,8 @@ class AgnoAgent(BaseAgent):
         # Old releases of Agno raise what a request failed with, newer ones give it out as the answer.
         with suppress(ModelProviderError):
             output = await self._agent.arun(query)
-        error = self._model.error
-        if error is not None:
-            raise ModelFailed(f"{type(error).__name__}: {error}") from error
+        if self._model.error is not None:
+            raise ModelFailed(self._model.reason) from self._model.error
         if output.status is not RunStatus.completed:
             raise RuntimeError(f"Agno's run ended as {output.status.value}: {output.content}")
         return read_run(output, self._apis, stopped=self._model.stopped)

@@ -57,6 +57,13 @@ class BoundedChat(OpenAILike):
         self.stopped = False
         self.error: BaseException | None = None
 
+    @property
+    def reason(self) -> str:
+        """The error in words."""
+        text = f"{type(self.error).__name__}: {self.error}"
+        refused = isinstance(self.error, openai.APIError)
+        return text if refused else f"the model's endpoint answered with no completion ({text})"
+
     def get_async_client(self) -> openai.AsyncOpenAI:
         """The trial's own client; some releases of Agno share connections between agents."""
         return self._client
