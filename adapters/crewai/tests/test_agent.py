@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.conformance import Held, Meeting, Play, Raw, Said, Stage, asks, call, forever, tool
+from trialbed.conformance import Call, Held, Meeting, Play, Raw, Said, Stage, asks, call, forever, tool
 from trialbed.records import Answer
 
 pytestmark = pytest.mark.framework("crewai")
@@ -101,6 +101,14 @@ async def test_a_model_that_repeats_itself_is_stopped_by_the_step_limit_only(sta
     assert {told for _, told in play.requests[-1].results} <= {'{"text": "one"}'}
 
 
+@pytest.mark.parametrize("wanted", [call("Later"), call("Echo_text", "[1]"), call("Echo_text", "{")])
+async def test_a_model_that_repeats_a_wrong_call_is_stopped_by_the_step_limit_only(stage: Stage, wanted: Call) -> None:
+    play = await stage.play(forever(asks(wanted, wanted)), max_steps=8)
+    answer = answered(play)
+    assert len(play.requests) == answer.model_turns == 8
+    assert (answer.final_answer, answer.finish, answer.calls, play.calls) == ("", None, (), ())
+
+
 @pytest.mark.parametrize(
     "refusal",
     [
@@ -151,7 +159,7 @@ async def test_an_answer_is_not_taken_apart(stage: Stage, tools: tuple[()], text
 async def test_a_call_of_an_agent_without_tools_goes_back_to_the_model(stage: Stage) -> None:
     play = await stage.play(asks(call("no_tool")), "done", tools=())
     assert (answered(play).final_answer, answered(play).calls) == ("done", ())
-    assert "there are no tools" in play.requests[1].results[0][1]
+    assert play.requests[1].results == [("call_0_0", "Tool not found")]
 
 
 @pytest.mark.parametrize("model", ["o1-mini", "solo1", "gpt-5.5", "openai/gpt-4o", "anthropic/claude"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 from crewai.utilities.string_utils import sanitize_tool_name
@@ -20,14 +21,18 @@ class ToolNames:
     def __init__(self, names: Iterable[str]) -> None:
         self._inner: dict[str, str] = {}
         self._outer: dict[str, str] = {}
+        self._unknown = itertools.count(1)
         for name in names:
             inner = self._free(name)
             self._inner[name] = inner
             self._outer[inner] = name
 
     def inner(self, name: str) -> str:
-        """CrewAI's name of a tool; for a tool that there is not, a name that CrewAI does not know either."""
-        return self._inner.get(name) or self._free(name)
+        """CrewAI's name of a tool; for a tool that there is not, a name that CrewAI does not know either.
+
+        That one is new each time: CrewAI breaks a run off at the fifth call that is like four before.
+        """
+        return self._inner.get(name) or self._free(f"unknown_{next(self._unknown)}")
 
     def outer(self, name: str) -> str | None:
         """The name of the tool that CrewAI knows by this one; None if there is none."""

@@ -40,8 +40,8 @@ class NoTool(BaseTool):
     description: str = ""
     args_schema: type[BaseModel] = AnyArguments
 
-    def _run(self, *_: Any, **__: Any) -> str:
-        return "Error: there are no tools"
+    def _run(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError("nobody can call it: its name is nobody's")
 
 
 class RawTool(BaseTool):
