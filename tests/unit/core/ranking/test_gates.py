@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from trialbed.ranking import METRICS, Gates, RankOptions, rank
+from trialbed.statistics import Estimate, Interval
 
 
 def standing(*candidates: Any, **gates: Any) -> dict[str, Any]:
@@ -72,6 +74,17 @@ def test_nobody_eligible_is_an_empty_ranking(candidate: Any) -> None:
     found = standing(candidate("a", success_rate=0.1), candidate("b", tps=None))
     assert found["ranked"] == []
     assert names(found["not_ranked"]) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "fails"), [(0.02, -0.01, True), (0.02, 0.0, True), (0.02, 0.001, False), (-0.3, -0.31, True)]
+)
+def test_better_than_chance_has_to_be_shown(candidate: Any, value: float, low: float, fails: bool) -> None:
+    excess = Estimate(value, Interval(low, value + 0.05, 0.9))
+    measured = replace(candidate("acme", f1=0.4), columns={}, excess=excess)
+    assert bool(Gates().failings(measured)) is fails
+    assert Gates().failings(replace(measured, is_baseline=True)) == []
+    assert Gates().failings(replace(measured, excess=None)) == []
 
 
 def test_equal_vendors_tie(candidate: Any) -> None:

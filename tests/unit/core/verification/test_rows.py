@@ -63,6 +63,21 @@ def test_tokens_are_found_where_vendors_put_them(tmp_path: Path, response: dict[
     assert (row.total_tokens, row.completion_tokens) == (120.0, 20.0)
 
 
+def test_a_row_of_agent_vendor_verifier_is_read(tmp_path: Path) -> None:
+    """It has no extra body, figures of its own, and zeros for what it does not know."""
+    row = k2_row(4, "tool_calls", valid=True, response={"choices": [{"finish_reason": "tool_calls"}]})
+    del row["extra_body"]
+    figures = {"prompt_tokens": 90, "completion_tokens": 30, "total_tokens": 120, "ttft_ms": 0}
+    (found,) = read(tmp_path, row | figures | {"prefill_throughput": 0, "decode_throughput": 0})
+    assert (found.outcome, found.valid, found.total_tokens, found.completion_tokens) == (
+        "tool_calls",
+        True,
+        120.0,
+        30.0,
+    )
+    assert (found.ttft_ms, found.tps, found.duration_ms) == (None, None, None)
+
+
 def test_a_zero_that_no_answer_can_have_is_missing(tmp_path: Path) -> None:
     (row,) = read(tmp_path, k2_row(1, response={}, ttft_ms=0, total_tokens=0, tps=0.0))
     assert (row.ttft_ms, row.total_tokens, row.tps) == (None, None, None)
