@@ -15,14 +15,16 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_args
 
 import click
 
 import trialbed
-from trialbed import contracts, errors, hookspecs
+from trialbed import conformance, contracts, errors, hookspecs
 from trialbed.cli import cli
 from trialbed.cli._group import COMMANDS
+from trialbed.conformance.checks import THEMES
 from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
 from trialbed.results import document_schema
@@ -149,6 +151,17 @@ def benchmark() -> str:
     return _manual("run_benchmark", trialbed.run_benchmark)
 
 
+def checks() -> str:
+    """Every check of the conformance kit, by theme: name, level, what it looks at, why, and a hint."""
+    return "\n\n".join(_theme(theme) for theme in THEMES)
+
+
+def kit_names() -> str:
+    """Every name that ``trialbed.conformance`` offers."""
+    rows = [(f"`{name}`", _of_kit(getattr(conformance, name), name)) for name in conformance.__all__]
+    return _table(("name", "what it is"), rows)
+
+
 def document_keys() -> str:
     """Every key of the result document that its schema requires or describes."""
     return "\n".join(_keys(document_schema(), document_schema(), ()))
@@ -156,6 +169,7 @@ def document_keys() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "benchmark": benchmark,
+    "checks": checks,
     "commands": commands,
     "contracts": contract_classes,
     "document-keys": document_keys,
@@ -163,10 +177,30 @@ PARTS: dict[str, Callable[[], str]] = {
     "error-tree": error_tree,
     "failure-kinds": failure_kinds,
     "hooks": hooks,
+    "kit-names": kit_names,
     "policies": policies,
     "public-names": public_names,
     "settings": settings,
 }
+
+
+def _theme(theme: ModuleType) -> str:
+    title = (inspect.getdoc(theme) or "").rstrip(".")
+    rows = [
+        (f"`{check.name}`", check.level, *map(_escaped, (check.summary, check.reason, check.hint)))
+        for check in theme.CHECKS
+    ]
+    return f"### {title}\n\n" + _table(("check", "level", "what is checked", "why", "hint"), rows)
+
+
+def _of_kit(item: Any, name: str) -> str:
+    """What a name of the kit is; constants have no docstring that could be asked for."""
+    constants = {
+        "CHECKS": "every check, in the order in which they are run",
+        "LEVELS": "the levels of checks, the strictest first",
+        "Level": "the type of a check's level",
+    }
+    return constants.get(name) or _first(item)
 
 
 def _command(path: str, command: click.Command) -> str:

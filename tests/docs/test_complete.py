@@ -12,15 +12,17 @@ from typing import get_args
 
 import click
 
-from trialbed import Answer, Query, ScoreContext, WireLog, errors, hookspecs
+from trialbed import Answer, Query, ScoreContext, WireLog, conformance, errors, hookspecs
 from trialbed.cli import cli
 from trialbed.cli._group import COMMANDS
 from trialbed.cli._main import INTERRUPTED
+from trialbed.conformance import CHECKS, LEVELS, Finding
 from trialbed.drivers import GROUPS, load_driver
 from trialbed.plugins import GROUP, empty_manager
 from trialbed.records import FailureKind, Timing
 from trialbed_server.gateway.scripted.policies import POLICIES
 
+CHECK_LEVELS = {check.name: check.level for check in CHECKS}
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 ROOTS = ("core", "server", "tool_selection", "plugins")
@@ -96,7 +98,7 @@ def test_every_entry_point_group_is_described() -> None:
     described = first_cells(page("drivers").split("## What is included")[0])[1:]
     assert set(described) == set(GROUPS.values())
     assert f"`{GROUP}`" in page("drivers")
-    declared = set(setup_cfg()["options.entry_points"]) - {"console_scripts"}
+    declared = set(setup_cfg()["options.entry_points"]) - {"console_scripts", "pytest11"}
     assert declared <= {*described, GROUP}
 
 
@@ -142,6 +144,18 @@ def test_every_policy_is_described_with_its_right_values() -> None:
     assert played == set(POLICIES)
     cells = first_cells(section(text, "Right values"))[1:]
     assert {name.strip() for cell in cells for name in cell.split(",")} == set(POLICIES)
+
+
+def test_every_conformance_check_is_described() -> None:
+    text = page("conformance")
+    described = {name: section(text, "Checks").count(f"| `{name}` | {level} |") for name, level in CHECK_LEVELS.items()}
+    assert set(described.values()) == {1}, [name for name, times in described.items() if times != 1]
+    assert set(first_cells(section(text, "Levels"))[1:]) == set(LEVELS)
+    assert set(first_cells(section(text, "Declaring"))[1:]) == set(get_args(Finding.model_fields["outcome"].annotation))
+
+
+def test_every_name_of_the_conformance_kit_is_described() -> None:
+    assert set(first_cells(section(page("conformance"), "In Python"))[1:]) == set(conformance.__all__)
 
 
 def test_every_kind_of_failure_is_described() -> None:
