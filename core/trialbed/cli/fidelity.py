@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,21 +130,16 @@ def _options(given: dict[str, Any]) -> FidelityOptions:
     return FidelityOptions(**{**given, "parts": parts, "environments": environments})
 
 
-def _steps() -> Any:
-    """A context manager that gives what tells steps on standard error."""
-    from contextlib import contextmanager
-
+@contextmanager
+def _steps() -> Iterator[Callable[[str], None]]:
+    """What tells steps on standard error: one line that changes on a terminal, a line each elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda text: click.echo(text, err=True)
+        return
     from rich.console import Console
 
-    @contextmanager
-    def shown() -> Any:
-        if not sys.stderr.isatty():
-            yield lambda text: click.echo(text, err=True)
-            return
-        with Console(stderr=True).status("") as status:
-            yield status.update
-
-    return shown()
+    with Console(stderr=True).status("") as status:
+        yield status.update
 
 
 def _read(path: Path) -> FidelityReport:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.estimates import compact_bytes, estimated_tokens
 from trialbed.fidelity._bodies import body, messages
 from trialbed.fidelity._conversation import MessageChange, message_changes
+from trialbed.fidelity._differences import is_same
 from trialbed.fidelity._rig import Observed, Rig
 from trialbed.fidelity._scenes import Scene, stations
 from trialbed.records import ModelCall, Record
@@ -43,6 +44,7 @@ class Prompt(Record):
         requests: how many the framework made.
         first: what is different about the messages of the first request.
         last: the same for the last request that both made, which holds the whole conversation.
+        other_tools: the framework's requests, counted from 1, that offer other tools than its first one.
     """
 
     tools: int
@@ -50,6 +52,7 @@ class Prompt(Record):
     turns: tuple[TurnSize, ...]
     first: tuple[MessageChange, ...]
     last: tuple[MessageChange, ...]
+    other_tools: tuple[int, ...] = ()
 
     @property
     def added_bytes(self) -> int:
@@ -87,6 +90,7 @@ def compared(reference: Observed, seen: Observed, tools: int) -> Prompt:
         turns=tuple(_size(*pair) for pair in pairs),
         first=_changes(*first),
         last=_changes(*last),
+        other_tools=_other_tools([body(call) for call in seen.wire.model_calls]),
     )
 
 
@@ -100,6 +104,11 @@ def _size(reference: ModelCall, call: ModelCall) -> TurnSize:
         added_bytes=call.request_bytes - reference.request_bytes,
         added_tokens=estimated_tokens(sent) - estimated_tokens(plain),
     )
+
+
+def _other_tools(requests: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
+    offered = [request.get("tools", []) for request in requests]
+    return tuple(number for number, tools in enumerate(offered, 1) if not is_same(offered[0], tools))
 
 
 def _changes(reference: ModelCall, call: ModelCall) -> tuple[MessageChange, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from trialbed.fidelity import FrameworkFidelity, ManyTools, Prompt, Schemas
-from trialbed_plugins.reporters._fidelity_cells import DASH, line, of, some, spread, tally, times, value, with_added
+from trialbed_plugins.reporters._fidelity_cells import DASH, line, of, some, spread, tally, value, with_added
 from trialbed_plugins.reporters._figures import Row
 
 EFFECTS = {
@@ -66,6 +66,7 @@ def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[Row]:
         yield line(f"messages {kind} at first", parts, partial(_messages, kind=kind, first=True))
     for kind in MESSAGES:
         yield line(f"messages {kind} by the end", parts, partial(_messages, kind=kind, first=False))
+    yield line("other tools than at first", parts, _other_tools)
     yield line("bytes, first request", parts, lambda part: _bytes(part, 1))
     yield line("bytes, all turns", parts, lambda part: _bytes(part, len(part.turns)))
     yield line("tokens, first request", parts, lambda part: _tokens(part, 1))
@@ -74,6 +75,10 @@ def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[Row]:
 
 def _messages(part: Prompt, *, kind: str, first: bool) -> str:
     return tally(change.role for change in (part.first if first else part.last) if change.kind == kind)
+
+
+def _other_tools(part: Prompt) -> str:
+    return f"in request {', '.join(map(str, part.other_tools))}" if part.other_tools else "none"
 
 
 def _bytes(part: Prompt, turns: int) -> str:
@@ -90,14 +95,12 @@ def many_rows(found: Sequence[FrameworkFidelity], offered: int) -> Iterator[Row]
     """What became of many tools; the reference is the first of the frameworks."""
     parts = [next((many for many in one.many or () if many.offered == offered), None) for one in found]
     zero = parts[0]
-    zero_ms = zero.framework_ms if zero else None
     yield line("tools sent", parts, lambda part: DASH if part.sent is None else of(part.sent, part.offered))
     yield line("tools unaltered", parts, lambda part: DASH if part.intact is None else of(part.intact, part.offered))
     yield line("requests", parts, lambda part: of(part.requests, part.expected))
     yield line("calls made", parts, lambda part: of(part.calls, part.expected - 1))
     yield line("bytes, first request", parts, lambda part: _many_bytes(part, zero))
     yield line("framework, ms per turn", parts, lambda part: spread(part.framework_ms))
-    yield line("… times the reference's", parts, lambda part: times(part.framework_ms, zero_ms))
 
 
 def _many_bytes(part: ManyTools, zero: ManyTools | None) -> str:

@@ -15,6 +15,7 @@ AGENTS = (
     "rewrites-history",
     "strict",
     "keeps-thirty-tools",
+    "drops-tools-at-the-end",
     "fails-always",
 )
 LINE = " Think step by step."
@@ -37,6 +38,7 @@ def test_a_faithful_framework_adds_nothing(measured: Measured, framework: str) -
     assert (found.added_bytes, found.added_tokens, found.first, found.last) == (0, 0, (), ())
     assert found.requests == len(found.turns) == 4
     assert found.tools == 40
+    assert found.other_tools == ()
 
 
 def test_a_line_is_found_with_its_words_and_its_size(measured: Measured) -> None:
@@ -79,6 +81,12 @@ def test_what_schemas_grow_by_is_a_part_of_the_prompt(measured: Measured) -> Non
 
 def test_tools_that_are_not_sent_make_the_prompt_smaller(measured: Measured) -> None:
     assert prompt(measured, "keeps-thirty-tools").added_tokens < 0
+
+
+def test_tools_that_change_on_the_way_show(measured: Measured) -> None:
+    found = prompt(measured, "drops-tools-at-the-end")
+    assert found.other_tools == (4,)
+    assert found.turns[0].added_bytes == 0
 
 
 def test_what_cannot_be_measured_has_no_figures_but_a_reason(measured: Measured) -> None:

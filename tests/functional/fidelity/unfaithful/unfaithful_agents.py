@@ -135,6 +135,14 @@ class RewritesHistory(AltersMessages):
         return [{**message, "content": message["content"] or ""} for message in messages]
 
 
+class DropsToolsAtTheEnd(Faithful):
+    def _request(self, messages):
+        request = super()._request(messages)
+        if len(messages) > 6:
+            request["tools"] = request["tools"][:1]
+        return request
+
+
 # -- requests
 
 
