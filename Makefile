@@ -5,9 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 # setuptools warns about every editable install, whatever the project: a newcomer need not read that.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
-SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml
+SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml adapters/vendors/pyproject.toml
 
-.PHONY: demo test check clean
+.PHONY: demo test check adapters fidelity clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -21,9 +21,15 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy -p trialbed_langgraph
+	$(BIN)/mypy -p trialbed_vendors
+	$(BIN)/mypy -p trialbed_new_framework
+
+# Each framework's adapter in an environment of its own, at today's newest releases.
+adapters: $(VENV)/.dev
+	$(BIN)/python -m tox run -m latest
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info adapters/*/build adapters/*/*.egg-info
+	rm -rf $(VENV) .tox build dist *.egg-info adapters/*/build adapters/*/*.egg-info
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -34,7 +40,7 @@ $(VENV)/.demo: $(BIN)/python $(SOURCES)
 	touch $@
 
 $(VENV)/.test: $(VENV)/.demo
-	$(INSTALL) -e '.[test]'
+	$(INSTALL) -e '.[test]' -e adapters/vendors
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.test

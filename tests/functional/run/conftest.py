@@ -18,6 +18,22 @@ def bench_environment(tmp_path: Path) -> dict[str, str]:
     return kept | {"TRIALBED_DATA_DIR": str(tmp_path / "data"), "NO_COLOR": "1"}
 
 
+FRAMEWORKS = ("reference", "langgraph", "crewai", "autogen", "openai-agents", "agno")
+
+
+@pytest.fixture(scope="session")
+def env_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the frameworks' own environments are; built once for all tests, or before them."""
+    return Path(os.environ.get("TRIALBED_TEST_ENV_DIR") or tmp_path_factory.mktemp("environments"))
+
+
+@pytest.fixture(scope="session")
+def every_framework(env_dir: Path) -> list[str]:
+    """The options that run all six, the four that are not installed here in environments of their own."""
+    flags = [flag for framework in FRAMEWORKS for flag in ("--framework", framework)]
+    return [*flags, "--yes", "--env-dir", str(env_dir)]
+
+
 @pytest.fixture
 def bench(tmp_path: Path, bench_environment: dict[str, str]) -> Bench:
     """Run ``bench`` with these arguments in an empty folder and return how it ended."""

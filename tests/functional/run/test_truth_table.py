@@ -13,7 +13,6 @@ from support.bench import Bench
 from trialbed.engine import open_dataset
 from trialbed.records import Query
 
-FRAMEWORKS = ("reference", "langgraph")
 QUERIES = 20
 MAX_STEPS = 7
 
@@ -87,15 +86,19 @@ def queries(tmp_path_factory: pytest.TempPathFactory) -> dict[int | str, Query]:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_every_score_has_its_known_value(policy: str, bench: Bench, queries: dict[int | str, Query]) -> None:
-    flags = [flag for framework in FRAMEWORKS for flag in ("--framework", framework)]
+def test_every_score_has_its_known_value(
+    policy: str, bench: Bench, queries: dict[int | str, Query], every_framework: list[str]
+) -> None:
     model = f"scripted:{policy}"
-    done = bench("run", *flags, "--model", model, "--limit", QUERIES, "--max-steps", MAX_STEPS, "-j", 2, "--json")
+    settings = ("--model", model, "--limit", QUERIES, "--max-steps", MAX_STEPS, "-j", 2, "--json")
+    done = bench("run", *every_framework, *settings)
+    assert [document["metadata"]["agent_name"] for document in done.documents] == every_framework[1:12:2]
     for document in done.documents:
-        assert document["summary"]["error_count"] == 0
+        framework = document["metadata"]["agent_name"]
+        assert document["summary"]["error_count"] == 0, (framework, document["summary"]["errors"])
         assert len(document["results"]) == QUERIES
         for result in document["results"]:
-            where = f"{document['metadata']['agent_name']}, query {result['query_id']}"
+            where = f"{framework}, query {result['query_id']}"
             check(result, right(policy, queries[result["query_id"]]), where)
 
 
