@@ -30,6 +30,14 @@ async def test_what_python_but_not_json_reads_as_an_object_is_no_call(stage, arg
     assert play.requests[1].results == [("call_0_0", f"Error: the arguments are not a JSON object: {arguments}")]
 
 
+@pytest.mark.parametrize("text", ["[" * 5_000 + "]" * 5_000, "1" * 5_000])
+async def test_what_python_cannot_hold_is_no_call(stage, text):
+    play = await stage.play(asks(call("Echo_text", f'{{"text": {text}}}')), "sorry")
+    assert play.calls == ()
+    assert play.requests[1].results[0][1].startswith("Error: the arguments are not a JSON object")
+    assert play.answer.final_answer == "sorry"
+
+
 async def test_spaces_around_texts_stay(stage):
     play = await stage.play(asks(call("Echo_text", {"text": "  true \n"})), "done")
     assert play.calls[0].arguments == {"text": "  true \n"}

@@ -34,7 +34,12 @@ async def test_schemas_with_references_are_not_written_out(stage):
     assert play.requests[0].parameters("Echo_text") == schema
 
 
-@pytest.mark.parametrize("arguments", ['{"text": ', "[1]", '"Oslo"', "7", "null", "true"])
+DEEP = '{"text": ' + "[" * 5_000 + "]" * 5_000 + "}"
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"text": ', "[1]", '"Oslo"', "7", "null", "true", r'{"text": "\ud83d"}', DEEP, "1" * 5_000]
+)
 async def test_what_is_no_object_goes_back_as_the_model_wrote_it(stage, arguments):
     play = await stage.play(asks(call("Echo_text", arguments)), "sorry")
     _, second = play.requests

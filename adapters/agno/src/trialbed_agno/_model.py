@@ -118,6 +118,6 @@ def _parsed(text: str | None) -> dict[str, Any] | None:
     """The JSON object of a text, an empty one of no text; None if it is something else."""
     try:
         value = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):  # thousands of nested lists are no JSON to Python
         return None
     return value if isinstance(value, dict) else None

@@ -111,11 +111,18 @@ def _calls_without_object(body: dict[str, Any]) -> dict[str, str]:
 
 
 def _parsed(text: str) -> Any:
-    """The JSON value of a text; an empty object for what is no JSON, since LangChain finds that by itself."""
+    """The JSON value of a text; an empty object for what is no JSON, since LangChain finds that by itself.
+
+    None if LangChain would break over it: thousands of nested lists, and half an emoji, which it could not send back.
+    """
     try:
-        return json.loads(text, strict=False)
+        value = json.loads(text, strict=False)
+        json.dumps(value, ensure_ascii=False).encode()
+    except (RecursionError, UnicodeEncodeError):
+        return None
     except ValueError:
         return {}
+    return value
 
 
 def _mark_invalid(message: AIMessage, wrong: dict[str, str]) -> None:
