@@ -123,7 +123,7 @@ class ReferenceAgent(BaseAgent):
             return f"Error: there is no tool {name!r}"
         try:
             arguments = json.loads(text or "{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return f"Error: the arguments are not JSON: {error}"
         if not isinstance(arguments, dict):
             return "Error: the arguments must be a JSON object"
