@@ -39,7 +39,7 @@ def command() -> None:
 
 
 @command.command("add", epilog="Example: bench env add crewai langgraph==1.2.11")
-@click.argument("frameworks", nargs=-1, required=True, metavar="NAME[==VERSION]...")
+@click.argument("name", nargs=-1, required=True, metavar="NAME[==VERSION]...")
 @adapter_option
 @click.option(
     "--lock",
@@ -51,7 +51,7 @@ def command() -> None:
 @env_dir_option
 @json_option
 def add(
-    frameworks: tuple[str, ...],
+    name: tuple[str, ...],
     adapter: str | None,
     lock_file: Path | None,
     refresh: bool,
@@ -66,7 +66,7 @@ def add(
     from trialbed.environments import read_lock, runs_here
     from trialbed.errors import UsageError
 
-    labels = list(dict.fromkeys(frameworks))
+    labels = list(dict.fromkeys(name))
     if len(labels) > 1 and (adapter or lock_file):
         raise UsageError("--adapter and --lock are about one framework: give one NAME")
     if lock_file and refresh:
@@ -98,14 +98,14 @@ def list_(env_dir: Path | None, as_json: bool) -> None:
 
 
 @command.command("lock", epilog="Example: bench env lock crewai --output crewai.lock")
-@click.argument("framework", metavar="NAME[==VERSION]")
+@click.argument("name", metavar="NAME[==VERSION]")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
 @adapter_option
 @refresh_option
 @env_dir_option
 @json_option
 def lock(
-    framework: str, output: Path | None, adapter: str | None, refresh: bool, env_dir: Path | None, as_json: bool
+    name: str, output: Path | None, adapter: str | None, refresh: bool, env_dir: Path | None, as_json: bool
 ) -> None:
     """Print the lock of a framework's environment: every package with its exact version.
 
@@ -115,7 +115,7 @@ def lock(
     from trialbed.errors import UsageError
 
     shelf = open_shelf(env_dir)
-    text = _lock_text(shelf, _request(framework, adapter, refresh=refresh))
+    text = _lock_text(shelf, _request(name, adapter, refresh=refresh))
     if output is not None:
         try:
             output.write_text(text, encoding="utf-8")
@@ -123,26 +123,26 @@ def lock(
             raise UsageError(f"{output} cannot be written: {error.strerror}; name another with --output") from error
         click.echo(f"written: {output}", err=True)
     if as_json:
-        _print_json({"framework": framework, "lock_digest": lock_digest(text), "lock": text})
+        _print_json({"framework": name, "lock_digest": lock_digest(text), "lock": text})
     elif output is None:
         click.echo(text, nl=False)
 
 
 @command.command("remove", epilog="Example: bench env remove langgraph==1.2.11")
-@click.argument("names", nargs=-1, metavar="[NAME[==VERSION]|DIGEST]...")
+@click.argument("name", nargs=-1, metavar="[NAME[==VERSION]|DIGEST]...")
 @click.option("--all", "every", is_flag=True, help="Remove every environment.")
 @click.option("--force", is_flag=True, help="Also those that a process runs from.")
 @env_dir_option
 @json_option
-def remove(names: tuple[str, ...], every: bool, force: bool, env_dir: Path | None, as_json: bool) -> None:
+def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None, as_json: bool) -> None:
     """Remove environments: every one of a framework, those of one release, or one by its lock's digest."""
     from trialbed.environments import remove as remove_one
     from trialbed.errors import UsageError
 
-    if bool(names) == every:
+    if bool(name) == every:
         raise UsageError("say which environments: NAME, NAME==VERSION, a digest as `bench env list` shows it, or --all")
     shelf = open_shelf(env_dir)
-    chosen = list(shelf) if every else [built for name in dict.fromkeys(names) for built in _named(shelf, name)]
+    chosen = list(shelf) if every else [built for one in dict.fromkeys(name) for built in _named(shelf, one)]
     rows = [_row(shelf, built) for built in chosen]
     for built in chosen:
         remove_one(shelf, built, force=force)

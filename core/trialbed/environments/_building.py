@@ -20,6 +20,7 @@ from trialbed.environments._holding import held
 from trialbed.environments._labels import OWN, Label
 from trialbed.environments._lock import lock_digest, lock_text, python_id
 from trialbed.environments._resolution import rebuilt
+from trialbed.environments._secrecy import without_credentials
 from trialbed.environments._shelf import Shelf
 from trialbed.environments._uv import Uv, UvFailed
 from trialbed.errors import EnvironmentFailed
@@ -81,7 +82,18 @@ async def _install(uv: Uv, scratch: Path, label: Label, lines: tuple[str, ...]) 
         ) from failure
 
 
+def _forget_credentials(scratch: Path) -> None:
+    """Older releases of uv write the URLs of packages down as they were given."""
+    for path in site_packages(scratch).glob("*.dist-info/direct_url.json"):
+        text = path.read_text(encoding="utf-8")
+        if without_credentials(text) != text:
+            # uv may have linked the file to its cache: a new one takes its place.
+            path.unlink()
+            path.write_text(without_credentials(text), encoding="utf-8")
+
+
 def _write_down(scratch: Path, label: Label, lock: str, uv_version: str) -> None:
+    _forget_credentials(scratch)
     packages = {
         canonicalize_name(item.name): item for item in distributions(path=[str(site_packages(scratch))]) if item.name
     }

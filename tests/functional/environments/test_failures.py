@@ -59,10 +59,9 @@ def test_a_name_of_the_wrong_form_is_wrong_usage(machine: Machine, framework: st
 
 def test_a_password_of_the_index_is_shown_nowhere(machine: Machine, index: Index) -> None:
     index.login = "alice:correct-horse"
-    machine.variables["UV_DEFAULT_INDEX"] = f"http://{index.login}@{index.host}/simple"
-    machine.variables["UV_INDEX"] = f"http://bob:battery-staple@{index.host}/simple"
+    machine.variables["UV_DEFAULT_INDEX"] = f"http://bob:battery-staple@{index.host}/simple"
     refused = machine.bench("env", "add", "acme", code=3)
-    del machine.variables["UV_INDEX"]
+    machine.variables["UV_DEFAULT_INDEX"] = f"http://{index.login}@{index.host}/simple"
     row = machine.add("acme")
     lock = machine.bench("env", "lock", "acme").out
     failed = machine.bench("env", "add", "acme==99", code=3)
