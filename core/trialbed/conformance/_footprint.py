@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-SETTLING = 1.0
+SETTLING = 2.0
 """Seconds that things have to come to their end by themselves."""
 
 STEP = 0.01

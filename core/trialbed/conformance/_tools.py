@@ -149,7 +149,7 @@ class Meeting:
         met: whether all were there.
     """
 
-    def __init__(self, members: int, patience: float = 3.0) -> None:
+    def __init__(self, members: int, patience: float = 5.0) -> None:
         self._missing = members
         self._over = Cue()
         self._patience = patience

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -183,6 +185,14 @@ def test_the_environment_is_given_back(run, monkeypatch):
     )
     result = run(source, *some("plain_answer", "as_before"))
     assert result.parseoutcomes()["passed"] == 2
+
+
+def test_the_examples_of_the_guide_run_as_they_stand(run):
+    guide = (Path(__file__).parents[3] / "docs" / "how-to" / "prove-an-adapter.md").read_text(encoding="utf-8")
+    conformance, tests, held = re.findall(r"^```python\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    source = "\n".join([tests, held, conformance]).replace('"acme"', '"reference"')
+    result = run(source, *some("plain_answer", "told_in_our_words", "endpoints_words", "under_way"))
+    assert result.parseoutcomes()["passed"] == 4
 
 
 def test_the_plugin_is_cheap_for_who_does_not_use_it() -> None:

@@ -96,7 +96,7 @@ async def nothing_is_printed(stage: Stage) -> None:
 )
 async def event_loop_stays_free(stage: Stage) -> None:
     """While the model is slow the event loop goes on."""
-    held = Held(patience=2.0)
+    held = Held(patience=5.0)
     playing = asyncio.create_task(stage.play(held.line(Said("done"))))
     try:
         begun = await held.begun.wait(10.0)

@@ -14,7 +14,7 @@ from trialbed.conformance._stage import Stage
 from trialbed.conformance._tools import Held, tool
 from trialbed.conformance._trial import StageTrial
 
-PROMPT = 3.0
+PROMPT = 5.0
 """Seconds in which a cancelled trial has to end; it needs some thousandths."""
 
 
