@@ -105,6 +105,15 @@ def test_a_name_that_is_not_there_gets_a_suggestion_and_a_command() -> None:
     assert "pip install trialbed-referense" in text
 
 
+def test_a_framework_that_is_known_and_not_here_is_suggested_with_both_ways_to_get_it() -> None:
+    with pytest.raises(DriverNotFound) as raised:
+        driver_info("frameworks", "crewaii")
+    text = str(raised.value)
+    assert "did you mean 'crewai'?" in text
+    assert "bench env add crewai`" in text
+    assert "pip install trialbed-crewai`" in text
+
+
 def test_a_name_that_two_distributions_offer_is_refused_with_both(fake_distribution: FakeDistribution) -> None:
     for name in ("one", "two"):
         fake_distribution(

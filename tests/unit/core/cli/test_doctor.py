@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,6 +20,7 @@ FakeDistribution = Callable[..., Path]
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRIALBED_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("TRIALBED_ENV_DIR", str(tmp_path / "environments"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
@@ -43,6 +46,26 @@ def test_a_sound_installation_is_ok_and_what_is_absent_is_told(capsys: pytest.Ca
     assert "reference" in found["frameworks"]["finding"]
     assert found["key"]["state"] == "none"
     assert "bench data import" in found["stabletoolbench"]["remedy"]
+
+
+def test_known_frameworks_are_told_with_where_they_run(
+    capsys: pytest.CaptureFixture[str], fake_distribution: FakeDistribution
+) -> None:
+    fake_distribution(
+        "trialbed-crewai", entry_points={"trialbed.frameworks": {"crewai": "adapter:Agent"}}, modules={"adapter": ""}
+    )
+    _, found = doctor(capsys)
+    assert found["crewai"]["finding"] == "installed here"
+    assert found["autogen"]["state"] == "none"
+    assert "bench env add autogen" in found["autogen"]["remedy"]
+    assert "GB free" in found["space"]["finding"]
+
+
+def test_little_space_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**8))
+    _, found = doctor(capsys)
+    assert found["space"]["state"] == "none"
+    assert "TRIALBED_ENV_DIR" in found["space"]["remedy"]
 
 
 def test_a_key_is_seen_and_never_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
