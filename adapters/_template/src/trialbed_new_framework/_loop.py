@@ -147,7 +147,7 @@ class Loop:
     async def _made(self, function: Function, text: str, outcome: Outcome) -> str:
         try:
             arguments = json.loads(text or "{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return f"Error: the arguments are not JSON: {error}"
         if not isinstance(arguments, dict):
             return f"Error: the arguments are not a JSON object: {text}"
