@@ -23,6 +23,7 @@ PRINTS_A_RESULT = (
     "env list",
     "env lock",
     "env remove",
+    "fidelity",
     "plugins",
     "run",
 )
