@@ -42,12 +42,15 @@ class Installation:
     def install(self, *requirements: Path | str) -> None:
         uv("pip", "install", "--quiet", "--python", str(self.python), *map(str, requirements))
 
-    def bench(self, *arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-        return self.run(str(self.folder / "bin" / "bench"), *arguments, cwd=cwd, **variables)
+    def bench(
+        self, *arguments: str, cwd: Path, limit: float = 300, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        return self.run(str(self.folder / "bin" / "bench"), *arguments, cwd=cwd, limit=limit, **variables)
 
-    def run(self, *command: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str, cwd: Path, limit: float = 300, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, which has so many seconds."""
         return subprocess.run(
-            command, cwd=cwd, env=_environment(cwd, variables), capture_output=True, text=True, timeout=300
+            command, cwd=cwd, env=_environment(cwd, variables), capture_output=True, text=True, timeout=limit
         )
 
     def bench_json(self, *arguments: str, cwd: Path) -> Any:
