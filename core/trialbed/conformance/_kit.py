@@ -38,7 +38,8 @@ class Kit:
     ) -> None:
         self.agent_class = agent_class
         self._checks = {check.name: check for check in checks}
-        self._runner = asyncio.Runner()
+        # With a factory the runner leaves the thread's current loop to whoever set it.
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self._runner.get_loop().set_default_executor(_Threads())
         self._stage = Stage(agent_class, network)
         self._stage.client = self._client = tool_client()
