@@ -50,11 +50,8 @@ ONE_AFTER_THE_OTHER = (
 def test_a_deviation_that_is_declared_is_shown_and_conforms(bench: Bench, new_adapter: NewAdapter) -> None:
     new_adapter("acme", _loop=ONE_AFTER_THE_OTHER, _agent=declaring("parallel_calls_overlap"))
     done = bench("adapter", "check", "acme", "--check", "parallel_calls_overlap")
-    assert done.out.splitlines()[:3] == [
-        "- parallel_calls_overlap (should): declared",
-        "    it was late",
-        "    https://example.com/7",
-    ]
+    assert done.out.startswith("- parallel_calls_overlap (should): declared\n    it was late")
+    assert "https://example.com/7" in done.out
     assert done.out.splitlines()[-1] == "acme 0.1.0 · should 0/1 (1 declared)"
 
 
