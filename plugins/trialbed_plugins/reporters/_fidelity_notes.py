@@ -69,7 +69,7 @@ def _own(framework: FrameworkFidelity) -> Iterator[str]:
                 yield f"with {many.offered:,} tools: {_cut(text)}"
     for level in framework.load.levels if framework.load else ():
         if level.reason:
-            yield f"with {level.concurrency} trials at once, one that failed: {_cut(level.reason)}"
+            yield f"load, {level.concurrency} at a time, the first trial that failed: {_cut(level.reason)}"
 
 
 def _prompt(found: Prompt) -> Iterator[str]:

@@ -167,7 +167,7 @@ def test_failed_trials_are_shown_where_there_are_any() -> None:
     assert "trials that failed | 2 of 24" not in markdown(report(whole()))
     text = markdown(report(whole(), whole("bad", failed=2)))
     assert "| trials that failed | none | 2 of 24 |" in text
-    assert "bad: with 1 trials at once, one that failed: agent: broke" in text
+    assert "bad: load, 1 at a time, the first trial that failed: agent: broke" in text
 
 
 def test_every_schema_has_its_row() -> None:
