@@ -74,14 +74,20 @@ def called(play: Play, *calls: tuple[str, Any]) -> None:
 
 
 def told(request: ModelRequest, words: Sequence[str]) -> None:
-    """Fail unless the request has as many results as there are words, and each has its word, in order.
+    """Fail unless the request has as many results as there are words, each with its word, in order.
+
+    Each must be some text, and stand under the id of a call in the conversation.
 
     Raises:
         CheckFailed: it has others.
     """
     texts = [text for _, text in request.results]
     right = len(texts) == len(words) and all(word in text for word, text in zip(words, texts, strict=True))
-    expect(right, f"tool messages with {shown(list(words))}", texts)
+    what = f"{len(words)} tool message{'s' * (len(words) != 1)}"
+    expect(right, f"{what} with {shown(list(words))}" if any(words) else what, texts)
+    expect(all(texts), f"{what} with some text", texts)
+    ids = {made for made, _, _ in request.wanted}
+    expect(all(made in ids for made, _ in request.results), f"results of the calls {sorted(ids)}", request.results)
 
 
 def in_order(values: Iterable[Any]) -> list[Any]:

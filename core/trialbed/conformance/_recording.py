@@ -53,6 +53,16 @@ class ModelRequest:
             if entry.get("role") == "tool"
         ]
 
+    @property
+    def wanted(self) -> list[tuple[str, str, str]]:
+        """``(id, name, arguments)`` of every call in the assistant's messages, as they are sent back, in order."""
+        calls = [call for entry in self.messages for call in entry.get("tool_calls") or []]
+        functions = [call.get("function") or {} for call in calls]
+        return [
+            (str(call.get("id")), str(function.get("name")), text_of(function.get("arguments")))
+            for call, function in zip(calls, functions, strict=True)
+        ]
+
     def said_by(self, *roles: str) -> list[str]:
         """The texts of the messages with one of these roles."""
         return [text_of(entry.get("content")) for entry in self.messages if entry.get("role") in roles]

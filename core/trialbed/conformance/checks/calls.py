@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed.conformance._check import must, should
 from trialbed.conformance._expect import answered, asked, called, expect, expect_equal, told
-from trialbed.conformance._recording import ModelRequest, ToolCall, text_of
+from trialbed.conformance._recording import ToolCall
 from trialbed.conformance._script import Said, asks, call
 from trialbed.conformance._stage import Stage
 from trialbed.conformance._tools import ApiReply, Meeting, tool
@@ -95,24 +95,26 @@ async def parallel_calls(stage: Stage) -> None:
     hint="Take the tool_call_id from the call that the result belongs to, not from the order of arrival.",
 )
 async def parallel_results_match_ids(stage: Stage) -> None:
-    """Three calls that end in reverse order: each result stands under its own call's id."""
-    ended = [asyncio.Event() for _ in WORDS]
+    """Three calls that end in reverse order, if they are made at once: each result stands under its own call's id."""
+    meeting, ended = Meeting(3, patience=3.0), [asyncio.Event() for _ in WORDS]
 
     async def in_reverse(made: ToolCall) -> ApiReply:
         place = int(made.arguments["text"])
-        if place + 1 < len(ended):
-            await _soon(ended[place + 1])
+        await meeting.come()
+        if meeting.met and place + 1 < len(ended):
+            await ended[place + 1].wait()
         ended[place].set()
         return ApiReply(f"result {place}")
 
-    turn = asks(*(call("Echo_text", {"text": str(place)}, id=f"id_{place}") for place in range(3)))
+    turn = asks(*(call("Echo_text", {"text": str(place)}) for place in range(3)))
     play = await stage.play(turn, "done", tools=[tool(behave=in_reverse)])
     answered(play, "done")
     _, second = asked(play, 2)
-    results = dict(second.results)
-    for place in range(3):
-        seen = results.get(f"id_{place}", "")
-        expect(f"result {place}" in seen, f"`result {place}` as the result of the call id_{place}", results)
+    expect(len(second.results) == 3, "three tool messages in the second request", second.results)
+    texts = dict(second.results)
+    for made, _, arguments in second.wanted:
+        word = f"result {json.loads(arguments)['text']}"
+        expect(word in texts.get(made, ""), f"{word!r} as the result of the call {made}", texts)
 
 
 @should(
@@ -198,7 +200,8 @@ async def calls_stay_in_the_conversation(stage: Stage) -> None:
     _, second = asked(play, 2)
     expect_equal("roles", [entry.get("role") for entry in second.messages][-3:], ["assistant", "tool", "tool"])
     expected = [["id_a", "Echo_text", {"text": "a"}], ["id_b", "Echo_text", {"text": "b"}]]
-    expect_equal("tool_calls of the assistant message", _calls_sent_back(second), expected)
+    seen = [[made, name, _parsed(arguments)] for made, name, arguments in second.wanted]
+    expect_equal("tool_calls of the assistant message", seen, expected)
 
 
 @should(
@@ -239,29 +242,11 @@ async def fields_of_vendors_are_tolerated(stage: Stage) -> None:
     called(play, ("Echo_text", {"text": "x"}))
 
 
-def _calls_sent_back(request: ModelRequest) -> list[list[Any]]:
-    """``[id, name, arguments]`` of every call in the conversation."""
-    found = []
-    for entry in request.messages:
-        for wanted in entry.get("tool_calls") or []:
-            function = wanted.get("function") or {}
-            found.append([wanted.get("id"), function.get("name"), _parsed(text_of(function.get("arguments")))])
-    return found
-
-
 def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
         return text
-
-
-async def _soon(event: asyncio.Event) -> None:
-    """Wait for the event, but not for ever: calls may be made one after the other."""
-    try:
-        await asyncio.wait_for(event.wait(), 0.5)
-    except TimeoutError:
-        event.set()
 
 
 CHECKS = (
