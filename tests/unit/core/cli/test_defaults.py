@@ -59,7 +59,10 @@ def test_an_env_file_is_environment(asked: Any, tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_repeatable_option_is_a_list_without_doubles(asked: Any) -> None:
-    assert asked(toml='[run]\nframework = ["one", "two", "one"]\n').frameworks == ("one", "two")
+    assert asked(toml='[run]\nframework = ["reference", "langgraph", "reference"]\n').frameworks == (
+        "reference",
+        "langgraph",
+    )
 
 
 def test_one_value_of_a_repeatable_option_needs_no_list(asked: Any) -> None:
@@ -72,8 +75,8 @@ def test_dashes_and_underscores_are_one(asked: Any) -> None:
 
 
 def test_several_values_in_one_variable(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRIALBED_FRAMEWORK", "one two")
-    assert asked().frameworks == ("one", "two")
+    monkeypatch.setenv("TRIALBED_FRAMEWORK", "langgraph reference")
+    assert asked().frameworks == ("langgraph", "reference")
 
 
 @pytest.mark.parametrize(

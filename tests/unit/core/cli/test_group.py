@@ -14,6 +14,10 @@ from trialbed.cli._group import COMMANDS
 
 FOLDER = Path(str(import_module("trialbed.cli").__file__)).parent
 PRINTS_A_RESULT = (
+    "adapter check",
+    "adapter list",
+    "adapter new",
+    "compare",
     "data list",
     "data import",
     "data import-responses",
@@ -25,7 +29,9 @@ PRINTS_A_RESULT = (
     "env remove",
     "fidelity",
     "plugins",
+    "rank",
     "run",
+    "verify",
 )
 
 
