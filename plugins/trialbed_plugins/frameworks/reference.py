@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import ssl
 from collections.abc import Sequence
 from typing import Any
 
 import httpx
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Limits, ModelEndpoint, ModelFailed, Tool, Usage, finish_of
+from trialbed.tools import tls_for
 
 MAX_ERROR_TEXT = 500
 
@@ -28,7 +28,7 @@ class ReferenceAgent(BaseAgent):
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
-        self._client = httpx.AsyncClient(timeout=limits.timeout, verify=_tls(endpoint.base_url))
+        self._client = httpx.AsyncClient(timeout=limits.timeout, verify=tls_for(endpoint.base_url))
         self._calls: list[ClaimedCall] = []
         self._usage: Usage | None = Usage()
 
@@ -154,11 +154,3 @@ def _wanted(message: dict[str, Any]) -> list[tuple[dict[str, Any], str, str]]:
     calls = message.get("tool_calls") or []
     return [(call, call["function"]["name"], call["function"]["arguments"]) for call in calls if call["id"]]
 
-
-def _tls(base_url: str) -> ssl.SSLContext | bool:
-    """What to verify certificates with.
-
-    Loading the system's certificates takes longer than a whole trial with a scripted model; an endpoint that
-    needs none gets a context that trusts nobody.
-    """
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if base_url.startswith("http://") else True
