@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from starlette.responses import JSONResponse
-from starlette.types import Send
+if TYPE_CHECKING:
+    from starlette.responses import JSONResponse
+    from starlette.types import Send
 
 
 def openai_error(message: str, status: int, kind: str, *, param: str | None = None) -> dict[str, Any]:
@@ -15,6 +16,8 @@ def openai_error(message: str, status: int, kind: str, *, param: str | None = No
 
 def openai_error_response(message: str, status: int, kind: str = "invalid_request_error") -> JSONResponse:
     """An error as OpenAI's clients read it."""
+    from starlette.responses import JSONResponse
+
     return JSONResponse(openai_error(message, status, kind), status)
 
 

@@ -8,6 +8,7 @@ from trialbed.ranking._metrics import METRICS
 from trialbed.ranking._rank import RankOptions, rank
 from trialbed.ranking._sheets import ranking_records, ranking_sheets
 from trialbed.ranking._sources import marked_baselines, read_sources
+from trialbed.ranking._standings import Verified, standing_sheets, standings
 from trialbed.ranking._table import read_table
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "FileOptions",
     "Gates",
     "RankOptions",
+    "Verified",
     "average_ranks",
     "candidates",
     "irf",
@@ -25,4 +27,6 @@ __all__ = [
     "ranking_sheets",
     "read_sources",
     "read_table",
+    "standing_sheets",
+    "standings",
 ]

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from trialbed.errors import DataError
+from trialbed.verification._json_text import parsed
 
 Body = dict[str, Any]
 
@@ -81,7 +82,7 @@ class TestSet:
     def case(self, number: int) -> Case:
         """The case of this number, counted from 0; reads it from the file."""
         line = os.pread(self._file, self._lengths[number], self._spots[number])
-        return Case(self._indices[number], self.identity(number), json.loads(line))
+        return Case(self._indices[number], self.identity(number), parsed(line))
 
     def index(self, number: int) -> int:
         """The line of the case of this number."""
@@ -123,8 +124,8 @@ class TestSet:
 
     def _note(self, index: int, line: bytes, spot: int, seen: dict[bytes, int]) -> None:
         try:
-            body = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            body = parsed(line)
+        except ValueError as error:
             self.bad_lines.append(BadLine(index, f"not JSON: {error}"))
             return
         if not isinstance(body, dict):

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
+from trialbed.errors import DriverBroken, TrialbedError
+from trialbed.verification._bodies import first_choice, first_message
 from trialbed.verification._cases import Case
 from trialbed.verification._desk import Desk
 from trialbed.verification._exchange import Attempt, Exchange
 from trialbed.verification._lag import LagMeter
 from trialbed.verification._outcomes import ANSWERED, Reading
 from trialbed.verification._requests import Prepared
-from trialbed.verification._results import Ended, Row, first_message, result_row
+from trialbed.verification._results import Ended, Row, result_row
 from trialbed.verification._retries import Breaker, RetryPolicy
 from trialbed.verification._schemas import CallVerdict, SchemaChecker, declared_schemas
 from trialbed.verification._targets import Target
@@ -37,24 +40,44 @@ class Clerk:
         self._lag = lag
         self._desk = desk
         self._checker = SchemaChecker()
-        self._prepare = target.preparation
+        self._preparation = target.preparation
         self._config = target.digest()
         self._clock = asyncio.get_running_loop().time
+
+    def rehearse(self, case: Case) -> None:
+        """Prepare a case and send nothing.
+
+        Raises:
+            TrialbedError: as for ``row``.
+        """
+        self._prepared(case)
 
     async def row(self, case: Case, trial: int) -> Row:
         """Send a case until it has ended.
 
         Raises:
             VendorDown: the vendor is left alone; the case was not sent.
+            DriverBroken: the driver of the vendor or of the model failed to prepare the request; nothing was sent.
         """
         async with self._desk.turn():
-            prepared = self._prepare(case.body)
+            prepared = self._prepared(case)
         begun = self._clock()
         async with self._breaker.passage():
             queued = self._clock() - begun
             attempts = await self._attempts(prepared, declared_schemas(prepared.tools).keys())
         async with self._desk.turn():
             return self._row(case, trial, prepared, attempts, queued)
+
+    def _prepared(self, case: Case) -> Prepared:
+        try:
+            return self._preparation(case.body)
+        except TrialbedError:
+            raise
+        except Exception as error:
+            raise DriverBroken(
+                f"{self._target.name}: line {case.index} could not be prepared for it by its driver or by the model "
+                f"adapter {self._target.adapter_name!r}: {type(error).__name__}: {error}"
+            ) from error
 
     def _row(self, case: Case, trial: int, prepared: Prepared, attempts: list[Attempt], queued: float) -> Row:
         reading = self._with_raw_calls(attempts[-1].reading)
@@ -89,14 +112,27 @@ class Clerk:
 
     def _with_raw_calls(self, reading: Reading) -> Reading:
         """A raw completion's calls stand in its text; find them, and let the finish reason say so."""
-        response = reading.response
-        if not self._target.settings.raw or reading.outcome not in ANSWERED or response is None:
+        if not self._target.settings.raw or reading.outcome not in ANSWERED or reading.response is None:
             return reading
-        choice = response["choices"][0]
-        message = choice.get("message") or {"role": "assistant", "content": choice.get("text") or ""}
-        text, calls = self._target.adapter.calls_of(message.get("content") or "")
-        if not calls:
-            return reading
-        read = {**choice, "message": {**message, "content": text, "tool_calls": calls}, "finish_reason": "tool_calls"}
-        whole = {**response, "choices": [read, *response["choices"][1:]]}
-        return replace(reading, outcome="tool_calls", finish_reason="tool_calls", response=whole)
+        text = _text_of(reading.response)
+        try:
+            rest, calls = self._target.adapter.calls_of(text)
+        except Exception:  # noqa: BLE001 - a driver of others must not cost an answer that was paid for
+            return replace(reading, notes=(*reading.notes, "raw_calls_unreadable"))
+        return _calling(reading, rest, calls) if calls else reading
+
+
+def _text_of(response: dict[str, Any]) -> str:
+    text = first_message(response).get("content") or first_choice(response).get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _calling(reading: Reading, text: str, calls: list[dict[str, Any]]) -> Reading:
+    """The answer with these calls in its first choice."""
+    assert reading.response is not None  # noqa: S101 - an answer has one
+    choice = first_choice(reading.response)
+    message = {"role": "assistant", **first_message(reading.response), "content": text, "tool_calls": calls}
+    changed = {**choice, "message": message, "finish_reason": "tool_calls"}
+    choices = [changed if other is choice else other for other in reading.response["choices"]]
+    whole = {**reading.response, "choices": choices}
+    return replace(reading, outcome="tool_calls", finish_reason="tool_calls", response=whole)

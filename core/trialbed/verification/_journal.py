@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import orjson
 from filelock import FileLock, Timeout
 
-from trialbed.errors import DataError, UsageError
+from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.secrets import MIN_SECRET, REDACTED
+from trialbed.verification._files import replacing
+from trialbed.verification._json_text import parsed_fast, written
+
+Row = dict[str, Any]
 
 Key = tuple[int, int]
 """Line of the test set and number of the trial."""
@@ -49,11 +51,22 @@ class Journal:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.sync()
-        os.close(self._file)
-        self._lock.release()
+        try:
+            await self.sync()
+        finally:
+            os.close(self._file)
+            self._lock.release()
 
-    def rows(self) -> Iterator[tuple[Key, dict[str, Any]]]:
+    @property
+    def count(self) -> int:
+        """How many keys have a row."""
+        return len(self._spots)
+
+    def holds(self, key: Key) -> bool:
+        """Whether this key has a row."""
+        return key in self._spots
+
+    def rows(self) -> Iterator[tuple[Key, Row]]:
         """Every row in the file, in its order, with its key.
 
         Raises:
@@ -61,68 +74,105 @@ class Journal:
         """
         for number, spot, line in _lines(self.path):
             row = _row(self.path, number, line)
-            key = (int(row["data_index"]), int(row.get("trial", 0)))
+            key = (int(row["data_index"]), int(row.get("trial") or 0))
             self._spots[key] = spot
             yield key, row
 
-    def last_rows(self) -> Iterator[tuple[Key, dict[str, Any]]]:
+    def last_rows(self) -> Iterator[tuple[Key, Row]]:
         """The last row of each key that ``rows`` or ``append`` has seen, in the order of keys."""
         with self.path.open("rb") as file:
             for key in sorted(self._spots):
                 file.seek(self._spots[key])
-                yield key, orjson.loads(file.readline())
+                yield key, parsed_fast(file.readline())
 
     def discard(self) -> None:
         """Forget every row."""
         os.ftruncate(self._file, 0)
         self._spots.clear()
 
-    def append(self, key: Key, row: dict[str, Any]) -> None:
-        """Add a row; a later one of the same key replaces it when the file is settled."""
-        line = orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
-        for secret in self._secrets:
-            line = line.replace(secret, REDACTED.encode())
-        self._spots[key] = os.lseek(self._file, 0, os.SEEK_END)
-        _write(self._file, line)
+    def append(self, key: Key, row: Row) -> Row:
+        """Add a row; a later one of the same key replaces it when the file is settled.
+
+        Returns:
+            The row as the file has it, without secrets.
+
+        Raises:
+            TrialbedError: it cannot be written; the file is as it was before.
+        """
+        line = written(row)
+        kept = self._redacted(line)
+        end = os.lseek(self._file, 0, os.SEEK_END)
+        try:
+            _write(self._file, kept + b"\n")
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, end)
+            raise _unwritable(self.path, error) from error
+        self._spots[key] = end
         self._unsynced = True
+        return row if kept is line else dict(parsed_fast(kept))
 
     async def sync(self) -> None:
-        """Have the disk hold what was appended."""
+        """Have the disk hold what was appended.
+
+        Raises:
+            TrialbedError: it cannot.
+        """
         if self._unsynced:
             self._unsynced = False
-            await asyncio.to_thread(os.fsync, self._file)
+            try:
+                await asyncio.to_thread(os.fsync, self._file)
+            except OSError as error:
+                raise _unwritable(self.path, error) from error
 
     async def settle(self) -> None:
-        """Replace the file by one that has the last row of each key, in order; all at once."""
-        await asyncio.to_thread(self._settle)
+        """Replace the file by one that has the last row of each key, in order; all at once.
+
+        Raises:
+            TrialbedError: it cannot be written; the file is as it was before, whole but not in order.
+        """
+        try:
+            await asyncio.to_thread(self._settle)
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+
+    def _redacted(self, line: bytes) -> bytes:
+        for secret in self._secrets:
+            if secret in line:
+                line = line.replace(secret, REDACTED.encode())
+        return line
 
     def _open(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except Timeout as error:
             raise UsageError(f"{self.path}: another process is writing to it; name another --output") from error
         except OSError as error:
-            raise UsageError(f"{self.path}: cannot be written: {error.strerror}; name another --output") from error
-        _mend(self.path, self._file)
+            raise _not_here(self.path, error) from error
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            _mend(self.path, self._file)
+        except OSError as error:
+            self._lock.release()
+            raise _not_here(self.path, error) from error
 
     def _settle(self) -> None:
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as target, self.path.open("rb") as source:
-                for key in sorted(self._spots):
-                    source.seek(self._spots[key])
-                    target.write(source.readline())
-                target.flush()
-                os.fsync(target.fileno())
-            os.chmod(name, 0o644)
-            os.replace(name, self.path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
-        _sync_folder(self.path.parent)
+        with replacing(self.path) as target, self.path.open("rb") as source:
+            for key in sorted(self._spots):
+                source.seek(self._spots[key])
+                target.write(source.readline())
+
+
+def _not_here(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path}: cannot be written: {error.strerror}; name another --output")
+
+
+def _unwritable(path: Path, error: OSError) -> TrialbedError:
+    return TrialbedError(
+        f"{path}: cannot be written: {error.strerror}. The answers that it holds are kept; make room and go on "
+        "with --incremental"
+    )
 
 
 def _mend(path: Path, file: int) -> None:
@@ -133,7 +183,7 @@ def _mend(path: Path, file: int) -> None:
     start = _start_of_last_line(file, size)
     tail = os.pread(file, size - start, start)
     try:
-        orjson.loads(tail)
+        parsed_fast(tail)
     except ValueError:
         with path.with_name(path.name + TORN).open("ab") as kept:
             kept.write(tail + b"\n")
@@ -168,18 +218,12 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
             spot += len(line)
 
 
-def _row(path: Path, number: int, line: bytes) -> dict[str, Any]:
+def _row(path: Path, number: int, line: bytes) -> Row:
+    where = f"{path}, line {number}: no result row"
     try:
-        row = orjson.loads(line)
-        int(row["data_index"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise DataError(f"{path}, line {number}: no result row: {error}") from error
-    return dict(row)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        row = parsed_fast(line)
+    except ValueError as error:
+        raise DataError(f"{where}: {error}") from error
+    if not isinstance(row, dict) or not isinstance(row.get("data_index"), int) or "status" not in row:
+        raise DataError(f"{where}: it needs a data_index and a status; name another --output")
+    return row

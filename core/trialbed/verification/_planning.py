@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from trialbed.contracts import Vendor
 from trialbed.drivers import list_drivers
 from trialbed.errors import UsageError
 from trialbed.verification._config import VendorEntry, read_config
 from trialbed.verification._drivers import load_adapter, load_vendor
+from trialbed.verification._endpoints import checked_key, checked_url, proxy_for
 from trialbed.verification._keys import key_from_file, spellings, vendor_key
 from trialbed.verification._requests import RequestSettings
 from trialbed.verification._targets import Target
@@ -27,19 +29,21 @@ def endpoint_target(
 
     Raises:
         DriverError: there is no such model adapter.
+        UsageError: the URL or the key cannot be one.
     """
     adapter_name, adapter = load_adapter(model_type, settings.model)
-    vendor = Vendor(base_url=base_url)
+    vendor = Vendor(base_url=checked_url(base_url, "--base-url"))
     return Target(
-        name=re.sub(r"^https?://", "", vendor.url).partition("/")[0].rpartition("@")[2],
+        name=urlsplit(vendor.url).netloc,
         vendor=vendor,
         driver_name="",
         adapter=adapter,
         adapter_name=adapter_name,
         settings=settings,
-        api_key=api_key,
+        api_key=checked_key(api_key, "--api-key"),
         output=output,
         summary=summary,
+        proxy=proxy_for(vendor.url),
     )
 
 
@@ -76,11 +80,12 @@ def _targets(
             driver_name=driver_name,
             adapter=adapter,
             adapter_name=adapter_name,
-            settings=replace(settings, model=entry.model),
+            settings=replace(settings, model=entry.model, model_id=entry.model_id),
             api_key=_key(path, entry, vendor, variables),
             output=folder / f"{stem}_results.jsonl",
             summary=folder / f"{stem}_summary.json",
             is_baseline=entry.is_baseline,
+            proxy=proxy_for(vendor.url),
         )
 
 
@@ -94,8 +99,7 @@ def _vendor(entry: VendorEntry) -> tuple[str, Vendor]:
             f"{entry.where}: nothing says where {entry.name} is; give its url, or install the drivers of vendors: "
             "pip install trialbed-vendors"
         )
-    if entry.model_id:
-        vendor.models = {entry.model: entry.model_id}  # type: ignore[misc] # this one endpoint's name for the model
+    vendor.url = checked_url(vendor.url, f"{entry.where}: the url of {entry.name}")
     return (entry.name if known else ""), vendor
 
 
@@ -106,7 +110,7 @@ def _key(path: Path, entry: VendorEntry, vendor: Vendor, variables: Mapping[str,
     if key is None:
         names = ", ".join(spellings(entry.name, vendor.key_variable))
         raise UsageError(f"{entry.where}: there is no key for {entry.name}; put it into .env (one of: {names})")
-    return key
+    return checked_key(key, f"{entry.where}: {entry.name}")
 
 
 def _shown_name(entry: VendorEntry) -> str:

@@ -18,6 +18,7 @@ class RequestSettings:
 
     Attributes:
         model: the unified name of the model.
+        model_id: what the vendor calls it; None for the vendor's own mapping.
         temperature, max_tokens: replace the line's own; None leaves it.
         extra_body: merged in last, top level only.
         tokenizer: its name or folder, for raw completions; None asks for chat completions.
@@ -25,6 +26,7 @@ class RequestSettings:
     """
 
     model: str
+    model_id: str | None = None
     temperature: float | None = None
     max_tokens: int | None = None
     extra_body: Body = field(default_factory=dict)
@@ -73,7 +75,7 @@ class Preparation:
         request = dict(body)
         if isinstance(request.get("messages"), list):
             request["messages"] = self._adapter.transform(request["messages"])
-        request["model"] = self._vendor.model_id(settings.model)
+        request["model"] = settings.model_id or self._vendor.model_id(settings.model)
         overrides = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "stream": settings.stream}
         request |= {key: value for key, value in overrides.items() if value is not None}
         tools = request.get("tools")

@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from trialbed.verification._bodies import first_message
 from trialbed.verification._cases import Case
 from trialbed.verification._exchange import Attempt, milliseconds
 from trialbed.verification._outcomes import ANSWERED, Reading
 from trialbed.verification._requests import Prepared
 from trialbed.verification._schemas import CallVerdict, all_valid
 from trialbed.verification._targets import Target
+from trialbed.verification._usage import hidden_tokens, usage_of
 
 Row = dict[str, Any]
+
+SHORTEST_DECODE = 0.01
+"""Seconds from the first token to the last byte below which there is no rate: arrival is known to milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ def result_row(target: Target, config: str, ended: Ended) -> Row:
         "completion_tokens": completion,
         "total_tokens": usage.get("total_tokens"),
         "ttft_ms": milliseconds(last.first_token) if success else None,
-        "tps": _rate(completion, last) if success else None,
+        "tps": _rate(reading.response, completion, last) if success else None,
         "case": ended.case.identity,
         "trial": ended.trial,
         "config": config,
@@ -76,44 +81,22 @@ def result_row(target: Target, config: str, ended: Ended) -> Row:
     }
 
 
-def usage_of(response: Row | None) -> dict[str, int]:
-    """The token counts of a completion, wherever it has them; only those that are whole numbers."""
-    found: dict[str, int] = {}
-    for place in _usages(response or {}):
-        found |= {key: value for key, value in place.items() if isinstance(value, int) and key.endswith("_tokens")}
-    if "total_tokens" not in found and {"prompt_tokens", "completion_tokens"} <= found.keys():
-        found["total_tokens"] = found["prompt_tokens"] + found["completion_tokens"]
-    return found
-
-
-def first_message(response: Row | None) -> Row:
-    """The message of the first choice; empty if there is none."""
-    for choice in (response or {}).get("choices") or ():
-        if isinstance(choice, dict) and choice.get("index", 0) == 0:
-            message = choice.get("message")
-            return message if isinstance(message, dict) else {}
-    return {}
-
-
-def _usages(response: Row) -> list[dict[str, Any]]:
-    """The places where vendors put usage, least trusted first."""
-    choices = [choice for choice in response.get("choices") or () if isinstance(choice, dict)]
-    places = [choice.get("usage") for choice in choices[:1]]
-    places += [(response.get("x_groq") or {}).get("usage"), response.get("usage")]
-    return [place for place in places if isinstance(place, dict)]
-
-
 def _failure(reading: Reading) -> Row:
     problem = reading.problem
     kind, message = (problem.kind, problem.message) if problem else (reading.outcome, "")
     return {"error_type": kind, "error_message": message, "error": message, "partial": reading.response}
 
 
-def _rate(tokens: int | None, attempt: Attempt) -> float | None:
-    """Completion tokens per second of decoding: from the first token to the last byte."""
-    if tokens is None or attempt.first_token is None or attempt.duration <= attempt.first_token:
+def _rate(response: Row | None, tokens: int | None, attempt: Attempt) -> float | None:
+    """Completion tokens per second of decoding: from the first token to the last byte.
+
+    None where that is too short to be measured: the answer came in one piece, and its time is the network's.
+    """
+    if tokens is None or attempt.first_token is None:
         return None
-    return round(tokens / (attempt.duration - attempt.first_token), 3)
+    seconds = attempt.duration - attempt.first_token
+    shown = tokens - hidden_tokens(response)
+    return round(shown / seconds, 3) if seconds >= SHORTEST_DECODE and shown > 0 else None
 
 
 def _notes(reading: Reading) -> list[str]:
@@ -126,4 +109,5 @@ def _notes(reading: Reading) -> list[str]:
 
 
 def _served(response: Row | None) -> Row:
-    return {key: (response or {}).get(key) for key in ("id", "model", "system_fingerprint", "provider")}
+    told = {key: (response or {}).get(key) for key in ("id", "model", "system_fingerprint", "provider")}
+    return {key: value if isinstance(value, str) else None for key, value in told.items()}

@@ -13,6 +13,9 @@ from trialbed.verification._exchange import Attempt
 RETRIED_STATUS = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
 """HTTP statuses that another attempt may mend."""
 
+REFUSED_REQUEST = frozenset((400, 413, 422))
+"""HTTP statuses that are about the one request, as of a vendor that answers others."""
+
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
 
@@ -44,8 +47,8 @@ class RetryPolicy:
         """
         if number > self.retries or not _may_pass(attempt):
             return None
-        asked = attempt.retry_after
-        seconds = asked if asked is not None else _backoff(number)
+        # Who asks for no wait at all is not taken at its word.
+        seconds = attempt.retry_after or _backoff(number)
         seconds += random.uniform(0, 0.25) * min(seconds, FIRST_WAIT)  # noqa: S311 - spreads load, guards nothing
         return seconds if seconds <= LONGEST_WAIT * 2 and elapsed + seconds < self.deadline else None
 
@@ -70,13 +73,16 @@ class Breaker:
     """Stops sending to a vendor that only fails (Nygard's circuit breaker).
 
     After ``threshold`` failures on the way in a row it opens: one case at a time probes the vendor, each after a
-    longer pause; after ``probes`` failed ones the vendor counts as down.
+    longer pause; after ``probes`` failed ones the vendor counts as down. It counts as down at once if it never
+    answered anything and no failure was one that may pass: the address, the key or the model is wrong.
     """
 
     def __init__(self, threshold: int = 20, probes: int = 5) -> None:
         self._threshold = threshold
         self._probes = probes
         self._failures = 0
+        self._answered = False
+        self._may_pass = False
         self._probe = asyncio.Lock()
 
     @property
@@ -100,12 +106,24 @@ class Breaker:
 
     async def _pause_before_probe(self) -> None:
         failed = self._failures - self._threshold
-        if failed >= self._probes:
+        if failed >= self._probes or (failed >= 0 and not (self._answered or self._may_pass)):
             raise VendorDown
         if failed >= 0:
             await asyncio.sleep(PAUSE * 2.0**failed)
 
     def note(self, attempt: Attempt) -> None:
         """Learn from an attempt: any answer, however wrong, shows that the vendor is there."""
-        gone = attempt.reading.outcome in ("transport_error", "timeout")
-        self._failures = self._failures + 1 if gone else 0
+        if attempt.reading.outcome not in ("transport_error", "timeout"):
+            self._answered = True
+            self._failures = 0
+        elif not (self._answered and attempt.status in REFUSED_REQUEST):
+            self._may_pass |= _may_be_there(attempt)
+            self._failures += 1
+
+
+def _may_be_there(attempt: Attempt) -> bool:
+    """Whether a failure leaves room for hope: it is neither an address where nobody is nor a closed door."""
+    problem = attempt.reading.problem
+    if problem is not None and problem.kind == "connect":
+        return False
+    return _may_pass(attempt) or attempt.status in REFUSED_REQUEST

@@ -5,26 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-import aiohttp
-
-from trialbed.errors import UsageError
-from trialbed.verification._cases import TestSet
+from trialbed.errors import TrialbedError, UsageError
+from trialbed.verification._cases import Case, TestSet
 from trialbed.verification._clerk import Clerk
 from trialbed.verification._desk import Desk
-from trialbed.verification._exchange import Exchange, trace
+from trialbed.verification._files import check_files
 from trialbed.verification._journal import Journal, Key
 from trialbed.verification._lag import LagMeter
 from trialbed.verification._options import VerifyOptions
 from trialbed.verification._resumption import kept_answers, tally_of
-from trialbed.verification._retries import Breaker, RetryPolicy, VendorDown
-from trialbed.verification._summaries import summary, write_summary
-from trialbed.verification._tally import Tally
+from trialbed.verification._retries import Breaker, RetryPolicy
+from trialbed.verification._sessions import exchange_with, new_session
+from trialbed.verification._summaries import Invocation, summary, write_summary
 from trialbed.verification._targets import Target
+from trialbed.verification._work import VendorWork
 
 BLOCK = 4
 """Cases per lane that a target is sent before the next one's turn, where targets take turns."""
@@ -46,49 +45,6 @@ class VerifyProgress(Protocol):
         """A vendor is given up; so many cases are not sent."""
 
 
-class VendorWork:
-    """What is to do for one target, and what was done."""
-
-    def __init__(self, target: Target, journal: Journal, clerk: Clerk, todo: Sequence[Key], tally: Tally) -> None:
-        self.target = target
-        self.journal = journal
-        self.tally = tally
-        self.down = False
-        self._clerk = clerk
-        self._queue = deque(todo)
-
-    @property
-    def left(self) -> int:
-        """Cases that were not sent."""
-        return len(self._queue)
-
-    async def block(self, cases: TestSet, numbers: dict[int, int], lanes: int, size: int, note: Any) -> None:
-        """Send the next cases, so many at a time."""
-        block = deque(self._queue.popleft() for _ in range(min(size, len(self._queue))))
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(lanes, len(block))):
-                    group.create_task(self._lane(block, cases, numbers, note))
-        finally:
-            self._queue.extendleft(reversed(block))
-
-    async def _lane(self, block: deque[Key], cases: TestSet, numbers: dict[int, int], note: Any) -> None:
-        while block and not self.down:
-            key = block.popleft()
-            try:
-                row = await self._clerk.row(cases.case(numbers[key[0]]), key[1])
-            except VendorDown:
-                block.append(key)
-                self.down = True
-                return
-            except BaseException:
-                block.append(key)
-                raise
-            self.journal.append(key, row)
-            self.tally.add(row)
-            note(self.target, row)
-
-
 @dataclass
 class Verification:
     """One invocation."""
@@ -97,45 +53,49 @@ class Verification:
     targets: Sequence[Target]
     options: VerifyOptions
     progress: VerifyProgress
+    _desk: Desk = field(default_factory=Desk, init=False)
+    _summaries: list[dict[str, Any]] = field(default_factory=list, init=False)
 
     async def run(self) -> list[dict[str, Any]]:
         """Send what is to be sent; returns one summary per target, in their order.
 
+        Whatever ends it early, the results files and the summaries hold what there is.
+
         Raises:
             UsageError, DataError: a results file is not usable.
+            DriverError: a driver failed to prepare a request.
+            TrialbedError: a file could not be written to its end, or a case was lost.
         """
+        check_files(target_files(self.targets), [("the test set", self.cases.path)])
         started = datetime.now(UTC)
-        self._desk = Desk()
-        self._numbers = {self.cases.index(number): number for number in range(len(self.cases))}
-        async with AsyncExitStack() as stack:
-            lag = await stack.enter_async_context(LagMeter())
-            works = [await self._work(target, lag, stack) for target in self.targets]
-            stack.push_async_callback(self._settle, works, started)
-            syncing = asyncio.create_task(self._sync(works))
-            stack.callback(syncing.cancel)
-            await self._rounds(works)
+        try:
+            async with AsyncExitStack() as stack:
+                lag = await stack.enter_async_context(LagMeter())
+                works = [await self._work(target, lag, stack) for target in self.targets]
+                try:
+                    await self._send(works)
+                finally:
+                    problems = await self._finish(works, started)
+        except BaseExceptionGroup as group:
+            raise _first(group) from group
+        if problems:
+            raise problems[0]
         return self._summaries
 
     async def _work(self, target: Target, lag: LagMeter, stack: AsyncExitStack) -> VendorWork:
         options = self.options
         journal = await stack.enter_async_context(Journal(target.output, secrets=(target.api_key,)))
         kept = await asyncio.to_thread(self._kept, journal, target)
-        done = {key for key, answered in kept.items() if answered}
-        connector = aiohttp.TCPConnector(limit=options.request_concurrency, limit_per_host=0)
-        session = await stack.enter_async_context(
-            aiohttp.ClientSession(
-                connector=connector,
-                trace_configs=[trace()],
-                timeout=aiohttp.ClientTimeout(total=None),
-                auto_decompress=True,
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-        )
-        exchange = Exchange(session, target.url, target.vendor.headers(target.api_key), options.timeout)
+        todo = [key for key in self._keys() if not kept.get(key)]
+        staying = kept.keys() - set(todo)
+        tally = await asyncio.to_thread(tally_of, journal, staying)
+        session = await stack.enter_async_context(new_session(options))
+        exchange = exchange_with(target, session, options)
         clerk = Clerk(target, exchange, RetryPolicy(options.retries), Breaker(), lag, self._desk)
-        todo = [key for key in self._keys() if key not in done]
-        tally = await asyncio.to_thread(tally_of, journal, done)
-        self.progress.begin(target, len(self.cases) * options.trials, len(done))
+        if todo:
+            # Loads what a tokenizer needs, and shows before anything is sent whether the drivers can do their work.
+            await asyncio.to_thread(clerk.rehearse, self.cases.case(0))
+        self.progress.begin(target, len(staying) + len(todo), len(staying))
         return VendorWork(target, journal, clerk, todo, tally)
 
     def _kept(self, journal: Journal, target: Target) -> dict[Key, bool]:
@@ -156,24 +116,39 @@ class Verification:
             for number in range(len(self.cases))
         )
 
+    async def _send(self, works: Sequence[VendorWork]) -> None:
+        syncing = asyncio.create_task(self._sync(works))
+        try:
+            await self._rounds(works)
+        finally:
+            syncing.cancel()
+            # What it failed at fails again, and is told, when the files are closed.
+            with suppress(asyncio.CancelledError, TrialbedError):
+                await syncing
+
     async def _rounds(self, works: Sequence[VendorWork]) -> None:
         """Targets take turns, a block each, so that what changes with time changes for all of them."""
         waiting = deque(work for work in works if work.left)
         seats = min(self.options.vendor_concurrency, len(waiting))
-        lanes = self.options.request_concurrency
-        size = len(self.cases) * self.options.trials if seats == len(waiting) else BLOCK * lanes
+        whole = len(self.cases) * self.options.trials
+        size = whole if seats == len(waiting) else BLOCK * self.options.request_concurrency
+        numbers = {self.cases.index(number): number for number in range(len(self.cases))}
+
+        def case_of(line: int) -> Case:
+            return self.cases.case(numbers[line])
+
+        async def seat() -> None:
+            while waiting:
+                work = waiting.popleft()
+                await work.block(case_of, self.options.request_concurrency, size, self.progress.advance)
+                if work.down:
+                    self.progress.down(work.target, work.left)
+                elif work.left:
+                    waiting.append(work)
+
         async with asyncio.TaskGroup() as group:
             for _ in range(seats):
-                group.create_task(self._seat(waiting, lanes, size))
-
-    async def _seat(self, waiting: deque[VendorWork], lanes: int, size: int) -> None:
-        while waiting:
-            work = waiting.popleft()
-            await work.block(self.cases, self._numbers, lanes, size, self.progress.advance)
-            if work.down:
-                self.progress.down(work.target, work.left)
-            elif work.left:
-                waiting.append(work)
+                group.create_task(seat())
 
     async def _sync(self, works: Sequence[VendorWork]) -> None:
         while True:
@@ -181,19 +156,41 @@ class Verification:
             for work in works:
                 await work.journal.sync()
 
-    async def _settle(self, works: Sequence[VendorWork], started: datetime) -> None:
-        """Bring the files into order, whatever ended the invocation."""
-        self._summaries = []
+    async def _finish(self, works: Sequence[VendorWork], started: datetime) -> list[TrialbedError]:
+        """Bring the files into order and write the summaries; what could not be done."""
+        invocation = Invocation(self.cases, self.options, started, datetime.now(UTC))
+        problems = []
         for work in works:
-            await work.journal.settle()
-            document = summary(
-                work.target,
-                self.cases,
-                self.options,
-                work.tally,
-                started=started,
-                finished=datetime.now(UTC),
-                not_sent=work.left,
-            )
-            await asyncio.to_thread(write_summary, work.target.summary, document)
-            self._summaries.append(document)
+            if work.failure is not None:
+                problems.append(work.failure)
+            try:
+                await work.finish()
+                document = summary(work.target, work.tally, invocation, not_sent=work.left)
+                self._summaries.append(document)
+                await asyncio.to_thread(write_summary, work.target.summary, document)
+            except TrialbedError as error:
+                problems.append(error)
+            except OSError as error:
+                problems.append(TrialbedError(f"{work.target.summary}: cannot be written: {error.strerror}"))
+        return problems
+
+
+def target_files(targets: Sequence[Target]) -> Iterator[tuple[str, Any]]:
+    """What is written for each target, and where."""
+    for target in targets:
+        yield f"the results of {target.name}", target.output
+        yield f"the summary of {target.name}", target.summary
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error that says most: one of ours, else the first."""
+    leaves = list(_leaves(group))
+    return next((error for error in leaves if isinstance(error, TrialbedError)), leaves[0])
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error

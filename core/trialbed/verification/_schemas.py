@@ -22,6 +22,9 @@ MAX_COMPILED = 4096
 
 MAX_REASONS = 5
 
+SHOWN = 200
+"""Characters of a verdict's details."""
+
 UNUSABLE = "unusable_schema"
 """The reason that is the test set's fault, not the vendor's."""
 
@@ -42,16 +45,18 @@ class CallVerdict:
     """What is known of one call: ``valid`` is None where the declared schema itself cannot be used.
 
     ``reasons`` are ``unknown_tool``, ``invalid_json``, ``missing_required``, ``wrong_type``, ``not_in_enum``,
-    ``extra_property``, ``constraint`` and ``unusable_schema``, each once.
+    ``extra_property``, ``constraint`` and ``unusable_schema``, each once; ``detail`` says in words what the first
+    one is about.
     """
 
     name: str
     valid: bool | None
     reasons: tuple[str, ...] = ()
+    detail: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """For the results file."""
-        return {"name": self.name, "valid": self.valid, "reasons": list(self.reasons)}
+        return {"name": self.name, "valid": self.valid, "reasons": list(self.reasons), "detail": self.detail}
 
 
 class SchemaChecker:
@@ -74,15 +79,17 @@ class SchemaChecker:
         function = function if isinstance(function, dict) else {}
         name = function.get("name")
         if not isinstance(name, str) or name not in declared:
-            return CallVerdict(str(name), False, ("unknown_tool",))
+            return CallVerdict(
+                str(name), False, ("unknown_tool",), f"offered: {_cut(', '.join(declared)) or 'nothing'}"
+            )
         try:
             arguments = _arguments(function.get("arguments"))
         except (ValueError, RecursionError):
-            return CallVerdict(name, False, ("invalid_json",))
+            return CallVerdict(name, False, ("invalid_json",), _cut(str(function.get("arguments"))))
         return self._of(declared[name]).verdict(name, arguments)
 
     def _of(self, schema: Any) -> _Compiled:
-        key = orjson.dumps(schema, option=orjson.OPT_SORT_KEYS) if _writable(schema) else repr(schema).encode()
+        key = _key(schema)
         found = self._compiled.get(key)
         if found is None:
             found = self._compiled[key] = _Compiled(schema)
@@ -113,14 +120,16 @@ class _Compiled:
 
     def verdict(self, name: str, arguments: Any) -> CallVerdict:
         if self.fault is not None:
-            return CallVerdict(name, None, (UNUSABLE,))
+            return CallVerdict(name, None, (UNUSABLE,), _cut(self.fault))
         try:
             errors = list(islice(self._validator.iter_errors(arguments), MAX_REASONS))
         except RecursionError:
-            return CallVerdict(name, False, ("constraint",))
-        except Exception:  # noqa: BLE001 - such as a pattern that Python's regular expressions do not know
-            return CallVerdict(name, None, (UNUSABLE,))
-        return CallVerdict(name, not errors, tuple(dict.fromkeys(map(_reason, errors))))
+            return CallVerdict(name, False, ("constraint",), "nested too deeply")
+        except Exception as error:  # noqa: BLE001 - such as a pattern that Python's regular expressions do not know
+            return CallVerdict(name, None, (UNUSABLE,), _cut(f"{type(error).__name__}: {error}"))
+        if not errors:
+            return CallVerdict(name, True)
+        return CallVerdict(name, False, tuple(dict.fromkeys(map(_reason, errors))), _cut(errors[0].message))
 
 
 def declared_schemas(tools: Any) -> dict[str, Any]:
@@ -143,16 +152,19 @@ def _arguments(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
 def _reason(error: ValidationError) -> str:
     return REASONS.get(str(error.validator), "constraint")
 
 
-def _writable(schema: Any) -> bool:
+def _key(schema: Any) -> bytes:
     try:
-        orjson.dumps(schema)
+        return orjson.dumps(schema, option=orjson.OPT_SORT_KEYS)
     except TypeError:
-        return False
-    return True
+        return repr(schema).encode("utf-8", "surrogatepass")
 
 
 def _dangling(schema: Any) -> Iterator[str]:

@@ -16,24 +16,27 @@ class EventReader:
     """Takes chunks as they arrive and gives whole events."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []
         self._name = ""
         self._data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that this chunk completes."""
-        text = self._rest + chunk
+        # Pieces of one long line are joined once, when it ends.
+        self._rest.append(chunk)
+        if b"\n" not in chunk and b"\r" not in chunk and not self._rest[0].endswith(b"\r"):
+            return []
+        text = b"".join(self._rest)
         # A lone CR at the end may be half of a CRLF.
-        held = 1 if text.endswith(b"\r") else 0
-        lines = text[: len(text) - held].splitlines(keepends=True)
-        self._rest = text[len(text) - held :]
-        if lines and not lines[-1].endswith((b"\n", b"\r")):
-            self._rest = lines.pop() + self._rest
+        held = b"\r" if text.endswith(b"\r") else b""
+        lines = text.removesuffix(held).splitlines(keepends=True)
+        unfinished = lines.pop() if lines and not lines[-1].endswith((b"\n", b"\r")) else b""
+        self._rest = [unfinished + held]
         return [event for line in lines if (event := self._line(line.rstrip(b"\r\n"))) is not None]
 
     def end(self) -> list[Event]:
         """What is left when the stream has ended: an event whose closing blank line never came."""
-        rest, self._rest = self._rest, b""
+        rest, self._rest = b"".join(self._rest), []
         events = [self._line(rest.rstrip(b"\r\n")), self._dispatch()]
         return [event for event in events if event is not None]
 

@@ -15,9 +15,8 @@ from collections.abc import Collection
 from enum import Enum
 from typing import Any
 
-import orjson
-
 from trialbed.verification._assembly import Assembly
+from trialbed.verification._json_text import parsed_fast
 from trialbed.verification._outcomes import Problem, Reading, outcome_of
 from trialbed.verification._sse import Event, EventReader
 
@@ -62,6 +61,11 @@ class StreamReading:
         for event in self._events.feed(chunk):
             self._take(event, now)
 
+    def refuse(self, kind: str, message: str) -> None:
+        """Take nothing more, for a reason that the stream itself does not show."""
+        if not self.over:
+            self._broken(kind, message)
+
     def end(self, now: float, cut: str | None = None) -> Reading:
         """The body has ended; ``cut`` says why it ended before its time, if it did."""
         for event in self._events.end() if cut is None else ():
@@ -82,7 +86,7 @@ class StreamReading:
 
     def _chunk(self, event: Event, now: float) -> None:
         try:
-            chunk = orjson.loads(event.data)
+            chunk = parsed_fast(event.data)
         except ValueError as error:
             self._broken("malformed_event", f"an event is not JSON ({error}): {_shown(event.data)}")
             return

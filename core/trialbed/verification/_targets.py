@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.contracts import ModelAdapter, Vendor
+from trialbed.verification._endpoints import Proxy
 from trialbed.verification._requests import Preparation, RequestSettings
 
 CHAT = "/chat/completions"
@@ -24,6 +25,7 @@ class Target:
         driver_name, adapter_name: of the drivers, for the configuration's digest.
         api_key: never recorded.
         is_baseline: whether the others of its model are compared with it.
+        proxy: between this machine and the vendor; None for none.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Target:
     output: Path
     summary: Path
     is_baseline: bool = False
+    proxy: Proxy | None = None
 
     @property
     def url(self) -> str:
@@ -52,7 +55,7 @@ class Target:
         settings = self.settings
         return {
             "model": settings.model,
-            "model_id": self.vendor.model_id(settings.model),
+            "model_id": settings.model_id or self.vendor.model_id(settings.model),
             "base_url": self.vendor.url,
             "vendor": self.driver_name,
             "provider": self.vendor.provider,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from trialbed.contracts import ModelAdapter
@@ -58,6 +59,7 @@ def _call(found: re.Match[str]) -> dict[str, Any] | None:
     return {"id": identity, "type": "function", "function": function} if name else None
 
 
+@lru_cache(maxsize=4)
 def _tokenizer(name: str) -> Any:
     try:
         from transformers import AutoTokenizer

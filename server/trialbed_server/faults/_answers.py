@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from trialbed_server.gateway.scripted.arguments import minimal_arguments
 
-SHARE = 0.45
 TEXT = "This needs no tool. Here is what there is to say about it."
 PIECE = 8
 """Characters in one chunk."""
@@ -23,6 +22,7 @@ class Completion:
     Attributes:
         calls: names and argument texts.
         usage: as reported; None reports none.
+        raw: whether it is a raw completion, whose calls stand in its text as Kimi models write them.
     """
 
     model: str
@@ -32,6 +32,7 @@ class Completion:
     finish_reason: str | None
     usage: Mapping[str, Any] | None
     reasoning: str = ""
+    raw: bool = False
 
     def message(self) -> dict[str, Any]:
         """The assistant's message."""
@@ -47,11 +48,23 @@ class Completion:
 
     def document(self) -> dict[str, Any]:
         """The answer to a request that does not stream."""
-        choice = {"index": 0, "message": self.message(), "finish_reason": self.finish_reason}
+        said = {"text": self._raw_text()} if self.raw else {"message": self.message()}
+        choice = {"index": 0, **said, "finish_reason": self.finish_reason}
         return {**self._head("chat.completion"), "choices": [choice], "usage": self.usage}
 
     def chunks(self) -> list[dict[str, Any]]:
         """The answer's chunks: the role, the pieces, the finish reason, the usage."""
+        said: list[dict[str, Any]] = (
+            [{"text": piece} for piece in _pieces(self._raw_text())] if self.raw else self._deltas()
+        )
+        chunks = [self._chunk({"index": 0, **piece, "finish_reason": None}) for piece in said]
+        last: dict[str, Any] = {"text": ""} if self.raw else {"delta": {}}
+        chunks.append(self._chunk({"index": 0, **last, "finish_reason": self.finish_reason}))
+        if self.usage is not None:
+            chunks.append({**self._head("chat.completion.chunk"), "choices": [], "usage": self.usage})
+        return chunks
+
+    def _deltas(self) -> list[dict[str, Any]]:
         deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
         deltas += [{"reasoning_content": piece} for piece in _pieces(self.reasoning)]
         deltas += [{"content": piece} for piece in _pieces(self.text)]
@@ -61,11 +74,15 @@ class Completion:
             deltas += [
                 {"tool_calls": [{"index": number, "function": {"arguments": piece}}]} for piece in _pieces(arguments)
             ]
-        chunks = [self._chunk({"index": 0, "delta": delta, "finish_reason": None}) for delta in deltas]
-        chunks.append(self._chunk({"index": 0, "delta": {}, "finish_reason": self.finish_reason}))
-        if self.usage is not None:
-            chunks.append({**self._head("chat.completion.chunk"), "choices": [], "usage": self.usage})
-        return chunks
+        return [{"delta": delta} for delta in deltas]
+
+    def _raw_text(self) -> str:
+        calls = "".join(
+            f"<|tool_call_begin|>functions.{name}:{number}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>"
+            for number, (name, arguments) in enumerate(self.calls)
+        )
+        section = f"<|tool_calls_section_begin|>{calls}<|tool_calls_section_end|>" if calls else ""
+        return self.text + section
 
     def _chunk(self, choice: dict[str, Any]) -> dict[str, Any]:
         return {**self._head("chat.completion.chunk"), "choices": [choice]}
@@ -75,17 +92,20 @@ class Completion:
         return {**head, "system_fingerprint": "fp_scripted"}
 
 
-def right_answer(request: Mapping[str, Any], settings: Mapping[str, Any]) -> Completion:
+def right_answer(request: Mapping[str, Any], share: float, *, inverted: bool = False) -> Completion:
     """The answer to a request: a call of one of its tools, or a text.
 
-    Which of both depends on nothing but the conversation and the tools, so that two vendors agree, unless
-    ``invert`` turns the decision of one of them round.
+    Which of both depends on nothing but the conversation and the tools, so that two vendors agree, unless the
+    decision of one of them is ``inverted``.
+
+    Args:
+        share: of the requests with tools that get a call.
     """
-    digest = hashlib.sha256(json.dumps([request.get("messages"), request.get("tools")], sort_keys=True).encode())
+    asked = [request.get("messages"), request.get("tools")]
+    digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode())
     draw = int.from_bytes(digest.digest()[:8], "big") / 2**64
-    functions = [tool["function"] for tool in request.get("tools") or () if tool.get("type", "function") == "function"]
-    called = (draw < settings.get("share", SHARE)) != bool(settings.get("invert"))
-    chosen = functions[int(draw * 1000) % len(functions)] if functions and called else None
+    functions = list(_functions(request.get("tools")))
+    chosen = functions[int(draw * 1000) % len(functions)] if functions and (draw < share) != inverted else None
     calls = () if chosen is None else ((chosen["name"], _arguments(chosen.get("parameters"))),)
     return Completion(
         model=str(request.get("model")),
@@ -94,11 +114,19 @@ def right_answer(request: Mapping[str, Any], settings: Mapping[str, Any]) -> Com
         calls=calls,
         finish_reason="tool_calls" if calls else "stop",
         usage=_usage(request, calls),
+        raw="prompt" in request,
     )
 
 
+def _functions(tools: Any) -> Iterator[dict[str, Any]]:
+    for tool in tools if isinstance(tools, list) else ():
+        function = tool.get("function") if isinstance(tool, dict) else None
+        if isinstance(function, dict) and isinstance(function.get("name"), str):
+            yield function
+
+
 def _arguments(schema: Any) -> str:
-    return json.dumps(minimal_arguments(schema or {}), ensure_ascii=False)
+    return json.dumps(minimal_arguments(schema if isinstance(schema, dict) else {}), ensure_ascii=False)
 
 
 def _usage(request: Mapping[str, Any], calls: tuple[tuple[str, str], ...]) -> dict[str, int]:

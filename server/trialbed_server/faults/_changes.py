@@ -47,7 +47,7 @@ def _calls(completion: Completion, name: str | None = None, arguments: str | Non
 
 COMPLETIONS: dict[str, Callable[[Completion, Fault], Completion]] = {
     "no_finish_reason": lambda completion, _: replace(completion, finish_reason=None),
-    "finish": lambda completion, fault: replace(completion, finish_reason=fault.settings.get("reason", "length")),
+    "finish": lambda completion, fault: replace(completion, finish_reason=fault.settings["reason"]),
     "calls_with_stop": lambda completion, _: replace(_with_calls(completion), finish_reason="stop"),
     "unknown_tool": lambda completion, _: _calls(completion, name="tool_that_was_not_offered"),
     "bad_arguments": lambda completion, _: _calls(completion, arguments='{"broken": '),
@@ -101,9 +101,8 @@ def _null_delta(chunks: Chunks) -> Chunks:
 
 
 def _pieces(chunks: Chunks) -> list[dict[str, Any]]:
-    return [
-        piece for chunk in chunks for choice in chunk["choices"] for piece in choice["delta"].get("tool_calls") or ()
-    ]
+    deltas = [choice.get("delta") or {} for chunk in chunks for choice in chunk["choices"]]
+    return [piece for delta in deltas for piece in delta.get("tool_calls") or ()]
 
 
 def _without_index(chunks: Chunks) -> Chunks:

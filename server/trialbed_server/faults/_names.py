@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 NONE = "none"
 
 
 class About(NamedTuple):
-    """What a fault does, and its settings; the first one is meant by ``name:value``."""
+    """What a fault does, and its settings with their defaults; the first one is meant by ``name:value``."""
 
     text: str
-    settings: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = MappingProxyType({})
 
 
 FAULTS: MappingProxyType[str, About] = MappingProxyType(
     {
         NONE: About("a right answer"),
-        "status": About("an HTTP error in OpenAI's form", ("status", "retry_after")),
+        "status": About("an HTTP error in OpenAI's form", {"status": 500, "retry_after": 0.0}),
         "reset_before": About("the connection is reset before any answer"),
         "close_before": About("the connection is closed before any answer"),
         "reset_midstream": About("the connection is reset in the middle of the body"),
@@ -40,12 +41,23 @@ FAULTS: MappingProxyType[str, About] = MappingProxyType(
         "name_fragments": About("names of tools in fragments"),
         "two_choices": About("two choices"),
         "reasoning": About("reasoning before the answer"),
-        "finish": About("another finish reason", ("reason",)),
+        "finish": About("another finish reason", {"reason": "length"}),
         "calls_with_stop": About("tool calls that end with the finish reason stop"),
         "unknown_tool": About("a call of a tool that was not offered"),
         "bad_arguments": About("a call whose arguments do not parse"),
-        "echo_key": About("an error that repeats the client's key", ("status",)),
-        "slow": About("seconds before the first token", ("seconds",)),
+        "echo_key": About("an error that repeats the client's key", {"status": 401}),
+        "slow": About("seconds before the first token", {"seconds": 1.0}),
         "silent": About("no answer at all"),
     }
 )
+
+ANSWERS: MappingProxyType[str, About] = MappingProxyType(
+    {
+        "share": About("share of the requests with tools that get a call, 0 to 1", {"share": 0.45}),
+        "invert": About("whether these decisions are turned round", {"invert": False}),
+        "flips": About("share of decisions that are turned round, drawn anew each time", {"flips": 0.0}),
+        "first_token": About("seconds before the first token", {"first_token": 0.0}),
+        "gap": About("seconds before each further event", {"gap": 0.0}),
+    }
+)
+"""What can be set of right answers."""

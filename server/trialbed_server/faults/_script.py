@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed_server.faults._names import FAULTS, NONE
+from trialbed_server.faults._names import ANSWERS, FAULTS, NONE
 
 KEYS = ("seed", "steps", "mix", "answers")
 
@@ -35,23 +35,30 @@ class FaultScript:
     Attributes:
         steps: faults by attempt; empty for a mix.
         mix: faults and their weights.
-        answers: how good answers are made: ``share`` of requests with tools that get a call, ``invert`` to turn
-            these decisions round, ``first_token`` and ``gap`` in seconds.
+        answers: how right answers are made, by the keys of ``ANSWERS``.
     """
 
     steps: tuple[Fault, ...] = (Fault(),)
     mix: tuple[tuple[Fault, float], ...] = ()
     seed: int = 0
-    answers: Mapping[str, Any] = field(default_factory=dict)
+    answers: Mapping[str, Any] = field(default_factory=lambda: _answers({}))
 
     def fault(self, body: bytes, attempt: int) -> Fault:
         """The fault of an attempt, counted from 0, at the request with this body."""
         if not self.mix:
             return self.steps[min(attempt, len(self.steps) - 1)]
-        draw = random.Random(hashlib.sha256(b"%d %d " % (self.seed, attempt) + body).digest())  # noqa: S311 - replayable
         faults, weights = zip(*self.mix, strict=True)
-        chosen: Fault = draw.choices(faults, weights)[0]
+        chosen: Fault = self._draw(b"fault", body, attempt).choices(faults, weights)[0]
         return chosen
+
+    def inverts(self, body: bytes, attempt: int) -> bool:
+        """Whether the decision about a tool call is turned round in this attempt."""
+        flipped: bool = self._draw(b"flip", body, attempt).random() < self.answers["flips"]
+        return flipped is not self.answers["invert"]
+
+    def _draw(self, what: bytes, body: bytes, attempt: int) -> random.Random:
+        seed = hashlib.sha256(b"%s %d %d " % (what, self.seed, attempt) + body).digest()
+        return random.Random(seed)  # noqa: S311 - shall be the same again
 
     @classmethod
     def read(cls, text: str) -> FaultScript:
@@ -60,39 +67,38 @@ class FaultScript:
         Raises:
             UsageError: it is none of these; says what is wrong.
         """
-        path = Path(text)
         try:
-            if text.endswith(".json"):
-                text = path.read_text(encoding="utf-8")
-            return (
-                _document(json.loads(text)) if text.lstrip()[:1] in "{[" else cls(tuple(map(_short, text.split(","))))
-            )
+            written = Path(text).read_text(encoding="utf-8") if text.endswith(".json") else text
+            if written.lstrip()[:1] in ("{", "["):
+                return _document(json.loads(written))
+            return cls(tuple(map(_short, written.split(","))))
         except OSError as error:
-            raise UsageError(f"--faults {path}: cannot be read: {error.strerror}") from error
-        except (ValueError, TypeError) as error:
+            raise UsageError(f"--faults {text}: cannot be read: {error.strerror}") from error
+        except ValueError as error:
             raise UsageError(f"--faults {text}: {error}") from error
 
 
 def _document(document: Any) -> FaultScript:
-    if isinstance(document, list):
-        document = {"steps": document}
-    unknown = sorted(set(document) - set(KEYS))
-    if unknown:
-        raise ValueError(f"unknown key {unknown[0]!r}; there are {', '.join(KEYS)}")
-    mix = document.get("mix") or {}
+    """A script of its JSON form; a list is its steps."""
+    parts = {"steps": document} if isinstance(document, list) else document
+    _check_keys("the script", parts, KEYS)
+    steps, mix = parts.get("steps", [NONE]), parts.get("mix", {})
+    if not isinstance(steps, list) or not steps or not isinstance(mix, dict):
+        raise ValueError("steps must be a list of faults, mix an object of faults and their weights")
     return FaultScript(
-        steps=tuple(map(_fault, document.get("steps") or [NONE])),
-        mix=tuple((_fault(name), float(weight)) for name, weight in mix.items()),
-        seed=int(document.get("seed", 0)),
-        answers=dict(document.get("answers") or {}),
+        steps=tuple(map(_fault, steps)),
+        mix=tuple((_short(name), _weight(name, weight)) for name, weight in mix.items()),
+        seed=_alike("seed", parts.get("seed", 0), 0),
+        answers=_answers(parts.get("answers", {})),
     )
 
 
 def _fault(value: Any) -> Fault:
     if isinstance(value, str):
         return _short(value)
-    settings = dict(value)
-    return _known(settings.pop("fault"), settings)
+    if not isinstance(value, dict) or "fault" not in value:
+        raise ValueError(f"{value!r} is no fault: a name, or an object with the name under `fault`")
+    return _known(value["fault"], {key: setting for key, setting in value.items() if key != "fault"})
 
 
 def _short(text: str) -> Fault:
@@ -101,16 +107,55 @@ def _short(text: str) -> Fault:
     fault = _known(name, {})
     if not value:
         return fault
-    first: Sequence[str] = FAULTS[name].settings
-    if not first:
+    if not FAULTS[name].settings:
         raise ValueError(f"{name} has no settings")
-    return Fault(name, {first[0]: json.loads(value)})
+    first, default = next(iter(FAULTS[name].settings.items()))
+    return _known(name, {first: value if isinstance(default, str) else _number(first, value)})
 
 
-def _known(name: str, settings: Mapping[str, Any]) -> Fault:
+def _known(name: Any, settings: Mapping[str, Any]) -> Fault:
     if name not in FAULTS:
         raise ValueError(f"there is no fault {name!r}; there are {', '.join(FAULTS)}")
-    unknown = sorted(set(settings) - set(FAULTS[name].settings))
+    return Fault(name, _settled(name, settings, FAULTS[name].settings))
+
+
+def _answers(given: Any) -> dict[str, Any]:
+    return _settled("answers", given, {key: about.settings[key] for key, about in ANSWERS.items()})
+
+
+def _settled(where: str, given: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, those that are not given at their defaults."""
+    _check_keys(where, given, defaults)
+    return {**defaults, **{key: _alike(f"{where}: {key}", value, defaults[key]) for key, value in given.items()}}
+
+
+def _check_keys(where: str, given: Any, known: Any) -> None:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{where}: must be an object")  # noqa: TRY004 - becomes a usage error with the option's name
+    unknown = sorted(set(given) - set(known))
     if unknown:
-        raise ValueError(f"{name} has no setting {unknown[0]!r}; it has {', '.join(FAULTS[name].settings) or 'none'}")
-    return Fault(name, settings)
+        raise ValueError(f"{where}: there is no {unknown[0]!r}; there are {', '.join(known) or 'no settings'}")
+
+
+def _weight(name: str, weight: Any) -> float:
+    value = _alike(f"mix: {name}", weight, 1.0)
+    if not value > 0:
+        raise ValueError(f"mix: the weight of {name} must be above 0")
+    return float(value)
+
+
+def _number(key: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise ValueError(f"{key} must be a number, not {text!r}") from None
+
+
+def _alike(where: str, value: Any, default: Any) -> Any:
+    """The value, if it is of the default's kind; whole numbers are numbers."""
+    kinds = (int, float) if isinstance(default, float) else type(default)
+    if not isinstance(value, kinds) or isinstance(value, bool) is not isinstance(default, bool):
+        raise ValueError(f"{where} must be like {json.dumps(default)}, not {json.dumps(value)}")
+    if not isinstance(value, (bool, str)) and value < 0:
+        raise ValueError(f"{where} must not be negative")
+    return value

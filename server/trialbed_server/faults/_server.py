@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+import signal
 import socket
 import struct
 import sys
 from collections import Counter
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
 
+from trialbed.errors import ServerUnavailable
 from trialbed_server._responses import openai_error
-from trialbed_server.faults._answers import right_answer
+from trialbed_server.faults._answers import Completion, right_answer
 from trialbed_server.faults._changes import changed, changed_chunks, changed_document
 from trialbed_server.faults._script import Fault, FaultScript
 
@@ -45,9 +49,16 @@ class FaultServer:
     async def __aenter__(self) -> Self:
         await self._runner.setup()
         site = web.TCPSite(self._runner, *self._address, backlog=2048)
-        await site.start()
+        try:
+            await site.start()
+        except (OSError, OverflowError) as error:
+            await self._runner.cleanup()
+            host, port = self._address
+            raise ServerUnavailable(
+                f"cannot listen on {host} port {port}: {error}; choose another --port (0 takes a free one)"
+            ) from error
         host, port = self._runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}/v1"
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"
         return self
 
     async def __aexit__(
@@ -58,20 +69,25 @@ class FaultServer:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
-        fault = self._script.fault(body, self._attempts[body])
-        self._attempts[body] += 1
+        document, refusal = _parsed(body)
+        if refusal:
+            return web.json_response(openai_error(refusal, 400, "invalid_request_error"), status=400)
+        known = hashlib.blake2b(body, digest_size=16).digest()
+        attempt = self._attempts[known]
+        self._attempts[known] += 1
+        fault = self._script.fault(body, attempt)
         self.requests[fault.name] += 1
+        answers = self._script.answers
+        right = right_answer(document, answers["share"], inverted=self._script.inverts(body, attempt))
         try:
-            document = json.loads(body)
-        except ValueError as error:
-            return web.json_response(openai_error(f"not JSON: {error}", 400, "invalid_request_error"), status=400)
-        try:
-            return await self._answer(request, document, fault)
+            return await self._answer(request, document, changed(right, fault), fault)
         except ConnectionResetError:
             # The client has left; there is nobody to tell.
             return web.Response(status=499)
 
-    async def _answer(self, request: web.Request, document: dict[str, Any], fault: Fault) -> web.StreamResponse:
+    async def _answer(
+        self, request: web.Request, document: dict[str, Any], completion: Completion, fault: Fault
+    ) -> web.StreamResponse:
         match fault.name:
             case "silent":
                 await self._ended.wait()
@@ -88,14 +104,13 @@ class FaultServer:
             case "error_body":
                 return web.json_response(openai_error("the model is overloaded", 500, "server_error"))
             case "slow":
-                await self._wait(fault.settings.get("seconds", 1.0))
+                await self._wait(fault.settings["seconds"])
         if document.get("stream"):
-            return await self._stream(request, document, fault)
-        return await self._document(request, document, fault)
+            return await self._stream(request, completion, fault)
+        return await self._document(request, completion, fault)
 
-    async def _document(self, request: web.Request, document: dict[str, Any], fault: Fault) -> web.StreamResponse:
-        await self._wait(self._script.answers.get("first_token", 0))
-        completion = changed(right_answer(document, self._script.answers), fault)
+    async def _document(self, request: web.Request, completion: Completion, fault: Fault) -> web.StreamResponse:
+        await self._wait(self._script.answers["first_token"])
         data = json.dumps(changed_document(completion.document(), fault)).encode()
         if fault.name in ("reset_midstream", "cut_stream", "truncated"):
             return await self._broken_off(request, data, fault)
@@ -110,18 +125,17 @@ class FaultServer:
             return response
         return _hang_up(request, reset=fault.name == "reset_midstream", response=response)
 
-    async def _stream(self, request: web.Request, document: dict[str, Any], fault: Fault) -> web.StreamResponse:
+    async def _stream(self, request: web.Request, completion: Completion, fault: Fault) -> web.StreamResponse:
         answers = self._script.answers
-        completion = changed(right_answer(document, answers), fault)
         chunks = changed_chunks(completion.chunks(), fault)
         kind = "text/plain" if fault.name == "wrong_content_type" else EVENTS
         response = web.StreamResponse(headers={"Content-Type": kind})
         await response.prepare(request)
         for number, chunk in enumerate(chunks):
             if number == 1:
-                await self._wait(answers.get("first_token", 0))
+                await self._wait(answers["first_token"])
             elif number > 1:
-                await self._wait(answers.get("gap", 0))
+                await self._wait(answers["gap"])
             if number == len(chunks) // 2 and fault.name in MIDWAY:
                 return await _midway(request, response, fault)
             await response.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
@@ -149,10 +163,10 @@ async def _midway(request: web.Request, response: web.StreamResponse, fault: Fau
 
 
 def _refusal(request: web.Request, fault: Fault) -> web.Response:
-    status = int(fault.settings.get("status", 500 if fault.name == "status" else 401))
+    status = fault.settings["status"]
     said = request.headers.get("Authorization", "") if fault.name == "echo_key" else ""
     wait = fault.settings.get("retry_after")
-    headers = {} if wait is None else {"Retry-After": str(wait)}
+    headers = {"Retry-After": f"{wait:g}"} if wait else {}
     message = f"status {status} was asked for {said}".strip()
     return web.json_response(openai_error(message, status, "scripted_error"), status=status, headers=headers)
 
@@ -171,13 +185,32 @@ def _hang_up(request: web.Request, *, reset: bool, response: web.StreamResponse 
     return response or web.Response(status=500)
 
 
+def _parsed(body: bytes) -> tuple[dict[str, Any], str]:
+    """A request, or why it is none."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        return {}, f"not JSON: {error}"
+    return (document, "") if isinstance(document, dict) else ({}, "not a JSON object")
+
+
 def serve_faults(script: FaultScript, host: str, port: int) -> None:
-    """Serve until interrupted; prints ``{"url": …}`` when it listens."""
+    """Serve until SIGINT or SIGTERM; prints ``{"url": …}`` when it listens.
 
-    async def forever() -> None:
-        async with FaultServer(script, host, port) as server:
-            sys.stdout.write(json.dumps({"url": server.url}) + "\n")
-            sys.stdout.flush()
-            await asyncio.Event().wait()
+    Raises:
+        ServerUnavailable: the address cannot be listened on.
+    """
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve(FaultServer(script, host, port)))
 
-    asyncio.run(forever())
+
+async def _serve(server: FaultServer) -> None:
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Event loops of Windows have no signals; Ctrl-C is an exception there.
+        with suppress(NotImplementedError):
+            asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    async with server:
+        sys.stdout.write(json.dumps({"url": server.url}) + "\n")
+        sys.stdout.flush()
+        await ended.wait()

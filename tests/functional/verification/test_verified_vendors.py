@@ -14,13 +14,15 @@ from support.verification import target, verify, written_set
 from trialbed_server.faults import FaultScript, FaultServer
 
 CASES = 80
+PACE = '"gap": 0.003'
+"""Slow enough for a rate of tokens."""
 SCRIPTS = {
-    "official": "none",
-    "faithful": "none",
+    "official": f'{{"answers": {{{PACE}}}}}',
+    "faithful": f'{{"answers": {{{PACE}}}}}',
     "dead": "status:500",
-    "inverted": '{"answers": {"invert": true}}',
+    "inverted": f'{{"answers": {{"invert": true, {PACE}}}}}',
     "cut": "cut_stream",
-    "careless": "bad_arguments",
+    "careless": f'{{"steps": ["bad_arguments"], "answers": {{{PACE}}}}}',
 }
 TRIALS = {"official": 2}
 

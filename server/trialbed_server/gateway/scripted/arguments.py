@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 _SAMPLES: dict[Any, Any] = {"integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}, "null": None}
 
 
@@ -27,6 +25,8 @@ def wrong_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> 
 
     Where a schema allows every object, the result is a list.
     """
+    from jsonschema import Draft202012Validator
+
     validator = Draft202012Validator({"allOf": [{"type": "object"}, schema]})
     return next(candidate for candidate in _candidates(arguments, schema) if not validator.is_valid(candidate))
 

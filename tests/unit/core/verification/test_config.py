@@ -39,7 +39,7 @@ def targets(folder: Path, text: str = WHOLE, **keys: str) -> list[Target]:
 def test_a_file_names_models_and_vendors(tmp_path: Path) -> None:
     first, second = targets(tmp_path, acme="sk-acme", OTHER_API_KEY="sk-other")
     assert (first.settings.model, first.url) == ("minimax-m2.5", "https://acme.example/v1/chat/completions")
-    assert (first.vendor.model_id("minimax-m2.5"), first.is_baseline) == ("acme/m2p5", True)
+    assert (first.settings.model_id, first.is_baseline) == ("acme/m2p5", True)
     assert (first.name, first.api_key, second.api_key) == ("fast (acme)", "sk-acme", "sk-other")
     assert first.output == tmp_path / "data" / "minimax-m2.5_acme_fast_results.jsonl"
     assert second.summary == tmp_path / "data" / "minimax-m2.5_other_summary.json"

@@ -1,0 +1,97 @@
+"""What ``bench verify`` tells when it has ended."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.errors import NothingMeasured
+
+if TYPE_CHECKING:
+    from trialbed.verification import Target
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """The summaries of all targets, and how they stand beside their baselines.
+
+    Attributes:
+        standing: None where one endpoint was verified alone.
+    """
+
+    summaries: Sequence[Document]
+    standing: Document | None = None
+
+    def write(self, markdown: Path | None, csv: Path | None) -> None:
+        """Write the files that were asked for.
+
+        Raises:
+            UsageError: one cannot be written.
+        """
+        from trialbed.ranking import standing_sheets
+        from trialbed.sheets import csv_text, write_text
+        from trialbed.sheets import markdown as as_markdown
+        from trialbed.verification import verification_records, verification_sheets
+
+        if markdown:
+            standings = standing_sheets(self.standing) if self.standing else ()
+            text = as_markdown([*verification_sheets(self.summaries), *standings])
+            write_text(markdown, text, "--markdown")
+        if csv:
+            write_text(csv, csv_text(verification_records(self.summaries)), "--csv")
+
+    def print(self, *, as_json: bool) -> None:
+        """Print the result on stdout."""
+        if as_json:
+            whole = self.summaries[0] if self.standing is None else {"summaries": self.summaries, **self.standing}
+            # Halves of characters, which vendors send, are JSON as escapes.
+            text = json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2)
+            click.echo(text.encode("utf-8", "backslashreplace"))
+            return
+        from trialbed.drivers import load_driver
+
+        load_driver("reporters", "verification")().report(self.summaries, sys.stdout)
+        if self.standing:
+            from trialbed.ranking import standing_sheets
+            from trialbed.sheets import print_sheets
+
+            print_sheets(standing_sheets(self.standing), sys.stdout)
+
+    def check(self) -> None:
+        """See that there is an answer.
+
+        Raises:
+            NothingMeasured: there is none of any vendor; says what was met instead, and what to look at.
+        """
+        if any(summary["success_count"] for summary in self.summaries):
+            return
+        met = "\n  ".join(_met(summary) for summary in self.summaries)
+        raise NothingMeasured(
+            f"no request was answered:\n  {met}\nCheck the base URL (it ends before /chat/completions), the key and "
+            "the model's name; then --incremental sends what failed again."
+        )
+
+
+def beside_baselines(targets: Sequence[Target]) -> Document:
+    """How the vendors of a configuration stand beside their models' baselines."""
+    from trialbed.ranking import Verified, standings
+
+    return standings(
+        [Verified(target.settings.model, target.name, target.output, target.is_baseline) for target in targets]
+    )
+
+
+def _met(summary: Document) -> str:
+    about = summary["provenance"]["configuration"]
+    problems = ", ".join(f"{count} {kind}" for kind, count in summary["problems"].items()) or "nothing was sent"
+    examples = [example for found in summary["examples"]["problems"].values() for example in found]
+    said = f": {examples[0]['message']}" if examples else ""
+    return f"{summary['model']} at {about['base_url']}: {problems}{said}"

@@ -1,0 +1,103 @@
+"""What is to do for one target, and what was done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from trialbed.errors import DriverError, TrialbedError, UsageError
+from trialbed.verification._cases import Case
+from trialbed.verification._clerk import Clerk
+from trialbed.verification._journal import Journal, Key, Row
+from trialbed.verification._retries import VendorDown
+from trialbed.verification._tally import Tally
+from trialbed.verification._targets import Target
+
+CaseOf = Callable[[int], Case]
+"""Line of the test set -> its case."""
+
+Note = Callable[[Target, Row], None]
+"""Is told of each case that has ended."""
+
+
+class VendorWork:
+    """The cases of one target that are still to be sent, and the rows of those that have ended.
+
+    Attributes:
+        tally: of the rows that stay in the file and of those that were added.
+        down: whether the vendor was given up.
+        failure: of its driver, if that is why it was given up.
+    """
+
+    def __init__(self, target: Target, journal: Journal, clerk: Clerk, todo: Sequence[Key], tally: Tally) -> None:
+        self.target = target
+        self.journal = journal
+        self.tally = tally
+        self.down = False
+        self.failure: TrialbedError | None = None
+        self._clerk = clerk
+        self._queue = deque(todo)
+        self._due = len(todo)
+        self._ended = 0
+
+    @property
+    def left(self) -> int:
+        """Cases that were not sent, or whose answer did not come to an end."""
+        return len(self._queue)
+
+    async def block(self, case_of: CaseOf, lanes: int, size: int, note: Note) -> None:
+        """Send the next cases, so many at a time."""
+        block = deque(self._queue.popleft() for _ in range(min(size, len(self._queue))))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(lanes, len(block))):
+                    group.create_task(self._lane(block, case_of, note))
+        finally:
+            self._queue.extendleft(reversed(block))
+
+    async def finish(self) -> None:
+        """Bring the file into order, and see that no case was lost on the way.
+
+        Raises:
+            TrialbedError: the file cannot be written, or a case was lost.
+        """
+        await asyncio.to_thread(self._count_old_rows)
+        await self.journal.settle()
+        self._check_conservation()
+
+    async def _lane(self, block: deque[Key], case_of: CaseOf, note: Note) -> None:
+        while block and not self.down:
+            key = block.popleft()
+            try:
+                row = self.journal.append(key, await self._clerk.row(case_of(key[0]), key[1]))
+            except VendorDown:
+                block.append(key)
+                self.down = True
+                return
+            except (DriverError, UsageError) as error:
+                # The other targets are none of its business.
+                block.append(key)
+                self.down, self.failure = True, error
+                return
+            except BaseException:
+                block.append(key)
+                raise
+            self._ended += 1
+            self.tally.add(row)
+            note(self.target, row)
+
+    def _count_old_rows(self) -> None:
+        """Cases that were not sent again keep the row of their earlier failure."""
+        old = {key for key in self._queue if self.journal.holds(key)}
+        for key, row in self.journal.last_rows() if old else ():
+            if key in old:
+                self.tally.add(row)
+
+    def _check_conservation(self) -> None:
+        if self._ended + self.left != self._due or self.journal.count != self.tally.total:
+            raise TrialbedError(
+                f"{self.journal.path}: cases were lost, which is an error of Trialbed and should be reported: of "
+                f"{self._due} to send {self._ended} ended and {self.left} are left; the file has rows of "
+                f"{self.journal.count}, the summary counts {self.tally.total}. Do not rely on these figures"
+            )
