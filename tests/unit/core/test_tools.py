@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import ssl
 from typing import Any
 
 import httpx
 import pytest
 
 from trialbed import ApiRef, Tool, ToolSpec
+from trialbed.tools import tls_for
 
 SPEC = ToolSpec(
     name="Weather_now",
@@ -111,3 +113,10 @@ def test_a_tool_shows_its_spec_and_its_original_names() -> None:
         "tool_name": "Weather",
         "api_name": "now",
     }
+
+
+def test_certificates_are_verified_where_there_are_any() -> None:
+    assert tls_for("https://server/virtual") is True
+    plain = tls_for("http://server/virtual")
+    assert isinstance(plain, ssl.SSLContext)
+    assert plain.verify_mode == ssl.CERT_REQUIRED

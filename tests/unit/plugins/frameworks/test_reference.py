@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import ssl
 
 import httpx
 import pytest
@@ -13,7 +12,6 @@ from trialbed.errors import ModelFailed
 from trialbed.prompts import GIVE_UP
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, Usage
 from trialbed.tools import Tool
-from trialbed_plugins.frameworks import reference
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 API = ApiRef(category="Weather", tool_name="Weather", api_name="now")
@@ -191,10 +189,3 @@ async def test_an_unreachable_model_is_an_error():
     with pytest.raises(ModelFailed, match="could not be reached: ConnectError"):
         await agent.answer("?")
     await agent.close()
-
-
-def test_certificates_are_verified_where_there_are_any():
-    assert reference._tls("https://model/v1") is True
-    plain = reference._tls("http://model/v1")
-    assert isinstance(plain, ssl.SSLContext)
-    assert plain.verify_mode == ssl.CERT_REQUIRED
