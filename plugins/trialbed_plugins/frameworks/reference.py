@@ -153,4 +153,3 @@ def _assistant_message(message: dict[str, Any]) -> dict[str, Any]:
 def _wanted(message: dict[str, Any]) -> list[tuple[dict[str, Any], str, str]]:
     calls = message.get("tool_calls") or []
     return [(call, call["function"]["name"], call["function"]["arguments"]) for call in calls if call["id"]]
-
