@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from trialbed.verification import (
     VerifyOptions,
     endpoint_target,
 )
+from trialbed.verification._summaries import Invocation, summary
+from trialbed.verification._tally import Tally
 
 KEY = "sk-for-tests-0123456789"
 
@@ -54,6 +58,18 @@ def target(url: str, folder: Path, **settings: Any) -> Target:
     """One endpoint, with its results in a folder."""
     chosen = RequestSettings(model="m", **settings)
     return endpoint_target(url, KEY, chosen, None, folder / "results.jsonl", folder / "summary.json")
+
+
+def summarised(folder: Path, *rows: dict[str, Any], not_sent: int = 0, **changes: Any) -> dict[str, Any]:
+    """The summary of these rows, of two trials of four cases."""
+    tally = Tally()
+    for row in rows:
+        tally.add(row)
+    started = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    cases = TestSet(written_set(folder / "set.jsonl", 4))
+    invocation = Invocation(cases, VerifyOptions(trials=2), started, started + timedelta(seconds=3))
+    one = replace(target("http://127.0.0.1:1/v1", folder), **changes)
+    return summary(one, tally, invocation, not_sent=not_sent)
 
 
 async def verify(file: Path, *targets: Target, **options: Any) -> list[dict[str, Any]]:

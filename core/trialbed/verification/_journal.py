@@ -39,7 +39,8 @@ class Journal:
     def __init__(self, path: Path, secrets: Iterable[str] = ()) -> None:
         self.path = path
         self._secrets = [secret.encode() for secret in secrets if len(secret) >= MIN_SECRET]
-        self._lock = FileLock(path.with_name(f".{path.name}.lock"))
+        # It is taken in a thread and given back in another.
+        self._lock = FileLock(path.with_name(f".{path.name}.lock"), thread_local=False)
         self._file = -1
         self._unsynced = False
         self._spots: dict[Key, int] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -168,7 +169,7 @@ def _setting(summary: Summary) -> Iterator[str]:
         f"{about['retries']}, timeout {about['timeout_s']:g} s; Python {about['python']} on {about['platform']}."
     )
     if asked:
-        yield f"For every request: {', '.join(f'{key} {value}' for key, value in asked.items())}."
+        yield f"For every request: {', '.join(f'{key} {json.dumps(value)}' for key, value in asked.items())}."
     for line in about["bad_lines"]:
         yield f"Line {line['line']} of the test set is no case: {line['reason']}."
 

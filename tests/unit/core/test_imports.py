@@ -82,9 +82,25 @@ def test_what_is_not_ours_needs_public_names_only(file: Path) -> None:
         "import trialbed.cli; trialbed.cli.main(['--help'])",
         "import trialbed.cli; trialbed.cli.main(['--version'])",
         "import trialbed.cli; trialbed.cli.main(['no-such-command'])",
+        "import trialbed.cli; trialbed.cli.main(['verify', '--help'])",
+        "import trialbed.verification",
     ],
 )
 def test_nothing_heavy_is_imported_before_it_is_needed(code: str, tmp_path: Path) -> None:
     script = f"import sys\n{code}\nprint('loaded', *sorted({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.splitlines()[-1] == "loaded"
+
+
+@pytest.mark.parametrize(
+    ("code", "unneeded"),
+    [
+        ("import trialbed.comparison, trialbed.ranking", {"aiohttp", "jsonschema", "pydantic", "stevedore", "yaml"}),
+        ("import trialbed_server.faults", {"fastapi", "numpy", "pydantic", "sqlalchemy", "starlette", "uvicorn"}),
+        ("from trialbed.verification import Verification", {"fastapi", "numpy", "sqlalchemy", "uvicorn", "rich"}),
+    ],
+)
+def test_parts_do_not_import_what_they_do_not_need(code: str, unneeded: set[str], tmp_path: Path) -> None:
+    script = f"import sys\n{code}\nprint('loaded', *sorted({unneeded!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.splitlines()[-1] == "loaded"

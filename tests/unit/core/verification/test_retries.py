@@ -8,7 +8,7 @@ import pytest
 
 from trialbed.verification import _retries
 from trialbed.verification._exchange import Attempt, retry_after
-from trialbed.verification._outcomes import Outcome, Reading
+from trialbed.verification._outcomes import Outcome, Problem, Reading
 from trialbed.verification._retries import Breaker, RetryPolicy, VendorDown
 
 
@@ -88,3 +88,44 @@ async def test_a_vendor_is_down_when_its_probes_fail(monkeypatch: pytest.MonkeyP
     with pytest.raises(VendorDown):
         async with breaker.passage():
             raise AssertionError("a request was let through")
+
+
+def failed(kind: str, status: int | None = None) -> Attempt:
+    reading = Reading("transport_error", problem=Problem(kind, "no"))
+    return Attempt(datetime.now(UTC), 0.0, status, None, 0.1, reading)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("connect", None), ("http_401", 401), ("http_404", 404), ("http_307", 307)]
+)
+async def test_where_nobody_ever_answered_and_none_will_it_is_not_probed(kind: str, status: int | None) -> None:
+    breaker = Breaker(threshold=2)
+    for _ in range(2):
+        breaker.note(failed(kind, status))
+    with pytest.raises(VendorDown):
+        async with breaker.passage():
+            raise AssertionError("a request was let through")
+
+
+@pytest.mark.parametrize(("kind", "status"), [("reset", None), ("http_503", 503), ("http_400", 400)])
+async def test_where_there_is_hope_it_is_probed(kind: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_retries, "PAUSE", 0.0)
+    breaker = Breaker(threshold=2)
+    for _ in range(2):
+        breaker.note(failed(kind, status))
+    async with breaker.passage():
+        breaker.note(attempt("stop", 200))
+    assert not breaker.is_open
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_refused_requests_do_not_put_a_vendor_in_doubt_that_answers_others(status: int) -> None:
+    breaker = Breaker(threshold=2)
+    breaker.note(attempt("stop", 200))
+    for _ in range(50):
+        breaker.note(failed(f"http_{status}", status))
+    assert not breaker.is_open
+
+
+def test_who_asks_for_no_wait_is_waited_for_all_the_same() -> None:
+    assert RetryPolicy().wait(attempt(status=429, wait=0.0), 1, 0.0) > 0.1  # type: ignore[operator]

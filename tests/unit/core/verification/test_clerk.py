@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.verification import target
+
+from trialbed.contracts import ModelAdapter, Vendor
+from trialbed.errors import DriverBroken, UsageError
+from trialbed.verification import Case
+from trialbed.verification._clerk import Clerk
+from trialbed.verification._desk import Desk
+from trialbed.verification._exchange import Attempt
+from trialbed.verification._lag import LagMeter
+from trialbed.verification._outcomes import Problem, Reading
+from trialbed.verification._retries import Breaker, RetryPolicy
+
+CASE = Case(7, "c0ffee", {"messages": [], "tools": []})
+CALL = {"id": "functions.look:0", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+def answer(**choice: Any) -> Reading:
+    return Reading("stop", "stop", {"choices": [{"index": 0, "finish_reason": "stop", **choice}]})
+
+
+def clerk(
+    folder: Path, readings: list[Reading], *, adapter: Any = None, vendor: Any = None, raw: bool = False
+) -> Clerk:
+    """A clerk whose attempts end as told, one after the other."""
+    found = list(readings)
+
+    async def exchange(prepared: Any, names: Any, waited: float) -> Attempt:
+        return Attempt(datetime.now(UTC), waited, None, None, 0.1, found.pop(0))
+
+    one = target("http://h/v1", folder, tokenizer="t" if raw else None)
+    one = replace(one, adapter=adapter or one.adapter, vendor=vendor or one.vendor)
+    policy = RetryPolicy(retries=2)
+    return Clerk(one, exchange, policy, Breaker(), LagMeter(), Desk())  # type: ignore[arg-type]
+
+
+class Raw(ModelAdapter):
+    contract = "1"
+
+    @classmethod
+    def recognises(cls, model: str) -> bool:
+        return True
+
+    def prompt(self, messages: Any, tools: Any, tokenizer: str) -> str:
+        return "prompt"
+
+    def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
+        if text == "broken":
+            raise KeyError("section")
+        return ("", [CALL]) if text == "calls" else (text, [])
+
+
+async def test_a_case_has_one_row_of_all_its_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed.verification._retries.FIRST_WAIT", 0.001)
+    reset = Reading("transport_error", problem=Problem("reset", "gone"))
+    row = await clerk(tmp_path, [reset, answer(message={"content": "hi"})]).row(CASE, 0)
+    assert (row["outcome"], len(row["attempts"])) == ("stop", 2)
+    assert row["attempts"][0]["problem"]["kind"] == "reset"
+
+
+@pytest.mark.parametrize("place", [{"text": "calls"}, {"message": {"role": "assistant", "content": "calls"}}])
+async def test_the_calls_of_a_raw_completion_decide_how_it_ended(place: Any, tmp_path: Path) -> None:
+    row = await clerk(tmp_path, [answer(**place)], adapter=Raw(), raw=True).row(CASE, 0)
+    assert (row["outcome"], row["finish_reason"], row["tool_calls_valid"]) == ("tool_calls", "tool_calls", False)
+    assert row["calls"][0]["reasons"] == ["unknown_tool"]
+    assert row["response"]["choices"][0]["message"]["tool_calls"] == [CALL]
+
+
+@pytest.mark.parametrize("text", ["no calls", None, 7, ["calls"]])
+async def test_a_raw_completion_without_calls_stays_as_it_is(text: Any, tmp_path: Path) -> None:
+    row = await clerk(tmp_path, [answer(text=text)], adapter=Raw(), raw=True).row(CASE, 0)
+    assert (row["outcome"], row["calls"], row["notes"]) == ("stop", [], [])
+
+
+async def test_an_adapter_that_fails_costs_no_answer(tmp_path: Path) -> None:
+    row = await clerk(tmp_path, [answer(text="broken")], adapter=Raw(), raw=True).row(CASE, 0)
+    assert (row["outcome"], row["notes"]) == ("stop", ["raw_calls_unreadable"])
+
+
+async def test_a_driver_that_fails_before_anything_is_sent_is_named_with_the_line(tmp_path: Path) -> None:
+    class Careless(Vendor):
+        def prepare(self, request: dict[str, Any], model: str) -> dict[str, Any]:
+            raise KeyError("tier")
+
+    broken = clerk(tmp_path, [], vendor=Careless(base_url="http://h/v1"))
+    for attempt in (broken.rehearse, lambda case: broken._prepared(case)):
+        with pytest.raises(DriverBroken, match=r"h: line 7 could not be prepared.*KeyError: 'tier'"):
+            attempt(CASE)
+
+
+async def test_what_a_driver_says_on_purpose_is_told_as_it_is(tmp_path: Path) -> None:
+    class Without(Raw):
+        def prompt(self, messages: Any, tools: Any, tokenizer: str) -> str:
+            raise UsageError("no tokenizer")
+
+    with pytest.raises(UsageError, match=r"^no tokenizer$"):
+        clerk(tmp_path, [], adapter=Without(), raw=True).rehearse(CASE)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from trialbed.errors import UsageError
+from trialbed_plugins.model_adapters.generic import GenericAdapter
+from trialbed_plugins.model_adapters.kimi import KimiAdapter, _tokenizer
+
+BEGIN, END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
+
+
+def call(identity: str, arguments: str = "{}") -> str:
+    return f"<|tool_call_begin|>{identity}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>"
+
+
+def calls(text: str) -> list[tuple[str, str, str]]:
+    _, found = KimiAdapter().calls_of(text)
+    return [(made["id"], made["function"]["name"], made["function"]["arguments"]) for made in found]
+
+
+@pytest.mark.parametrize("model", ["kimi-k2", "Moonshot-v1", "moonshotai/Kimi-K2-Instruct"])
+def test_the_family_is_recognised_by_its_names(model: str) -> None:
+    assert KimiAdapter.recognises(model)
+    assert not GenericAdapter.recognises(model)
+
+
+def test_what_is_no_message_is_left_alone() -> None:
+    odd: list[Any] = ["text", None, {"role": "user"}, {"role": "assistant", "tool_calls": []}]
+    assert KimiAdapter().transform(odd) == odd
+    assert GenericAdapter().transform(odd) is odd
+
+
+A, B = ("functions.a:0", "a", "{}"), ("functions.b:1", "b", "{}")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"a{BEGIN}{call(A[0])}{END}b", [A]),
+        (f"{BEGIN} {call(' functions.get-it:12 ', ' [1] ')} {END}", [("functions.get-it:12", "get-it", "[1]")]),
+        (f"{BEGIN}{call('functions.a.b:0')}{END}", [("functions.a.b:0", "a.b", "{}")]),
+        (f"{BEGIN}{call(A[0])}{call(B[0])}{END}", [A, B]),
+        (f"{BEGIN}{call(A[0])}{END}{BEGIN}{call(B[0])}{END}", [A, B]),
+        (f"{BEGIN}{call('nodot:0')}{END}", []),
+        (f"{BEGIN}{call(A[0])[:-5]}{END}", []),
+        (f"{BEGIN}{call(A[0])}", []),
+        (call(A[0]), []),
+        ("", []),
+    ],
+)
+def test_calls_are_found_in_complete_sections(text: str, found: list[tuple[str, str, str]]) -> None:
+    assert calls(text) == found
+
+
+def test_the_rest_of_the_text_is_kept() -> None:
+    text = f"before{BEGIN}{call('functions.a:0')}{END}after"
+    assert KimiAdapter().calls_of(text)[0] == "beforeafter"
+
+
+@pytest.fixture
+def transformers(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A library of tokenizers that notes how it is used."""
+    module = ModuleType("transformers")
+    module.loaded = []  # type: ignore[attr-defined]
+
+    class Tokenizer:
+        @classmethod
+        def from_pretrained(cls, name: str, *, trust_remote_code: bool) -> Tokenizer:
+            if name == "missing":
+                raise OSError("no such folder")
+            module.loaded.append((name, trust_remote_code))  # type: ignore[attr-defined]
+            return cls()
+
+        def apply_chat_template(self, messages: Any, tools: Any, **asked: bool) -> str:
+            return f"{messages} {tools} {asked}"
+
+    module.AutoTokenizer = Tokenizer  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "transformers", module)
+    _tokenizer.cache_clear()
+    return module
+
+
+def test_the_prompt_is_the_chat_template_without_running_foreign_code(transformers: ModuleType) -> None:
+    adapter = KimiAdapter()
+    prompts = {adapter.prompt([{"role": "user"}], [{"type": "function"}], "some/folder") for _ in range(3)}
+    assert prompts == {"[{'role': 'user'}] [{'type': 'function'}] {'tokenize': False, 'add_generation_prompt': True}"}
+    assert transformers.loaded == [("some/folder", False)], "it is loaded once"
+
+
+def test_a_tokenizer_that_cannot_be_loaded_is_named(transformers: ModuleType) -> None:
+    with pytest.raises(UsageError, match=r"--tokenizer-model missing: cannot be loaded.*no such folder"):
+        KimiAdapter().prompt([], None, "missing")
+
+
+def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    _tokenizer.cache_clear()
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(UsageError, match=r"pip install 'trialbed\[raw\]'"):
+        KimiAdapter().prompt([], None, "x")

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from trialbed.verification._bodies import read_body
+from trialbed.verification._streams import StreamReading
+from trialbed_server.faults import Fault, FaultScript
+from trialbed_server.faults._answers import Completion, right_answer
+from trialbed_server.faults._changes import changed, changed_chunks, changed_document
+from trialbed_server.faults._names import FAULTS
+
+TOOL = {"type": "function", "function": {"name": "look", "parameters": {"required": ["city"]}}}
+
+
+def request(number: int = 0, **fields: Any) -> dict[str, Any]:
+    return {"model": "m", "messages": [{"role": "user", "content": f"q {number}"}], "tools": [TOOL], **fields}
+
+
+def streamed(completion: Completion) -> dict[str, Any]:
+    reading = StreamReading(("look", "lookup"))
+    for chunk in completion.chunks():
+        reading.feed(b"data: " + json.dumps(chunk).encode() + b"\n\n", 1.0)
+    reading.feed(b"data: [DONE]\n\n", 2.0)
+    response = reading.end(3.0).response
+    assert response is not None
+    return response
+
+
+def test_a_share_of_requests_gets_a_call_and_two_vendors_agree_on_which() -> None:
+    found = [right_answer(request(number), 0.45).finish_reason for number in range(400)]
+    assert found == [right_answer(request(number, model="other"), 0.45).finish_reason for number in range(400)]
+    assert 140 < found.count("tool_calls") < 220
+    assert {right_answer(request(number), 1.0).finish_reason for number in range(9)} == {"tool_calls"}
+
+
+def test_an_inverted_decision_is_the_other_one() -> None:
+    for number in range(20):
+        usual, turned = (right_answer(request(number), 0.45, inverted=inverted) for inverted in (False, True))
+        assert {usual.finish_reason, turned.finish_reason} == {"tool_calls", "stop"}
+
+
+@pytest.mark.parametrize("tools", [None, [], "x", [5], [{"type": "function"}], [{"function": {"name": 5}}]])
+def test_without_a_usable_tool_there_is_no_call(tools: Any) -> None:
+    assert right_answer(request(tools=tools), 1.0).finish_reason == "stop"
+
+
+def test_a_stream_and_a_document_say_the_same() -> None:
+    for completion in (right_answer(request(), 1.0), right_answer(request(), 0.0)):
+        ours, theirs = streamed(completion), completion.document()
+        assert ours["choices"][0]["finish_reason"] == theirs["choices"][0]["finish_reason"]
+        assert ours["choices"][0]["message"].get("tool_calls") == theirs["choices"][0]["message"].get("tool_calls")
+        assert ours["usage"] == theirs["usage"]
+
+
+def test_a_raw_completion_is_text_and_its_calls_stand_in_it() -> None:
+    completion = changed(right_answer({"model": "m", "prompt": "p"}, 1.0), Fault("unknown_tool"))
+    text = completion.document()["choices"][0]["text"]
+    assert "<|tool_call_begin|>functions.tool_that_was_not_offered:0<|tool_call_argument_begin|>{}" in text
+    assert streamed(completion)["choices"][0]["message"]["content"] == text
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("asked", [request(), {"model": "m", "prompt": "p"}])
+def test_every_fault_can_be_done_to_every_answer(name: str, asked: dict[str, Any]) -> None:
+    fault = FaultScript.read(name).fault(b"", 0)
+    for share in (0.0, 1.0):
+        completion = changed(right_answer(asked, share), fault)
+        body = json.dumps(changed_document(completion.document(), fault)).encode()
+        read_body(body, "application/json")
+        assert isinstance(changed_chunks(completion.chunks(), fault), list)

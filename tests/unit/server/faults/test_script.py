@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trialbed.errors import UsageError
+from trialbed_server.faults import FaultScript
+from trialbed_server.faults._names import ANSWERS, FAULTS
+
+
+def names(text: str, attempts: int = 4) -> list[str]:
+    script = FaultScript.read(text)
+    return [script.fault(b"body", attempt).name for attempt in range(attempts)]
+
+
+def test_the_last_step_is_met_for_ever() -> None:
+    assert names("status:429, reset_before ,none") == ["status", "reset_before", "none", "none"]
+    assert names("none") == ["none"] * 4
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_every_fault_can_be_named_and_has_its_defaults(name: str) -> None:
+    assert FaultScript.read(name).fault(b"", 0).settings == FAULTS[name].settings
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("status:503", {"status": 503, "retry_after": 0.0}),
+        ('[{"fault": "status", "status": 429, "retry_after": 2}]', {"status": 429, "retry_after": 2}),
+        ("slow:0.5", {"seconds": 0.5}),
+        ("finish:content_filter", {"reason": "content_filter"}),
+        ("echo_key:403", {"status": 403}),
+    ],
+)
+def test_settings_are_given_after_the_name_or_beside_it(text: str, settings: dict[str, Any]) -> None:
+    assert FaultScript.read(text).fault(b"", 0).settings == settings
+
+
+def test_a_mix_is_drawn_by_weight_and_always_alike() -> None:
+    text = json.dumps({"mix": {"none": 3, "status:500": 1}, "seed": 5})
+    script, again = FaultScript.read(text), FaultScript.read(text)
+    drawn = [script.fault(b"%d" % number, 0) for number in range(400)]
+    assert drawn == [again.fault(b"%d" % number, 0) for number in range(400)]
+    assert 60 < Counter(fault.name for fault in drawn)["status"] < 140
+    other = FaultScript.read(json.dumps({"mix": {"none": 3, "status:500": 1}, "seed": 6}))
+    assert drawn != [other.fault(b"%d" % number, 0) for number in range(400)]
+
+
+def test_decisions_are_turned_round_for_all_or_for_some() -> None:
+    def inverted(**answers: Any) -> int:
+        script = FaultScript.read(json.dumps({"answers": answers}))
+        return sum(script.inverts(b"%d" % number, attempt) for number in range(100) for attempt in range(2))
+
+    assert (inverted(), inverted(invert=True)) == (0, 200)
+    assert 20 < inverted(flips=0.25) < 80
+    assert 120 < inverted(flips=0.25, invert=True) < 180
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "script.json"
+    path.write_text('{"steps": ["html"], "answers": {"gap": 0.5}}')
+    script = FaultScript.read(str(path))
+    assert script.fault(b"", 0).name == "html"
+    assert script.answers == {**{key: about.settings[key] for key, about in ANSWERS.items()}, "gap": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("statuz", "there is no fault 'statuz'; there are none, status,"),
+        ("", "there is no fault ''"),
+        ("html:1", "html has no settings"),
+        ("status:abc", "status must be a number, not 'abc'"),
+        ("status:4.5", "status: status must be like 500"),
+        ("slow:-1", "must not be negative"),
+        ("slow:true", "must be like 1.0"),
+        ("[]", "steps must be a list of faults"),
+        ("[5]", "5 is no fault"),
+        ('[{"status": 500}]', "is no fault"),
+        ('[{"fault": "status", "colour": 1}]', "status: there is no 'colour'; there are status, retry_after"),
+        ('{"mix": []}', "mix an object"),
+        ('{"mix": {"none": 0}}', "weight of none must be above 0"),
+        ('{"mix": {"none": "often"}}', "mix: none must be like 1.0"),
+        ('{"answers": {"speed": 1}}', "answers: there is no 'speed'"),
+        ('{"answers": 5}', "answers: must be an object"),
+        ('{"seed": "x"}', "seed must be like 0"),
+        ('{"step": []}', "the script: there is no 'step'; there are seed, steps, mix, answers"),
+        ("{oops", "--faults {oops"),
+        ("nowhere.json", "nowhere.json: cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        FaultScript.read(text)
+    assert str(caught.value).startswith(f"--faults {text}: ")
+    assert message in str(caught.value)
