@@ -26,7 +26,7 @@ check: $(VENV)/.dev
 
 # Each framework's adapter in an environment of its own, at today's newest releases.
 adapters: $(VENV)/.dev
-	$(BIN)/python -m tox run -m latest
+	$(BIN)/python -m tox run-parallel -m latest -p 2
 
 clean:
 	rm -rf $(VENV) .tox build dist *.egg-info adapters/*/build adapters/*/*.egg-info
