@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -30,6 +31,7 @@ async def test_what_python_but_not_json_reads_as_an_object_is_no_call(stage, arg
     assert play.requests[1].results == [("call_0_0", f"Error: the arguments are not a JSON object: {arguments}")]
 
 
+@pytest.mark.skipif(version("agno") < "3", reason="before 3.0 Agno itself breaks over them, when it logs the message")
 @pytest.mark.parametrize("text", ["[" * 5_000 + "]" * 5_000, "1" * 5_000])
 async def test_what_python_cannot_hold_is_no_call(stage, text):
     play = await stage.play(asks(call("Echo_text", f'{{"text": {text}}}')), "sorry")

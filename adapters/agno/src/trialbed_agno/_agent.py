@@ -14,7 +14,7 @@ from trialbed import Answer, BaseAgent, Deviation, Limits, ModelEndpoint, ModelF
 from trialbed_agno._logs import silence_agno
 from trialbed_agno._model import BoundedChat, open_client
 from trialbed_agno._reading import read_run
-from trialbed_agno._tools import function_of
+from trialbed_agno._tools import RawFunction
 
 
 class AgnoAgent(BaseAgent):
@@ -43,9 +43,10 @@ class AgnoAgent(BaseAgent):
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
         """Build the agent."""
         self._apis = {tool.name: tool.api for tool in tools}
+        self._model.order = [tool.name for tool in tools]
         self._agent = Agent(
             model=self._model,
-            tools=[function_of(tool) for tool in tools],
+            tools=[RawFunction.of(tool) for tool in tools],
             system_message=self.system_prompt,
             resolve_in_context=False,
             telemetry=False,

@@ -40,6 +40,7 @@ class BoundedChat(OpenAILike):
     """The trial's model: not streamed, no retries, chat completions, and at most ``max_steps`` requests.
 
     Attributes:
+        order: names of the tools, in the order in which the model is to see them; Agno sorts them.
         stopped: the bound ended the run.
         error: what a request failed with, from the client; Agno gives its text out as the answer.
     """
@@ -54,6 +55,7 @@ class BoundedChat(OpenAILike):
         )
         self._client = client
         self._left = limits.max_steps
+        self.order: list[str] = []
         self.stopped = False
         self.error: BaseException | None = None
 
@@ -67,6 +69,14 @@ class BoundedChat(OpenAILike):
     def get_async_client(self) -> openai.AsyncOpenAI:
         """The trial's own client; some releases of Agno share connections between agents."""
         return self._client
+
+    def get_request_params(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The request without its messages, with the tools in the rig's order."""
+        params = super().get_request_params(*args, **kwargs)
+        if "tools" in params:
+            by_name = {tool["function"]["name"]: tool for tool in params["tools"]}
+            params["tools"] = [by_name[name] for name in self.order]
+        return params
 
     async def ainvoke(self, *args: Any, **kwargs: Any) -> ModelResponse:
         """Ask the model; past the bound say nothing, with no tokens, which ends Agno's loop."""
@@ -104,6 +114,11 @@ class BoundedChat(OpenAILike):
         """Make the calls; a tool may be named ``get_user_input`` without pausing the run."""
         async for event in super().arun_function_calls(*args, **{**kwargs, "skip_pause_check": True}):
             yield event
+
+    def _format_message(self, message: Message, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Write a message without text as the model did; Agno would give it an empty one."""
+        written = super()._format_message(message, *args, **kwargs)
+        return {**written, "content": None} if message.tool_calls and message.content is None else written
 
     def _format_all_messages(self, messages: list[Message], *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
         """Write the messages with the ids that the model gave its calls; Agno would give those a form of its own."""

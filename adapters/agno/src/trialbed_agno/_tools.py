@@ -9,19 +9,27 @@ from agno.tools.function import Function
 from trialbed import Tool
 
 
-def function_of(tool: Tool) -> Function:
-    """Wrap one tool.
+class RawFunction(Function):
+    """A function that Agno offers as it is.
 
-    Agno must not process it: it would rewrite ``required`` and ``additionalProperties`` after the signature.
+    Agno would rewrite ``required`` and ``additionalProperties`` after the signature; even where that is switched
+    off, it looks through the signature of each tool in each run.
     """
 
-    async def call(**arguments: Any) -> str:
-        return await tool.ainvoke(arguments)
+    def process_entrypoint(self, strict: bool = False) -> None:
+        """Do nothing: the schema is the tool's own, and no parameter is Agno's to fill in."""
 
-    return Function(
-        name=tool.name,
-        description=tool.description,
-        parameters=dict(tool.parameters),
-        entrypoint=call,
-        skip_entrypoint_processing=True,
-    )
+    @classmethod
+    def of(cls, tool: Tool) -> RawFunction:
+        """Wrap one tool."""
+
+        async def call(**arguments: Any) -> str:
+            return await tool.ainvoke(arguments)
+
+        return cls(
+            name=tool.name,
+            description=tool.description,
+            parameters=dict(tool.parameters),
+            entrypoint=call,
+            skip_entrypoint_processing=True,
+        )

@@ -7,8 +7,13 @@ from typing import Any
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
+from pydantic import BaseModel
 
 from trialbed import Tool
+
+
+class Anything(BaseModel, extra="allow"):
+    """Whatever the model wrote."""
 
 
 class RawTool(BaseTool):
@@ -24,6 +29,13 @@ class RawTool(BaseTool):
     def of(cls, tool: Tool) -> RawTool:
         """Wrap one tool."""
         return cls(name=tool.name, description=tool.description, args_schema=dict(tool.parameters), tool=tool)
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:  # noqa: ARG002 - LangChain's
+        """The same for every tool: LangGraph looks here for arguments that it would fill in, and there are none.
+
+        Of a tool with a JSON Schema LangChain would make a new model here, for each tool of each trial.
+        """
+        return Anything
 
     def _run(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError(f"{self.name} is called by `ainvoke`")
