@@ -77,8 +77,8 @@ def settings() -> str:
     found: dict[tuple[str, str], list[str]] = {}
     for path, command in walk_commands():
         for option in _options(command):
-            if option.envvar:
-                found.setdefault((_long(option), str(option.envvar)), []).append(path)
+            for name in _long_names(option) if option.envvar else ():
+                found.setdefault((name, str(option.envvar)), []).append(path)
     rows = [
         (f"`--{name}`", f"`{variable}`", ", ".join(f"`{path}`" for path in paths), _keys_in_file(name, paths))
         for (name, variable), paths in sorted(found.items())
@@ -116,7 +116,10 @@ def drivers() -> str:
 def contract_classes() -> str:
     """The contracts: each class with its members."""
     classes = [getattr(contracts, name) for name in contracts.__all__]
-    return "\n\n".join(_contract(item) for item in classes if inspect.isclass(item) and inspect.isabstract(item))
+    chosen = [
+        item for item in classes if inspect.isclass(item) and (inspect.isabstract(item) or item is contracts.Vendor)
+    ]
+    return "\n\n".join(_contract(item) for item in chosen)
 
 
 def error_tree() -> str:
@@ -232,8 +235,8 @@ def _names(option: click.Option) -> str:
     return ", ".join(f"`{name}`" for name in option.opts)
 
 
-def _long(option: click.Option) -> str:
-    return next(name for name in option.opts if name.startswith("--"))[2:]
+def _long_names(option: click.Option) -> list[str]:
+    return [name[2:] for name in option.opts if name.startswith("--")]
 
 
 def _keys_in_file(name: str, paths: list[str]) -> str:

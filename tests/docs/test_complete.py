@@ -68,7 +68,9 @@ def test_every_command_and_option_is_described() -> None:
             part = section(text, f"bench {name} {child}".strip())
             assert found is not None
             for option in found.params:
-                for spelling in option.opts if isinstance(option, click.Option) else [str(option.name).upper()]:
+                for spelling in (
+                    option.opts if isinstance(option, click.Option) else [option.metavar or str(option.name).upper()]
+                ):
                     assert spelling in part, f"bench {name} {child}: {spelling}"
 
 
@@ -113,7 +115,7 @@ def test_every_dependency_has_its_reason() -> None:
 def test_no_requirement_is_without_use() -> None:
     """Each dependency is imported somewhere, or run."""
     sources = "\n".join(file.read_text(encoding="utf-8") for root in ROOTS for file in (ROOT / root).rglob("*.py"))
-    modules = {"prometheus-client": "prometheus_client", "python-dotenv": "dotenv"}
+    modules = {"prometheus-client": "prometheus_client", "python-dotenv": "dotenv", "pyyaml": "yaml"}
     for line in setup_cfg()["options"]["install_requires"].split():
         name = re.split(r"[\[<>=]", line)[0]
         assert re.search(rf"(from|import) {modules.get(name, name)}\b", sources), name
