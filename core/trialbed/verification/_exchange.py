@@ -276,7 +276,7 @@ def _shown(body: bytes) -> str:
 
 
 def _kind(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorError):
+    if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError)):
         return "connect"
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "disconnected"

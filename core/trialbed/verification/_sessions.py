@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from typing import Any
+
 import aiohttp
 
+from trialbed.verification._endpoints import Proxy
 from trialbed.verification._exchange import Exchange, trace
 from trialbed.verification._options import VerifyOptions
 from trialbed.verification._targets import Target
@@ -27,11 +31,18 @@ def new_session(options: VerifyOptions) -> aiohttp.ClientSession:
 
 def exchange_with(target: Target, session: aiohttp.ClientSession, options: VerifyOptions) -> Exchange:
     """What makes attempts at a target."""
-    login = aiohttp.BasicAuth(*target.proxy.login) if target.proxy and target.proxy.login else None
-    return Exchange(
-        session,
-        target.url,
-        target.vendor.headers(target.api_key),
-        options.timeout,
-        {"proxy": target.proxy.url, "proxy_auth": login} if target.proxy else {},
-    )
+    headers, through = dict(target.vendor.headers(target.api_key)), dict[str, Any]()
+    if target.proxy is not None:
+        through["proxy"] = target.proxy.url
+        if target.url.startswith("https:"):
+            # The tunnel is asked for in a request of its own, which the vendor does not see.
+            through["proxy_headers"] = _login(target.proxy)
+        else:
+            headers |= _login(target.proxy)
+    return Exchange(session, target.url, headers, options.timeout, through)
+
+
+def _login(proxy: Proxy) -> dict[str, str]:
+    if proxy.login is None:
+        return {}
+    return {"Proxy-Authorization": f"Basic {b64encode(':'.join(proxy.login).encode()).decode()}"}

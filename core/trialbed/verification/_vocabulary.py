@@ -36,7 +36,7 @@ PROBLEMS: Mapping[str, str] = MappingProxyType(
         "too_large": "an answer of more than 64 MiB; the rest was not read",
         "undecodable_body": "a body in an encoding that was not asked for, or that is broken",
         "wrong_content_type": "a stream was asked for and something else came",
-        "connect": "nobody listens at the address, or its name or certificate is wrong",
+        "connect": "nobody listens at the address, its name or certificate is wrong, or a proxy refuses",
         "disconnected": "the connection was closed before any answer",
         "malformed_http": "an answer that is no HTTP",
         "reset": "the connection was reset",

@@ -1,17 +1,20 @@
-"""The real command against a scripted vendor."""
+"""The real command against scripted vendors."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from support.bench import Finished
 from support.verification import KEY
 
 Command = Callable[..., "subprocess.Popen[str]"]
+Verify = Callable[..., Awaitable[Finished]]
 
 
 @pytest.fixture
@@ -31,3 +34,17 @@ def command(tmp_path: Path) -> Command:
         )
 
     return start
+
+
+@pytest.fixture
+def bench(command: Command) -> Verify:
+    """Run ``bench`` to its end; ``code`` is the exit code that is right."""
+
+    async def run(*arguments: object, code: int = 0, **environment: str) -> Finished:
+        process = command(*arguments, **environment)
+        out, err = await asyncio.to_thread(process.communicate, None, 120)
+        assert process.returncode == code, f"exit code {process.returncode}\n{out}\n{err}"
+        assert "Traceback" not in err
+        return Finished(process.returncode, out, err)
+
+    return run

@@ -1,0 +1,261 @@
+"""``bench verify`` with one endpoint, as a user meets it."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bench import Finished
+from support.verification import KEY, rows, written_set
+from support.wire import BODY, reply, saying
+
+from trialbed_server.faults import FaultScript, FaultServer
+
+Run = Callable[..., Awaitable[Finished]]
+
+SECRET = "sk-on-the-command-line-123"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return written_set(tmp_path / "set.jsonl", 12, stream=True)
+
+
+def nobody() -> str:
+    """A URL where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+
+
+def texts(folder: Path) -> list[str]:
+    """What the files of a folder hold."""
+    return [path.read_text() for path in sorted(folder.iterdir()) if path.is_file()]
+
+
+async def test_the_report_has_tables_files_and_examples(bench: Run, file: Path, tmp_path: Path) -> None:
+    script = '{"mix": {"none": 4, "cut_stream": 1, "bad_arguments": 1}, "seed": 4, "answers": {"gap": 0.003}}'
+    async with FaultServer(FaultScript.read(script)) as server:
+        arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--markdown", "r.md", "--csv", "r.csv")
+        printed = (await bench(*arguments)).out
+    found = rows(tmp_path / "results.jsonl")
+    cut = [row["data_index"] for row in found if row["outcome"] == "protocol_error"]
+    broken = [row["data_index"] for row in found if row["calls"] and row["calls"][0]["valid"] is False]
+    assert cut
+    assert broken
+    for text in (" ".join(printed.split()), (tmp_path / "r.md").read_text()):
+        assert f"{len(cut)} cut_stream, line" in text
+        assert f"{len(broken)} calls invalid_json, line" in text
+        assert server.url in text
+        assert "fp_scripted" in text
+    (record,) = csv.DictReader(io.StringIO((tmp_path / "r.csv").read_text()))
+    assert (record["requests_ended"], record["failed"]) == ("12", str(len(cut)))
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert [example["line"] for example in summary["examples"]["problems"]["cut_stream"]] == cut[:3]
+    assert [example["line"] for example in summary["examples"]["calls"]["invalid_json"]] == broken[:3]
+
+
+async def test_json_is_the_summary_alone(bench: Run, file: Path, tmp_path: Path) -> None:
+    async with FaultServer(FaultScript()) as server:
+        done = await bench("verify", file, "--model", "m", "--base-url", server.url, "--json")
+    assert json.loads(done.out) == json.loads((tmp_path / "summary.json").read_text())
+
+
+async def test_every_case_is_sent_as_often_as_asked_and_more_trials_can_follow(bench: Run, file: Path) -> None:
+    async with FaultServer(FaultScript()) as server:
+        arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--json")
+        first = (await bench(*arguments, "--trials", 2)).document
+        assert (first["case_count"], server.requests.total()) == (24, 24)
+        second = (await bench(*arguments, "--trials", 3, "--incremental")).document
+        assert (second["case_count"], server.requests.total()) == (36, 36)
+        fewer = (await bench(*arguments, "--trials", 1, "--incremental")).document
+        assert (fewer["case_count"], server.requests.total()) == (36, 36)
+    keys = [(row["data_index"], row["trial"]) for row in rows(file.with_name("results.jsonl"))]
+    assert keys == [(line, trial) for line in range(1, 13) for trial in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("status:401", "http_401"),
+        ("status:404", "http_404"),
+        ("html", "html"),
+        ("reset_before", "reset"),
+    ],
+)
+async def test_where_nothing_is_answered_it_ends_with_3_and_says_what_it_met(
+    script: str, said: str, bench: Run, file: Path
+) -> None:
+    async with FaultServer(FaultScript.read(script)) as server:
+        arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--retries", 0)
+        done = await bench(*arguments, code=3)
+    assert "Error: no request was answered:" in done.err
+    assert f"m at {server.url}: 12 {said}: " in done.err
+    assert "Check the base URL" in done.err
+
+
+async def test_an_address_where_nobody_listens_is_given_up_soon(bench: Run, tmp_path: Path) -> None:
+    file, url = written_set(tmp_path / "set.jsonl", 500), nobody()
+    done = await bench("verify", file, "--model", "m", "--base-url", url, "--retries", 0, code=3)
+    assert "only fails; 480 requests are not sent" in done.err
+    assert f"m at {url}: 20 connect: ClientConnectorError: Cannot connect" in done.err
+
+
+@pytest.mark.parametrize("key", ["", "  ", "sk-two sk-words"])
+async def test_a_key_that_is_none_is_refused_before_anything_is_sent(key: str, bench: Run, file: Path) -> None:
+    async with FaultServer(FaultScript()) as server:
+        arguments = ("verify", file, "--model", "m", "--base-url", server.url)
+        assert "key" in (await bench(*arguments, "--api-key", key, code=2)).err
+        assert "key" in (await bench(*arguments, code=2, OPENAI_API_KEY=key)).err
+        assert server.requests.total() == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        (),
+        ("--base-url", "nonsense", "--model", "m"),
+        ("--base-url", "http://h/v1", "--model", "m", "--timeout", "never"),
+        ("--base-url", "http://h/v1", "--model", "m", "--model-type", "nobody"),
+        ("--config", "config.yaml"),
+    ],
+)
+async def test_a_key_is_shown_nowhere(arguments: tuple[str, ...], bench: Run, file: Path, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("m: [\n")
+    code = 0 if "--help" in arguments else 2
+    done = await bench("verify", file, "--api-key", SECRET, *arguments, code=code, OPENAI_API_KEY=KEY)
+    assert SECRET not in done.out + done.err
+    assert KEY not in done.out + done.err
+
+
+async def test_a_key_that_a_vendor_sends_back_is_in_no_report(bench: Run, file: Path, tmp_path: Path) -> None:
+    async with FaultServer(FaultScript.read("echo_key:403")) as server:
+        arguments = ("--model", "m", "--base-url", server.url, "--markdown", "r.md", "--csv", "r.csv")
+        done = await bench("verify", file, *arguments, "--api-key", SECRET, code=3)
+    assert not any(SECRET in text for text in (done.out, done.err, *texts(tmp_path)))
+    assert "[redacted]" in (tmp_path / "r.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--output", "set.jsonl", "--fresh"), "named for the results of"),
+        (("--summary", "results.jsonl"), "named for the summary of"),
+        (("--markdown", "summary.json"), "named for --markdown and for the summary of"),
+        (("--csv", "set.jsonl"), "named for --csv and for the test set"),
+        (("--output", "set.jsonl/results.jsonl"), "cannot be written"),
+        (("--summary", "set.jsonl/summary.json"), "cannot be written"),
+        (("--markdown", "/dev/null"), "is no file"),
+    ],
+)
+async def test_files_that_cannot_be_written_are_refused_before_anything_is_sent(
+    arguments: tuple[str, ...], message: str, bench: Run, file: Path
+) -> None:
+    before = texts(file.parent)
+    async with FaultServer(FaultScript()) as server:
+        done = await bench("verify", file, "--model", "m", "--base-url", server.url, *arguments, code=2)
+        assert server.requests.total() == 0
+    assert message in done.err
+    assert texts(file.parent) == before
+
+
+async def test_results_that_are_none_are_refused_and_kept(bench: Run, file: Path, tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").write_text('{"something": "else"}\n')
+    arguments = ("verify", file, "--model", "m", "--base-url", nobody(), "--incremental")
+    assert "results.jsonl, line 1: no result row" in (await bench(*arguments, code=2)).err
+    assert (tmp_path / "results.jsonl").read_text() == '{"something": "else"}\n'
+
+
+async def test_on_a_full_disk_the_answers_there_are_stay_and_it_goes_on_from_there(
+    bench: Run, file: Path, tmp_path: Path
+) -> None:
+    program = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (6000, resource.RLIM_INFINITY))\n"
+        "from trialbed.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    async with FaultServer(FaultScript()) as server:
+        arguments = ["verify", str(file), "--model", "m", "--base-url", server.url, "--api-key", KEY]
+        full = await asyncio.to_thread(
+            subprocess.run,
+            [sys.executable, "-B", "-c", program, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (full.returncode, "Traceback" in full.stderr) == (3, False), full.stderr
+        assert "results.jsonl: cannot be written: File too large" in full.stderr
+        assert "--incremental" in full.stderr
+        kept = rows(tmp_path / "results.jsonl")
+        assert 0 < len(kept) < 12
+        sent = server.requests.total()
+        document = (await bench(*arguments, "--incremental", "--json")).document
+        assert (document["success_count"], document["case_count"]) == (12, 12)
+        assert server.requests.total() == sent + 12 - len(kept)
+
+
+async def test_the_bad_lines_and_schemas_of_a_test_set_are_told_beforehand(bench: Run, tmp_path: Path) -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "int"}}}
+    lines: list[Any] = [{"messages": [], "tools": [tool]}, "oops", {"messages": [{"role": "user", "content": "x"}]}]
+    file = tmp_path / "set.jsonl"
+    file.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
+    async with FaultServer(FaultScript()) as server:
+        done = await bench("verify", file, "--model", "m", "--base-url", server.url, "--json")
+    assert "set.jsonl, line 2: not JSON" in done.err
+    assert "set.jsonl, line 1: the schema of f cannot be used" in done.err
+    assert done.document["case_count"] == 2
+    assert done.document["provenance"]["bad_lines"][0]["line"] == 2
+
+
+async def test_times_are_those_of_the_vendor_whatever_it_was_before(bench: Run, tmp_path: Path) -> None:
+    """The first token counts from the request that was answered, and a role alone is no token."""
+    file = written_set(tmp_path / "set.jsonl", 4, stream=True)
+    script = '{"steps": ["status:503", "none"], "answers": {"first_token": 0.25, "gap": 0.01}}'
+    async with FaultServer(FaultScript.read(script)) as server:
+        await bench("verify", file, "--model", "m", "--base-url", server.url)
+    for row in rows(tmp_path / "results.jsonl"):
+        assert 250 <= row["ttft_ms"] < row["duration_ms"] + 1
+        assert len(row["attempts"]) == 2
+        assert row["attempts"][1]["waited_ms"] > 0
+        tokens = row["completion_tokens"]
+        if row["outcome"] == "stop":
+            assert row["tps"] == pytest.approx(tokens / (row["duration_ms"] - row["ttft_ms"]) * 1000, rel=0.05)
+
+
+async def test_what_came_in_one_piece_has_no_rate_of_tokens(bench: Run, tmp_path: Path) -> None:
+    file = written_set(tmp_path / "set.jsonl", 1)
+    async with saying(reply(f"Content-Length: {len(BODY)}")) as server:
+        done = await bench("verify", file, "--model", "m", "--base-url", server.url, "--json")
+    (row,) = rows(tmp_path / "results.jsonl")
+    assert (row["ttft_ms"], row["tps"], row["completion_tokens"]) == (None, None, 4)
+    assert (done.document["tps"], done.document["ttft_ms"]) == (None, None)
+    assert done.document["client_saturated"] is False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--extra-body", "{oops"), "not JSON"),
+        (("--extra-body", "[1]"), "must be a JSON object"),
+        (("--use-raw-completions",), "needs --tokenizer-model"),
+        (("--incremental", "--fresh"), "choose one"),
+        (("--config", "set.jsonl"), "leave --model and --base-url out"),
+    ],
+)
+async def test_options_that_make_no_sense_are_refused(
+    arguments: tuple[str, ...], message: str, bench: Run, file: Path
+) -> None:
+    done = await bench("verify", file, "--model", "m", "--base-url", nobody(), *arguments, code=2)
+    assert message in done.err

@@ -1,0 +1,299 @@
+"""``bench verify --config``: models and vendors, verified side by side."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bench import Finished
+from support.distributions import FakeDistribution
+from support.servers import until
+from support.verification import rows, written_set
+
+from trialbed_server.faults import FaultScript, FaultServer
+
+Run = Callable[..., Awaitable[Finished]]
+Servers = dict[str, FaultServer]
+
+CASES = 48
+KEYS = {"official": "sk-official-0001", "FAITHFUL": "sk-faithful-0001", "CARELESS_API_KEY": "sk-careless-0001"}
+SCRIPTS = {
+    "official": '{"seed": 1, "answers": {"flips": 0.05, "gap": 0.002}}',
+    "faithful": '{"seed": 2, "answers": {"flips": 0.05, "gap": 0.002}}',
+    "careless": '{"mix": {"none": 6, "bad_arguments": 1, "cut_stream": 1}, "answers": {"gap": 0.002}}',
+}
+
+
+@asynccontextmanager
+async def vendors(**scripts: str) -> AsyncIterator[Servers]:
+    """A fault server for each vendor."""
+    async with AsyncExitStack() as stack:
+        yield {
+            name: await stack.enter_async_context(FaultServer(FaultScript.read(script)))
+            for name, script in scripts.items()
+        }
+
+
+def configured(folder: Path, servers: Servers, *, baseline: str | None = "official", **keys: str) -> Path:
+    """A configuration of one model at these vendors, with their keys in ``.env``."""
+    lines = ["kimi-k2:", "  vendors:"]
+    for name, server in servers.items():
+        lines.append(f"    - {{name: {name}, url: '{server.url}', is_baseline: {str(name == baseline).lower()}}}")
+    (folder / "config.yaml").write_text("\n".join(lines) + "\n")
+    (folder / ".env").write_text("".join(f"{name}={key}\n" for name, key in (keys or KEYS).items()))
+    return folder / "config.yaml"
+
+
+def results(folder: Path, vendor: str) -> list[dict[str, Any]]:
+    return rows(folder / "data" / f"kimi-k2_{vendor}_results.jsonl")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return written_set(tmp_path / "set.jsonl", CASES, stream=True)
+
+
+async def test_vendors_are_verified_compared_and_ranked_in_one_go(bench: Run, file: Path, tmp_path: Path) -> None:
+    async with vendors(**SCRIPTS) as servers:
+        config = configured(tmp_path, servers)
+        arguments = ("verify", file, "--config", config, "--trials", 3, "--markdown", "r.md", "--csv", "r.csv")
+        document = json.loads((await bench(*arguments, "--vendor-concurrency", 3, "--json")).out)
+        assert {name: server.requests.total() for name, server in servers.items()} == dict.fromkeys(servers, 3 * CASES)
+    assert [summary["vendor"] for summary in document["summaries"]] == ["official", "faithful", "careless"]
+    (model,) = document["models"]
+    assert (model["model"], model["baseline"], model["notes"]) == ("kimi-k2", "official", [])
+    assert [one["vendor"]["vendor"] for one in model["comparisons"]] == ["faithful", "careless"]
+    assert model["comparisons"][0]["self_consistency"]["baseline"]["self_f1"]["value"] < 1
+    (ranking,) = document["ranking"]["models"]
+    assert {row["vendor"] for row in ranking["ranked"]} == {"official", "faithful"}
+    assert "careless" in {row["vendor"] for row in ranking["not_ranked"]}
+    report = (tmp_path / "r.md").read_text()
+    assert "| vendor | verdict | F1, as delivered |" in report
+    assert "## kimi-k2: IRF over six metrics" in report
+    assert len((tmp_path / "r.csv").read_text().splitlines()) == 4
+
+
+async def test_the_table_ends_with_verdicts_and_ranks(bench: Run, file: Path, tmp_path: Path) -> None:
+    async with vendors(official="none", faithful="none", careless="status:401") as servers:
+        printed = (await bench("verify", file, "--config", configured(tmp_path, servers))).out
+    text = " ".join(printed.split())
+    assert "kimi-k2 beside official" in text
+    assert "faithful inconclusive 1.0000" in text
+    assert "careless is not ranked: " in text
+
+
+async def test_each_vendor_gets_its_own_key_and_no_file_has_one(bench: Run, file: Path, tmp_path: Path) -> None:
+    echo = dict.fromkeys(("official", "faithful", "careless"), "echo_key:403")
+    async with vendors(**echo) as servers:
+        config = configured(tmp_path, servers)
+        done = await bench("verify", file, "--config", config, "--markdown", "r.md", "--json", code=3)
+    document = json.loads(done.out)
+    said = {summary["vendor"]: summary["problems"] for summary in document["summaries"]}
+    assert all(list(problems) == ["http_403"] for problems in said.values())
+    texts = [done.out, done.err, (tmp_path / "r.md").read_text()]
+    texts += [path.read_text() for path in (tmp_path / "data").glob("*")]
+    assert not [key for key in KEYS.values() for text in texts if key in text]
+    assert all("Bearer [redacted]" in results(tmp_path, name)[0]["problem"]["message"] for name in servers)
+
+
+async def test_a_key_in_a_file_that_git_would_commit_is_refused(bench: Run, file: Path, tmp_path: Path) -> None:
+    async with vendors(official="none") as servers:
+        config = configured(tmp_path, servers, nobody="x")
+        config.write_text(config.read_text().replace("name: official", "name: official, api_key: sk-in-the-file-1"))
+        await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(tmp_path)], check=True)
+        done = await bench("verify", file, "--config", config, code=2)
+        assert "config.yaml, line 3: holds a key" in done.err
+        assert "sk-in-the-file-1" not in done.err
+        assert servers["official"].requests.total() == 0
+        (tmp_path / ".gitignore").write_text("config.yaml\n")
+        await bench("verify", file, "--config", config)
+        assert servers["official"].requests.total() == CASES
+
+
+async def test_a_vendor_without_a_key_is_named_before_anything_is_sent(bench: Run, file: Path, tmp_path: Path) -> None:
+    async with vendors(official="none", faithful="none") as servers:
+        done = await bench("verify", file, "--config", configured(tmp_path, servers, official="k"), code=2)
+        assert (
+            "line 4: there is no key for faithful; put it into .env (one of: faithful, FAITHFUL, FAITHFUL_API_KEY)"
+            in (done.err)
+        )
+        assert servers["official"].requests.total() == 0
+
+
+async def test_vendors_take_turns_block_by_block(bench: Run, file: Path, tmp_path: Path) -> None:
+    async with vendors(official="none", faithful="none", careless="none") as servers:
+        config = configured(tmp_path, servers)
+        await bench("verify", file, "--config", config, "--vendor-concurrency", 1, "--request-concurrency", 4)
+    sent = sorted((row["attempts"][0]["started_at"], name) for name in servers for row in results(tmp_path, name))
+    blocks = [(name, len(list(group))) for name, group in groupby(sent, key=lambda entry: entry[1])]
+    assert blocks == [(name, 16) for _ in range(3) for name in ("official", "faithful", "careless")]
+
+
+async def test_vendors_are_sent_to_at_a_time_where_asked(bench: Run, file: Path, tmp_path: Path) -> None:
+    slowly = '{"answers": {"first_token": 0.05}}'
+    async with vendors(official=slowly, faithful=slowly, careless=slowly) as servers:
+        await bench("verify", file, "--config", configured(tmp_path, servers), "--vendor-concurrency", 3)
+    spans = []
+    for name in servers:
+        times = sorted(row["attempts"][0]["started_at"] for row in results(tmp_path, name))
+        spans.append((times[0], times[-1]))
+    assert max(begin for begin, _ in spans) < min(end for _, end in spans)
+
+
+async def test_only_what_is_missing_is_sent_again(bench: Run, file: Path, tmp_path: Path) -> None:
+    async with vendors(official="none", faithful="status:403", careless="none") as servers:
+        config = configured(tmp_path, servers)
+        arguments = ("verify", file, "--config", config, "--request-concurrency", 2)
+        await bench(*arguments)
+        sent = {name: server.requests.total() for name, server in servers.items()}
+        assert (sent["official"], sent["careless"]) == (CASES, CASES)
+        lost = results(tmp_path, "careless")
+        path = tmp_path / "data" / "kimi-k2_careless_results.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in lost[5:]))
+        assert "holds results" in (await bench(*arguments, code=2)).err
+        await bench(*arguments, "--incremental")
+        again = {name: server.requests.total() - sent[name] for name, server in servers.items()}
+    assert (again["official"], again["careless"]) == (0, 5)
+    assert again["faithful"] >= 20
+    assert len(results(tmp_path, "careless")) == CASES
+
+
+async def test_interrupted_it_goes_on_and_reports_what_there_is(
+    command: Callable[..., Any], bench: Run, file: Path, tmp_path: Path
+) -> None:
+    slowly = '{"answers": {"gap": 0.02}}'
+    async with vendors(official=slowly, faithful=slowly, careless=slowly) as servers:
+        config = configured(tmp_path, servers)
+        arguments = ("verify", file, "--config", config)
+        process = command(*arguments)
+        held = tmp_path / "data" / "kimi-k2_faithful_results.jsonl"
+        await until(lambda: held.exists() and len(held.read_text().splitlines()) > 3)
+        process.send_signal(signal.SIGINT)
+        _, err = await asyncio.to_thread(process.communicate, None, 60)
+        assert (process.returncode, "Traceback" in err) == (130, False), err
+        kept = {name: len(results(tmp_path, name)) for name in servers}
+        assert sum(kept.values()) < 3 * CASES
+        summaries = [json.loads(path.read_text()) for path in (tmp_path / "data").glob("*_summary.json")]
+        assert {summary["vendor"]: summary["case_count"] for summary in summaries} == kept
+        document = json.loads((await bench(*arguments, "--incremental", "--json")).out)
+    assert [summary["case_count"] for summary in document["summaries"]] == [CASES] * 3
+    assert len(document["models"][0]["comparisons"]) == 2
+
+
+async def test_without_a_baseline_it_says_that_nothing_is_compared(bench: Run, file: Path, tmp_path: Path) -> None:
+    async with vendors(official="none", faithful="none") as servers:
+        config = configured(tmp_path, servers, baseline=None)
+        printed = (await bench("verify", file, "--config", config)).out
+        assert "kimi-k2: not compared" in printed
+        assert "mark one with is_baseline: true" in " ".join(printed.split())
+
+
+async def test_two_vendors_whose_files_would_be_one_are_refused(bench: Run, file: Path, tmp_path: Path) -> None:
+    async with vendors(official="none") as servers:
+        url = servers["official"].url
+        config = tmp_path / "config.yaml"
+        config.write_text(f"m:\n  vendors:\n    - {{name: a/b, url: '{url}'}}\n    - {{name: a b, url: '{url}'}}\n")
+        done = await bench("verify", file, "--config", config, code=2, A_B="k")
+        assert servers["official"].requests.total() == 0
+    assert "m_a_b_results.jsonl: named for the results of a b and for the results of a/b" in done.err
+
+
+async def test_results_are_read_by_the_rules_of_k2_style_comparisons(bench: Run, file: Path, tmp_path: Path) -> None:
+    async with vendors(official="none", faithful='{"answers": {"invert": true}}') as servers:
+        await bench("verify", file, "--config", configured(tmp_path, servers))
+    ours, theirs = ({row["data_index"]: row for row in results(tmp_path, name)} for name in ("official", "faithful"))
+    pairs = [
+        (ours[index]["finish_reason"] == "tool_calls", theirs[index]["finish_reason"] == "tool_calls")
+        for index in ours.keys() & theirs.keys()
+        if ours[index]["status"] == theirs[index]["status"] == "success"
+    ]
+    files = [tmp_path / "data" / f"kimi-k2_{name}_results.jsonl" for name in ("official", "faithful")]
+    document = (await bench("compare", *files, "--json")).document
+    counted = document["tool_call_trigger_similarity"]
+    assert (counted["TP"], counted["FP"]) == (pairs.count((True, True)), pairs.count((False, True)))
+    assert (counted["FN"], counted["TN"]) == (pairs.count((True, False)), pairs.count((False, False)))
+    assert document["matched_success"] == len(pairs) == CASES
+
+
+DRIVER = """
+from trialbed import Vendor
+
+class AcmeVendor(Vendor):
+    contract = "1"
+    models = {"kimi-k2": "acme/kimi"}
+    key_variable = "ACME_TOKEN"
+
+    def headers(self, api_key):
+        return {"Authorization": f"Bearer {api_key}", "X-Region": "eu"}
+
+    def prepare(self, request, model):
+        if request["messages"][0]["content"] == "question 3":
+            raise KeyError("tier")
+        return {**request, "service_tier": "flex"}
+"""
+
+
+async def test_a_driver_of_another_distribution_is_used_and_its_faults_are_its_own(
+    bench: Run, file: Path, tmp_path: Path, fake_distribution: FakeDistribution
+) -> None:
+    site = fake_distribution(
+        "acme-vendor",
+        "2.5",
+        entry_points={"trialbed.vendors": {"acme": "acme_vendor:AcmeVendor"}},
+        modules={"acme_vendor": DRIVER},
+    )
+    path = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+    async with vendors(official="none", acme="none") as servers:
+        config = configured(tmp_path, servers, official="k", ACME_TOKEN="k-acme-0001")
+        arguments = ("verify", file, "--config", config, "--request-concurrency", 1)
+        done = await bench(*arguments, code=2, PYTHONPATH=path)
+        assert "acme: line 4 could not be prepared for it by its driver" in done.err
+        assert servers["official"].requests.total() == CASES, "the other vendor is none of its business"
+    found = results(tmp_path, "acme")
+    assert [row["data_index"] for row in found] == [1, 2, 3]
+    assert {(row["request"]["model"], row["request"]["service_tier"]) for row in found} == {("acme/kimi", "flex")}
+    summary = json.loads((tmp_path / "data" / "kimi-k2_acme_summary.json").read_text())
+    assert (summary["case_count"], summary["not_sent"]) == (3, CASES - 3)
+    assert summary["provenance"]["drivers"]["vendor"] == "acme (acme-vendor 2.5)"
+
+
+TRANSFORMERS = """
+class AutoTokenizer:
+    @classmethod
+    def from_pretrained(cls, name, *, trust_remote_code):
+        assert trust_remote_code is False
+        return cls()
+
+    def apply_chat_template(self, messages, tools, *, tokenize, add_generation_prompt):
+        return f"<{messages[-1]['content']}> {[tool['function']['name'] for tool in tools]}"
+"""
+
+
+async def test_raw_completions_are_asked_for_by_their_template_and_calls_are_found_in_the_text(
+    bench: Run, file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "transformers.py").write_text(TRANSFORMERS)
+    path = os.pathsep.join(filter(None, (str(tmp_path / "site"), os.environ.get("PYTHONPATH"))))
+    async with vendors(official='{"mix": {"none": 1, "unknown_tool": 1}}') as servers:
+        arguments = ("verify", file, "--config", configured(tmp_path, servers), "--use-raw-completions")
+        await bench(*arguments, "--tokenizer-model", "some/folder", PYTHONPATH=path)
+    found = results(tmp_path, "official")
+    assert found[0]["request"] == {"model": "kimi-k2", "stream": True, "prompt": "<question 0> ['lookup']"}
+    called = [row for row in found if row["outcome"] == "tool_calls"]
+    assert 0 < len(called) < CASES
+    for row in called:
+        assert row["calls"][0]["reasons"] == ["unknown_tool"]
+        assert (
+            row["response"]["choices"][0]["message"]["tool_calls"][0]["id"] == "functions.tool_that_was_not_offered:0"
+        )
+    assert {row["finish_reason"] for row in found} == {"tool_calls", "stop"}
