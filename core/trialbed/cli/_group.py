@@ -17,7 +17,7 @@ COMMANDS = {
     "rank": "Rank vendors by Inverse Rank Fusion over six metrics.",
     "run": "Run trials and report how well frameworks use tools.",
     "serve": "Run the virtual API and the gateway alone.",
-    "verify": "Verify how well a vendor's endpoint calls tools.",
+    "verify": "Verify how well vendors' endpoints call tools.",
 }
 """Built-in command -> what it does, for ``bench --help``."""
 
