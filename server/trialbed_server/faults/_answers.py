@@ -14,6 +14,9 @@ TEXT = "This needs no tool. Here is what there is to say about it."
 PIECE = 8
 """Characters in one chunk."""
 
+SPARE = ("lookup", "{}")
+"""The call where no tool was offered and one is needed."""
+
 
 @dataclass(frozen=True)
 class Completion:
@@ -23,6 +26,7 @@ class Completion:
         calls: names and argument texts.
         usage: as reported; None reports none.
         raw: whether it is a raw completion, whose calls stand in its text as Kimi models write them.
+        spare: a call that could have been made, for faults that need one.
     """
 
     model: str
@@ -33,6 +37,7 @@ class Completion:
     usage: Mapping[str, Any] | None
     reasoning: str = ""
     raw: bool = False
+    spare: tuple[str, str] = SPARE
 
     def message(self) -> dict[str, Any]:
         """The assistant's message."""
@@ -101,12 +106,12 @@ def right_answer(request: Mapping[str, Any], share: float, *, inverted: bool = F
     Args:
         share: of the requests with tools that get a call.
     """
-    asked = [request.get("messages"), request.get("tools")]
+    asked = [request.get("messages") or request.get("prompt"), request.get("tools")]
     digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode())
     draw = int.from_bytes(digest.digest()[:8], "big") / 2**64
-    functions = list(_functions(request.get("tools")))
-    chosen = functions[int(draw * 1000) % len(functions)] if functions and (draw < share) != inverted else None
-    calls = () if chosen is None else ((chosen["name"], _arguments(chosen.get("parameters"))),)
+    offered = [(function["name"], _arguments(function.get("parameters"))) for function in _functions(request)]
+    possible = (offered[int(draw * 1000) % len(offered)],) if offered else ()
+    calls = possible if (draw < share) != inverted else ()
     return Completion(
         model=str(request.get("model")),
         identity=digest.hexdigest()[:12],
@@ -115,10 +120,12 @@ def right_answer(request: Mapping[str, Any], share: float, *, inverted: bool = F
         finish_reason="tool_calls" if calls else "stop",
         usage=_usage(request, calls),
         raw="prompt" in request,
+        spare=possible[0] if possible else SPARE,
     )
 
 
-def _functions(tools: Any) -> Iterator[dict[str, Any]]:
+def _functions(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    tools = request.get("tools")
     for tool in tools if isinstance(tools, list) else ():
         function = tool.get("function") if isinstance(tool, dict) else None
         if isinstance(function, dict) and isinstance(function.get("name"), str):

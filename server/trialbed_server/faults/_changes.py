@@ -12,9 +12,6 @@ from trialbed_server.faults._script import Fault
 
 Chunks = list[dict[str, Any]]
 
-FIRST_CALL = ("lookup", "{}")
-"""Made where a fault needs a call and the right answer has none."""
-
 
 def changed(completion: Completion, fault: Fault) -> Completion:
     """The completion with the fault, where it is one of the completion."""
@@ -35,7 +32,7 @@ def changed_document(document: dict[str, Any], fault: Fault) -> dict[str, Any]:
 
 
 def _with_calls(completion: Completion, number: int = 1) -> Completion:
-    calls = (completion.calls or (FIRST_CALL,)) * number
+    calls = (completion.calls or (completion.spare,)) * number
     return replace(completion, text="", calls=calls, finish_reason="tool_calls")
 
 
