@@ -7,6 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 
+LOOKS = 2
+"""Turns of the loop that the network has before and after a piece of work."""
+
+
 class Desk:
     """Keeps the event loop prompt when many answers come at once.
 
@@ -21,5 +25,8 @@ class Desk:
     async def turn(self) -> AsyncIterator[None]:
         """Hold this for one piece of work that does not await anything."""
         async with self._lock:
-            await asyncio.sleep(0)
+            for _ in range(LOOKS):
+                await asyncio.sleep(0)
             yield
+            for _ in range(LOOKS):
+                await asyncio.sleep(0)
