@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import configparser
 import inspect
+import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
@@ -28,6 +30,8 @@ from trialbed.conformance.checks import THEMES
 from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
 from trialbed.results import document_schema
+from trialbed.verification import vocabulary
+from trialbed_server.faults import ANSWERS, FAULTS, About
 from trialbed_server.gateway.scripted.policies import POLICIES
 
 DOCS = Path(__file__).parent
@@ -144,6 +148,46 @@ def policies() -> str:
     return _table(("model", "what it plays"), [(f"`scripted:{name}`", _first(play)) for name, play in POLICIES.items()])
 
 
+def outcomes() -> str:
+    """How a case of a verification can end."""
+    return _words("outcome", vocabulary.OUTCOMES)
+
+
+def problem_kinds() -> str:
+    """Every kind of failure of a verified vendor."""
+    return _words("kind", vocabulary.PROBLEMS)
+
+
+def call_reasons() -> str:
+    """Why a call of a verified vendor is wrong."""
+    return _words("reason", vocabulary.CALL_REASONS)
+
+
+def oddities() -> str:
+    """What is noted of an answer and is no failure."""
+    return _words("note", vocabulary.NOTES)
+
+
+def vendor_drivers() -> str:
+    """Every vendor of ``trialbed-vendors``: where it is, whose key it needs, which names of models it maps."""
+    found = [entry for entry in entry_points(group=GROUPS["vendors"]) if entry.value.startswith("trialbed_vendors")]
+    return _table(
+        ("name", "endpoint", "key", "models it has a name of its own for"),
+        [_vendor(entry.name, entry.load()) for entry in sorted(found, key=lambda entry: entry.name)],
+    )
+
+
+def faults() -> str:
+    """Every fault that ``bench serve --faults`` can do."""
+    return _table(("fault", "what it does", "settings"), [_about(name, about) for name, about in FAULTS.items()])
+
+
+def fault_answers() -> str:
+    """What can be set of the right answers of ``bench serve --faults``."""
+    rows = [(f"`{name}`", about.text, _default_of(about.settings[name])) for name, about in ANSWERS.items()]
+    return _table(("key", "meaning", "default"), rows)
+
+
 def public_names() -> str:
     """Every name that ``trialbed`` offers."""
     return _table(("name", "what it is"), [(f"`{name}`", _meaning(name)) for name in trialbed.__all__])
@@ -172,6 +216,7 @@ def document_keys() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "benchmark": benchmark,
+    "call-reasons": call_reasons,
     "checks": checks,
     "commands": commands,
     "contracts": contract_classes,
@@ -179,12 +224,37 @@ PARTS: dict[str, Callable[[], str]] = {
     "drivers": drivers,
     "error-tree": error_tree,
     "failure-kinds": failure_kinds,
+    "fault-answers": fault_answers,
+    "faults": faults,
     "hooks": hooks,
     "kit-names": kit_names,
+    "oddities": oddities,
+    "outcomes": outcomes,
     "policies": policies,
+    "problem-kinds": problem_kinds,
     "public-names": public_names,
     "settings": settings,
+    "vendor-drivers": vendor_drivers,
 }
+
+
+def _words(title: str, words: Mapping[Any, str]) -> str:
+    return _table((title, "meaning"), [(f"`{word}`", _escaped(meaning)) for word, meaning in words.items()])
+
+
+def _vendor(name: str, driver: type[contracts.Vendor]) -> tuple[str, ...]:
+    endpoint = f"`{driver.base_url}`" if driver.base_url else "give its `url`"
+    key = f"`{driver.key_variable}`" if driver.key_variable else ""
+    return f"`{name}`", endpoint, key, ", ".join(f"`{model}`" for model in driver.models)
+
+
+def _about(name: str, about: About) -> tuple[str, ...]:
+    settings = ", ".join(f"`{key}` ({_default_of(default)})" for key, default in about.settings.items())
+    return f"`{name}`", _escaped(about.text), settings
+
+
+def _default_of(value: Any) -> str:
+    return f"`{json.dumps(value)}`"
 
 
 def _theme(theme: ModuleType) -> str:

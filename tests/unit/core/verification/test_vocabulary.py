@@ -9,7 +9,7 @@ from typing import get_args
 from trialbed import verification
 from trialbed.verification import ANSWERED, Outcome
 from trialbed.verification._schemas import REASONS, UNUSABLE
-from trialbed.verification._vocabulary import CALL_REASONS, NOTES, OUTCOMES, PROBLEMS
+from trialbed.verification.vocabulary import CALL_REASONS, NOTES, OUTCOMES, PROBLEMS
 
 FOLDER = Path(str(verification.__file__)).parent
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py")}
