@@ -14,6 +14,7 @@ import click
 from trialbed.errors import NothingMeasured
 
 if TYPE_CHECKING:
+    from trialbed.sheets import Sheet
     from trialbed.verification import Target
 
 Document = Mapping[str, Any]
@@ -36,14 +37,12 @@ class VerifyReport:
         Raises:
             UsageError: one cannot be written.
         """
-        from trialbed.ranking import standing_sheets
         from trialbed.sheets import csv_text, write_text
         from trialbed.sheets import markdown as as_markdown
         from trialbed.verification import verification_records, verification_sheets
 
         if markdown:
-            standings = standing_sheets(self.standing) if self.standing else ()
-            text = as_markdown([*verification_sheets(self.summaries), *standings])
+            text = as_markdown([*verification_sheets(self.summaries), *self._standings()])
             write_text(markdown, text, "--markdown")
         if csv:
             write_text(csv, csv_text(verification_records(self.summaries)), "--csv")
@@ -57,13 +56,10 @@ class VerifyReport:
             click.echo(text.encode("utf-8", "backslashreplace"))
             return
         from trialbed.drivers import load_driver
+        from trialbed.sheets import print_sheets
 
         load_driver("reporters", "verification")().report(self.summaries, sys.stdout)
-        if self.standing:
-            from trialbed.ranking import standing_sheets
-            from trialbed.sheets import print_sheets
-
-            print_sheets(standing_sheets(self.standing), sys.stdout)
+        print_sheets(self._standings(), sys.stdout)
 
     def check(self) -> None:
         """See that there is an answer.
@@ -78,6 +74,14 @@ class VerifyReport:
             f"no request was answered:\n  {met}\nCheck the base URL (it ends before /chat/completions), the key and "
             "the model's name; then --incremental sends what failed again."
         )
+
+    def _standings(self) -> Sequence[Sheet]:
+        if self.standing is None:
+            return ()
+        # Resampling needs numpy, which one endpoint does not.
+        from trialbed.ranking import standing_sheets
+
+        return standing_sheets(self.standing)
 
 
 def beside_baselines(targets: Sequence[Target]) -> Document:
