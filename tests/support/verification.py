@@ -50,7 +50,7 @@ class Quiet:
     def advance(self, target: Target, row: dict[str, Any]) -> None:
         pass
 
-    def down(self, target: Target, left: int) -> None:
+    def down(self, target: Target, left: int, failure: str | None) -> None:
         pass
 
 

@@ -54,11 +54,10 @@ class PlainProgress:
         self.failures[target] += row["outcome"] not in ANSWERED
         self.show(target)
 
-    def down(self, target: Target, left: int) -> None:
+    def down(self, target: Target, left: int, failure: str | None) -> None:
         """Say that a vendor is given up."""
-        click.echo(
-            f"{_label(target)}: only fails; {left} requests are not sent. Go on later with --incremental.", err=True
-        )
+        why = "its driver failed" if failure else "only fails"
+        click.echo(f"{_label(target)}: {why}; {left} requests are not sent. Go on later with --incremental.", err=True)
 
     def show(self, target: Target) -> None:
         """Print a line if a tenth is full."""

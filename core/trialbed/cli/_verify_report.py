@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.errors import NothingMeasured
+from trialbed.errors import DriverBroken, NothingMeasured
 
 if TYPE_CHECKING:
     from trialbed.sheets import Sheet
@@ -62,11 +62,15 @@ class VerifyReport:
         print_sheets(self._standings(), sys.stdout)
 
     def check(self) -> None:
-        """See that there is an answer.
+        """See that the figures are what they seem.
 
         Raises:
-            NothingMeasured: there is none of any vendor; says what was met instead, and what to look at.
+            DriverBroken: a vendor was given up for its driver; says where that failed.
+            NothingMeasured: there is no answer of any vendor; says what was met instead, and what to look at.
         """
+        failures = [summary["failure"] for summary in self.summaries if summary["failure"]]
+        if failures:
+            raise DriverBroken("\n".join(failures))
         if any(summary["success_count"] for summary in self.summaries):
             return
         met = "\n  ".join(_met(summary) for summary in self.summaries)

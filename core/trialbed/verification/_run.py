@@ -41,8 +41,8 @@ class VerifyProgress(Protocol):
     def advance(self, target: Target, row: dict[str, Any]) -> None:
         """A case has ended."""
 
-    def down(self, target: Target, left: int) -> None:
-        """A vendor is given up; so many cases are not sent."""
+    def down(self, target: Target, left: int, failure: str | None) -> None:
+        """A vendor is given up, so many cases are not sent: it only fails, or its driver did."""
 
 
 @dataclass
@@ -61,9 +61,11 @@ class Verification:
 
         Whatever ends it early, the results files and the summaries hold what there is.
 
+        A target whose driver fails is given up; its summary says so.
+
         Raises:
             UsageError, DataError: a results file is not usable.
-            DriverError: a driver failed to prepare a request.
+            DriverError: a driver cannot prepare even the first request.
             TrialbedError: a file could not be written to its end, or a case was lost.
         """
         check_files(target_files(self.targets), [("the test set", self.cases.path)])
@@ -142,7 +144,7 @@ class Verification:
                 work = waiting.popleft()
                 await work.block(case_of, self.options.request_concurrency, size, self.progress.advance)
                 if work.down:
-                    self.progress.down(work.target, work.left)
+                    self.progress.down(work.target, work.left, work.failure)
                 elif work.left:
                     waiting.append(work)
 
@@ -161,11 +163,9 @@ class Verification:
         invocation = Invocation(self.cases, self.options, started, datetime.now(UTC))
         problems = []
         for work in works:
-            if work.failure is not None:
-                problems.append(work.failure)
             try:
                 await work.finish()
-                document = summary(work.target, work.tally, invocation, not_sent=work.left)
+                document = summary(work.target, work.tally, invocation, not_sent=work.left, failure=work.failure)
                 self._summaries.append(document)
                 await asyncio.to_thread(write_summary, work.target.summary, document)
             except TrialbedError as error:

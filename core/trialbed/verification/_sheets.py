@@ -97,6 +97,8 @@ def _own_notes(summary: Summary) -> Iterator[str]:
     if summary["client_saturated"]:
         lag = _short(summary["loop_lag_ms"]["p95"])
         yield f"this machine itself was late (p95 {lag} ms); the times are its own as much as the vendor's."
+    if summary["failure"]:
+        yield f"was given up, as its driver failed: {summary['failure']}"
     if summary["notes"]:
         yield f"oddities: {_counts(summary['notes'])}"
     for kind, count in summary["problems"].items():

@@ -31,11 +31,14 @@ class Invocation:
     finished: datetime
 
 
-def summary(target: Target, tally: Tally, invocation: Invocation, *, not_sent: int) -> dict[str, Any]:
+def summary(
+    target: Target, tally: Tally, invocation: Invocation, *, not_sent: int, failure: str | None = None
+) -> dict[str, Any]:
     """The K2-style fields, then ours; ``eval_*`` describe this invocation, all else what the results file holds.
 
     Args:
         not_sent: cases that this invocation did not come to.
+        failure: what the driver failed at, if the target was given up for that.
     """
     own = tally.own_fields()
     started, finished = invocation.started, invocation.finished
@@ -49,6 +52,7 @@ def summary(target: Target, tally: Tally, invocation: Invocation, *, not_sent: i
         "is_baseline": target.is_baseline,
         **own,
         "not_sent": not_sent,
+        "failure": failure,
         "client_saturated": _saturated(own),
         "provenance": provenance(target, invocation),
     }

@@ -31,7 +31,7 @@ class VendorWork:
     Attributes:
         tally: of the rows that stay in the file and of those that were added.
         down: whether the vendor was given up.
-        failure: of its driver, if that is why it was given up.
+        failure: what its driver failed at, if that is why it was given up.
     """
 
     def __init__(self, target: Target, journal: Journal, clerk: Clerk, todo: Sequence[Key], tally: Tally) -> None:
@@ -39,7 +39,7 @@ class VendorWork:
         self.journal = journal
         self.tally = tally
         self.down = False
-        self.failure: TrialbedError | None = None
+        self.failure: str | None = None
         self._clerk = clerk
         self._queue = deque(todo)
         self._due = len(todo)
@@ -83,7 +83,7 @@ class VendorWork:
             except (DriverError, UsageError) as error:
                 # The other targets are none of its business.
                 block.append(key)
-                self.down, self.failure = True, error
+                self.down, self.failure = True, str(error)
                 return
             except BaseException:
                 block.append(key)

@@ -256,13 +256,16 @@ async def test_a_driver_of_another_distribution_is_used_and_its_faults_are_its_o
         config = configured(tmp_path, servers, official="k", ACME_TOKEN="k-acme-0001")
         arguments = ("verify", file, "--config", config, "--request-concurrency", 1)
         done = await bench(*arguments, code=2, PYTHONPATH=path)
-        assert "acme: line 4 could not be prepared for it by its driver" in done.err
+        assert "Error: acme: line 4 could not be prepared for it by its driver" in done.err
+        assert "its driver failed; 45 requests are not sent" in done.err
+        assert "kimi-k2 beside official" in done.out
         assert servers["official"].requests.total() == CASES, "the other vendor is none of its business"
     found = results(tmp_path, "acme")
     assert [row["data_index"] for row in found] == [1, 2, 3]
     assert {(row["request"]["model"], row["request"]["service_tier"]) for row in found} == {("acme/kimi", "flex")}
     summary = json.loads((tmp_path / "data" / "kimi-k2_acme_summary.json").read_text())
     assert (summary["case_count"], summary["not_sent"]) == (3, CASES - 3)
+    assert "KeyError: 'tier'" in summary["failure"]
     assert summary["provenance"]["drivers"]["vendor"] == "acme (acme-vendor 2.5)"
 
 
