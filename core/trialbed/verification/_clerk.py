@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +20,12 @@ from trialbed.verification._retries import Breaker, RetryPolicy
 from trialbed.verification._schemas import CallVerdict, SchemaChecker, declared_schemas
 from trialbed.verification._targets import Target
 
+Keep = Callable[[Row], None]
+"""Takes the row of a case that has ended."""
+
 
 class Clerk:
-    """Sends cases of one target, and gives each exactly one row."""
+    """Sends cases of one target, and hands over exactly one row of each."""
 
     def __init__(
         self,
@@ -48,12 +51,12 @@ class Clerk:
         """Prepare a case and send nothing.
 
         Raises:
-            TrialbedError: as for ``row``.
+            DriverBroken, UsageError: the first request cannot be prepared.
         """
         self._prepared(case)
 
-    async def row(self, case: Case, trial: int) -> Row:
-        """Send a case until it has ended.
+    async def send(self, case: Case, trial: int, keep: Keep) -> None:
+        """Send a case until it has ended, and hand over its row, even if cancelled once the answer is there.
 
         Raises:
             VendorDown: the vendor is left alone; the case was not sent.
@@ -65,8 +68,15 @@ class Clerk:
         async with self._breaker.passage():
             queued = self._clock() - begun
             attempts = await self._attempts(prepared, declared_schemas(prepared.tools).keys())
-        async with self._desk.turn():
-            return self._row(case, trial, prepared, attempts, queued)
+        kept = False
+        try:
+            async with self._desk.turn():
+                kept = True
+                keep(self._row(case, trial, prepared, attempts, queued))
+        except asyncio.CancelledError:
+            if not kept:
+                keep(self._row(case, trial, prepared, attempts, queued))
+            raise
 
     def _prepared(self, case: Case) -> Prepared:
         try:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-
 LOOKS = 2
 """Turns of the loop that the network has before and after a piece of work."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from trialbed.errors import DriverError, TrialbedError, UsageError
 from trialbed.verification._cases import Case
@@ -42,6 +43,7 @@ class VendorWork:
         self.failure: str | None = None
         self._clerk = clerk
         self._queue = deque(todo)
+        self._under_way = set[Key]()
         self._due = len(todo)
         self._ended = 0
 
@@ -74,23 +76,26 @@ class VendorWork:
         await asyncio.sleep(delay)
         while block and not self.down:
             key = block.popleft()
+            self._under_way.add(key)
             try:
-                row = self.journal.append(key, await self._clerk.row(case_of(key[0]), key[1]))
+                await self._clerk.send(case_of(key[0]), key[1], partial(self._keep, key, note))
             except VendorDown:
-                block.append(key)
                 self.down = True
-                return
             except (DriverError, UsageError) as error:
                 # The other targets are none of its business.
-                block.append(key)
                 self.down, self.failure = True, str(error)
-                return
-            except BaseException:
-                block.append(key)
-                raise
-            self._ended += 1
-            self.tally.add(row)
-            note(self.target, row)
+            finally:
+                if key in self._under_way:
+                    self._under_way.remove(key)
+                    block.append(key)
+
+    def _keep(self, key: Key, note: Note, row: Row) -> None:
+        """A case has ended: its row is in the file before anything else can happen."""
+        row = self.journal.append(key, row)
+        self._under_way.remove(key)
+        self._ended += 1
+        self.tally.add(row)
+        note(self.target, row)
 
     def _count_old_rows(self) -> None:
         """Cases that were not sent again keep the row of their earlier failure."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,6 +42,14 @@ def clerk(
     return Clerk(one, exchange, policy, Breaker(), LagMeter(), Desk())  # type: ignore[arg-type]
 
 
+async def sent(one: Clerk) -> dict[str, Any]:
+    """The row of the case, when it has ended."""
+    rows: list[dict[str, Any]] = []
+    await one.send(CASE, 0, rows.append)
+    (row,) = rows
+    return row
+
+
 class Raw(ModelAdapter):
     contract = "1"
 
@@ -60,14 +69,14 @@ class Raw(ModelAdapter):
 async def test_a_case_has_one_row_of_all_its_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trialbed.verification._retries.FIRST_WAIT", 0.001)
     reset = Reading("transport_error", problem=Problem("reset", "gone"))
-    row = await clerk(tmp_path, [reset, answer(message={"content": "hi"})]).row(CASE, 0)
+    row = await sent(clerk(tmp_path, [reset, answer(message={"content": "hi"})]))
     assert (row["outcome"], len(row["attempts"])) == ("stop", 2)
     assert row["attempts"][0]["problem"]["kind"] == "reset"
 
 
 @pytest.mark.parametrize("place", [{"text": "calls"}, {"message": {"role": "assistant", "content": "calls"}}])
 async def test_the_calls_of_a_raw_completion_decide_how_it_ended(place: Any, tmp_path: Path) -> None:
-    row = await clerk(tmp_path, [answer(**place)], adapter=Raw(), raw=True).row(CASE, 0)
+    row = await sent(clerk(tmp_path, [answer(**place)], adapter=Raw(), raw=True))
     assert (row["outcome"], row["finish_reason"], row["tool_calls_valid"]) == ("tool_calls", "tool_calls", False)
     assert row["calls"][0]["reasons"] == ["unknown_tool"]
     assert row["response"]["choices"][0]["message"]["tool_calls"] == [CALL]
@@ -75,12 +84,12 @@ async def test_the_calls_of_a_raw_completion_decide_how_it_ended(place: Any, tmp
 
 @pytest.mark.parametrize("text", ["no calls", None, 7, ["calls"]])
 async def test_a_raw_completion_without_calls_stays_as_it_is(text: Any, tmp_path: Path) -> None:
-    row = await clerk(tmp_path, [answer(text=text)], adapter=Raw(), raw=True).row(CASE, 0)
+    row = await sent(clerk(tmp_path, [answer(text=text)], adapter=Raw(), raw=True))
     assert (row["outcome"], row["calls"], row["notes"]) == ("stop", [], [])
 
 
 async def test_an_adapter_that_fails_costs_no_answer(tmp_path: Path) -> None:
-    row = await clerk(tmp_path, [answer(text="broken")], adapter=Raw(), raw=True).row(CASE, 0)
+    row = await sent(clerk(tmp_path, [answer(text="broken")], adapter=Raw(), raw=True))
     assert (row["outcome"], row["notes"]) == ("stop", ["raw_calls_unreadable"])
 
 
@@ -102,3 +111,21 @@ async def test_what_a_driver_says_on_purpose_is_told_as_it_is(tmp_path: Path) ->
 
     with pytest.raises(UsageError, match=r"^no tokenizer$"):
         clerk(tmp_path, [], adapter=Without(), raw=True).rehearse(CASE)
+
+
+async def test_an_answer_that_is_there_is_kept_even_if_it_is_cancelled(tmp_path: Path) -> None:
+    one, rows = clerk(tmp_path, [answer(message={"content": "hi"})]), list[dict[str, Any]]()
+    answered = asyncio.Event()
+
+    async def exchange(prepared: Any, names: Any, waited: float) -> Attempt:
+        await one._desk._lock.acquire()
+        answered.set()
+        return Attempt(datetime.now(UTC), waited, 200, None, 0.1, answer(message={"content": "hi"}))
+
+    one._exchange = exchange  # type: ignore[assignment]
+    task = asyncio.create_task(one.send(CASE, 0, rows.append))
+    await answered.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [row["outcome"] for row in rows] == ["stop"]

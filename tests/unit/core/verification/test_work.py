@@ -26,8 +26,8 @@ class Clerk:
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
 
-    async def row(self, case: Case, trial: int) -> dict[str, Any]:
-        return self.answer(case.index, trial)
+    async def send(self, case: Case, trial: int, keep: Callable[[dict[str, Any]], None]) -> None:
+        keep(self.answer(case.index, trial))
 
 
 def work(journal: Journal, answer: Answer, count: int = 10) -> VendorWork:
@@ -83,10 +83,10 @@ async def test_cases_that_were_not_sent_again_keep_their_old_row(tmp_path: Path)
 
 
 async def test_a_case_that_is_lost_on_the_way_is_a_loud_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def forgetful(self: VendorWork, block: Any, case_of: Any, note: Any) -> None:
+    async def forgetful(self: VendorWork, block: Any, *rest: Any) -> None:
         if 5 in {line for line, _ in block}:
             block.remove((5, 0))
-        await lane(self, block, case_of, note)
+        await lane(self, block, *rest)
 
     lane = VendorWork._lane
     monkeypatch.setattr(VendorWork, "_lane", forgetful)
