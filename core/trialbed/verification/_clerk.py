@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.errors import DriverBroken, TrialbedError
+from trialbed.verification._attempts import Attempt
 from trialbed.verification._bodies import first_choice, first_message
 from trialbed.verification._cases import Case
 from trialbed.verification._desk import Desk
-from trialbed.verification._exchange import Attempt, Exchange
+from trialbed.verification._exchange import Exchange
 from trialbed.verification._lag import LagMeter
 from trialbed.verification._outcomes import ANSWERED, Reading
 from trialbed.verification._requests import Prepared

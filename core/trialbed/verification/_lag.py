@@ -17,7 +17,6 @@ class LagMeter:
 
     def __init__(self) -> None:
         self._worst: deque[tuple[int, float]] = deque(maxlen=KEPT)
-        self.highest = 0.0
 
     async def __aenter__(self) -> Self:
         self._clock = asyncio.get_running_loop().time
@@ -48,7 +47,6 @@ class LagMeter:
 
     def _note(self, lag: float) -> None:
         second = int(self._clock())
-        self.highest = max(self.highest, lag)
         if self._worst and self._worst[-1][0] == second:
             self._worst[-1] = (second, max(self._worst[-1][1], lag))
         else:

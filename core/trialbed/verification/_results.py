@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from trialbed.verification._attempts import Attempt, milliseconds
 from trialbed.verification._bodies import first_message
 from trialbed.verification._cases import Case
-from trialbed.verification._exchange import Attempt, milliseconds
 from trialbed.verification._outcomes import ANSWERED, Reading
 from trialbed.verification._requests import Prepared
 from trialbed.verification._schemas import CallVerdict, all_valid

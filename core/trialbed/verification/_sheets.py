@@ -109,10 +109,10 @@ def _own_notes(summary: Summary) -> Iterator[str]:
 
 def _examples(title: str, examples: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The lines of the test set where it happened, and what was said there, each text once."""
-    lines: dict[str, list[str]] = {}
+    lines: dict[str, dict[str, None]] = {}
     for example in examples:
         said = ": ".join(filter(None, (example.get("tool"), example["message"])))
-        lines.setdefault(said, []).append(str(example["line"]))
+        lines.setdefault(said, {})[str(example["line"])] = None
     if not lines:
         yield title
     for place, (said, found) in enumerate(lines.items()):

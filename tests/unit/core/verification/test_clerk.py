@@ -12,9 +12,9 @@ from support.verification import target
 from trialbed.contracts import ModelAdapter, Vendor
 from trialbed.errors import DriverBroken, UsageError
 from trialbed.verification import Case
+from trialbed.verification._attempts import Attempt
 from trialbed.verification._clerk import Clerk
 from trialbed.verification._desk import Desk
-from trialbed.verification._exchange import Attempt
 from trialbed.verification._lag import LagMeter
 from trialbed.verification._outcomes import Problem, Reading
 from trialbed.verification._retries import Breaker, RetryPolicy

@@ -8,7 +8,7 @@ import pytest
 from support.verification import target
 
 from trialbed.verification import CallVerdict, Case
-from trialbed.verification._exchange import Attempt
+from trialbed.verification._attempts import Attempt
 from trialbed.verification._outcomes import Problem, Reading
 from trialbed.verification._requests import Prepared
 from trialbed.verification._results import Ended, result_row

@@ -7,7 +7,7 @@ from email.utils import format_datetime
 import pytest
 
 from trialbed.verification import _retries
-from trialbed.verification._exchange import Attempt, retry_after
+from trialbed.verification._attempts import Attempt, retry_after
 from trialbed.verification._outcomes import Outcome, Problem, Reading
 from trialbed.verification._retries import Breaker, RetryPolicy, VendorDown
 
