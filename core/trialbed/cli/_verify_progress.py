@@ -75,7 +75,8 @@ class PlainProgress:
     def say_how_to_resume(self) -> None:
         """Say what is kept of a verification that ended early."""
         if self.done.total():
-            click.echo(f"{self.done.total()} requests have ended and are kept; --incremental goes on from there.", err=True)
+            ended = self.done.total()
+            click.echo(f"{ended} requests have ended and are kept; --incremental goes on from there.", err=True)
 
 
 class LiveProgress(PlainProgress):
