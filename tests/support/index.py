@@ -56,7 +56,7 @@ class Index:
         self.asked, self.gate = threading.Event(), threading.Event()
         self.gate.set()
         self.login = ""
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
 
     def __enter__(self) -> Self:
@@ -100,6 +100,11 @@ class Index:
         self.asked.set()
         assert self.gate.wait(60)
         return (self.folder / name).read_bytes()
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+    """uv opens some fifty connections at once: none of them may be turned away."""
 
 
 def _handler(index: Index) -> type[BaseHTTPRequestHandler]:
