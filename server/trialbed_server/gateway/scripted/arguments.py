@@ -27,8 +27,13 @@ def wrong_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> 
     """
     from jsonschema import Draft202012Validator
 
-    validator = Draft202012Validator({"allOf": [{"type": "object"}, schema]})
-    return next(candidate for candidate in _candidates(arguments, schema) if not validator.is_valid(candidate))
+    # The schema stays as it is, at the root: references in it start there.
+    validator = Draft202012Validator(schema)
+    return next(
+        candidate
+        for candidate in _candidates(arguments, schema)
+        if not (isinstance(candidate, dict) and validator.is_valid(candidate))
+    )
 
 
 def _candidates(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[Any]:

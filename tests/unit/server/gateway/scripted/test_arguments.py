@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from trialbed_server.gateway.scripted.arguments import minimal_arguments, wrong_arguments
+
+CITY = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "one is required": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+    "none is required": {"type": "object", "properties": {"a": {"type": "integer"}}},
+    "everything is allowed": {"type": "object", "properties": {}},
+    "nothing is said": {},
+    "by reference": {"type": "object", "properties": {"city": {"$ref": "#/$defs/City"}}, "$defs": {"City": CITY}},
+    "by reference to a property": {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"$ref": "#/properties/a"}},
+        "required": ["b"],
+    },
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_wrong_arguments_violate_the_schema(schema: dict[str, Any]) -> None:
+    wrong = wrong_arguments(minimal_arguments(schema), schema)
+    assert not (isinstance(wrong, dict) and Draft202012Validator(schema).is_valid(wrong))
+
+
+def test_what_is_missing_comes_before_what_is_of_a_wrong_type() -> None:
+    schema = SCHEMAS["one is required"]
+    assert wrong_arguments({"a": "x"}, schema) == {}
+    assert wrong_arguments({"a": "x"}, SCHEMAS["none is required"]) == {"a": {"unexpected": True}}
+    assert wrong_arguments({}, {}) == []
+
+
+def test_minimal_arguments_are_taken_from_the_schema() -> None:
+    schema = {
+        "properties": {"d": {"default": 3}, "e": {"enum": ["x", "y"]}, "n": {"type": "integer"}, "free": {}},
+        "required": ["d", "e", "n", "free", "unknown"],
+    }
+    assert minimal_arguments(schema) == {"d": 3, "e": "x", "n": 1, "free": "sample", "unknown": "sample"}
