@@ -5,8 +5,9 @@ The public names are loaded when they are first used, so that ``import trialbed`
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from trialbed import _lazy
 
 if TYPE_CHECKING:
     from trialbed.contracts import (
@@ -48,46 +49,43 @@ if TYPE_CHECKING:
     from trialbed.tools import Tool
 
 _HOMES = {
-    "Answer": "records",
-    "Api": "records",
-    "ApiRef": "records",
-    "BaseAgent": "contracts",
-    "ClaimedCall": "records",
-    "DataError": "errors",
-    "Dataset": "contracts",
-    "DatasetDriver": "contracts",
-    "Deviation": "records",
-    "Executor": "contracts",
-    "GoldCall": "records",
-    "Judge": "contracts",
-    "JudgeError": "errors",
-    "Limits": "records",
-    "ModelAdapter": "contracts",
-    "ModelEndpoint": "records",
-    "ModelFailed": "errors",
-    "Parameter": "records",
-    "Query": "records",
-    "Reporter": "contracts",
-    "SYSTEM_PROMPT": "prompts",
-    "Score": "records",
-    "ScoreContext": "scoring",
-    "Simulation": "contracts",
-    "SimulationError": "errors",
-    "Simulator": "contracts",
-    "Tool": "tools",
-    "ToolSelector": "contracts",
-    "ToolSpec": "records",
-    "TrialResult": "records",
-    "TrialbedError": "errors",
-    "Usage": "records",
-    "UsageError": "errors",
-    "Vendor": "contracts",
-    "Verdict": "contracts",
-    "WireLog": "records",
-    "arun_benchmark": "engine",
-    "finish_of": "prompts",
-    "hookimpl": "hookspecs",
-    "run_benchmark": "engine",
+    "contracts": (
+        "BaseAgent",
+        "Dataset",
+        "DatasetDriver",
+        "Executor",
+        "Judge",
+        "ModelAdapter",
+        "Reporter",
+        "Simulation",
+        "Simulator",
+        "ToolSelector",
+        "Vendor",
+        "Verdict",
+    ),
+    "engine": ("arun_benchmark", "run_benchmark"),
+    "errors": ("DataError", "JudgeError", "ModelFailed", "SimulationError", "TrialbedError", "UsageError"),
+    "hookspecs": ("hookimpl",),
+    "prompts": ("SYSTEM_PROMPT", "finish_of"),
+    "records": (
+        "Answer",
+        "Api",
+        "ApiRef",
+        "ClaimedCall",
+        "Deviation",
+        "GoldCall",
+        "Limits",
+        "ModelEndpoint",
+        "Parameter",
+        "Query",
+        "Score",
+        "ToolSpec",
+        "TrialResult",
+        "Usage",
+        "WireLog",
+    ),
+    "scoring": ("ScoreContext",),
+    "tools": ("Tool",),
 }
 
 __all__ = [
@@ -133,17 +131,12 @@ __all__ = [
     "run_benchmark",
 ]
 
+_load, __dir__ = _lazy.names(__name__, _HOMES)
+
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
 
         return version("trialbed")
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'trialbed' has no attribute {name!r}")
-    return getattr(import_module(f"trialbed.{home}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    return _load(name)

@@ -5,8 +5,9 @@ The public names are loaded when they are first used, so that ``import trialbed_
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from trialbed import _lazy
 
 if TYPE_CHECKING:
     from trialbed_server._app import create_app
@@ -16,23 +17,13 @@ if TYPE_CHECKING:
     from trialbed_server.faults import FaultScript, serve_faults
 
 _HOMES = {
-    "FaultScript": "faults",
-    "ServerOptions": "_options",
-    "create_app": "_app",
-    "import_cache": "cache_import",
-    "serve": "_process",
-    "serve_faults": "faults",
+    "_app": ("create_app",),
+    "_options": ("ServerOptions",),
+    "_process": ("serve",),
+    "cache_import": ("import_cache",),
+    "faults": ("FaultScript", "serve_faults"),
 }
 
 __all__ = ["FaultScript", "ServerOptions", "create_app", "import_cache", "serve", "serve_faults"]
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'trialbed_server' has no attribute {name!r}")
-    return getattr(import_module(f"trialbed_server.{home}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = _lazy.names(__name__, _HOMES)

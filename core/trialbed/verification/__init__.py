@@ -5,8 +5,9 @@ The public names are loaded when they are first used: who reads results needs no
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from trialbed import _lazy
 
 if TYPE_CHECKING:
     from trialbed.verification._cases import BadLine, Case, TestSet
@@ -22,27 +23,17 @@ if TYPE_CHECKING:
     from trialbed.verification._targets import Target
 
 _HOMES = {
-    "ANSWERED": "_outcomes",
-    "BadLine": "_cases",
-    "CallVerdict": "_schemas",
-    "Case": "_cases",
-    "Outcome": "_outcomes",
-    "Problem": "_outcomes",
-    "RequestSettings": "_requests",
-    "SchemaChecker": "_schemas",
-    "Target": "_targets",
-    "TestSet": "_cases",
-    "Verification": "_run",
-    "VerifyOptions": "_options",
-    "VerifyProgress": "_run",
-    "check_files": "_files",
-    "config_targets": "_planning",
-    "endpoint_target": "_planning",
-    "load_adapter": "_drivers",
-    "load_vendor": "_drivers",
-    "target_files": "_run",
-    "verification_records": "_sheets",
-    "verification_sheets": "_sheets",
+    "_cases": ("BadLine", "Case", "TestSet"),
+    "_drivers": ("load_adapter", "load_vendor"),
+    "_files": ("check_files",),
+    "_options": ("VerifyOptions",),
+    "_outcomes": ("ANSWERED", "Outcome", "Problem"),
+    "_planning": ("config_targets", "endpoint_target"),
+    "_requests": ("RequestSettings",),
+    "_run": ("Verification", "VerifyProgress", "target_files"),
+    "_schemas": ("CallVerdict", "SchemaChecker"),
+    "_sheets": ("verification_records", "verification_sheets"),
+    "_targets": ("Target",),
 }
 
 __all__ = [
@@ -69,13 +60,4 @@ __all__ = [
     "verification_sheets",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'trialbed.verification' has no attribute {name!r}")
-    return getattr(import_module(f"trialbed.verification.{home}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = _lazy.names(__name__, _HOMES)
