@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from trialbed.fidelity._rig import Observed
-from trialbed.fidelity._scenes import Scene, World, stations
+from trialbed.fidelity.stage._rig import Observed
+from trialbed.fidelity.stage._scenes import Scene, World, stations
 from trialbed.records import Answer, ApiCall, ApiRef, Failure, ModelCall, Outcome, SentCall, ToolSpec, WireLog
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

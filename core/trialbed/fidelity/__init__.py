@@ -1,5 +1,8 @@
 """Fidelity: what each framework does to the traffic between the model, the tools and the rig, measured at the wire.
 
+``stage`` has what is played and what it is played on, ``probe`` the process that measures itself, ``reading`` how
+requests are read, and ``measurements`` the parts of a report, built on those three; ``measure`` puts a report together.
+
 The names are loaded when they are first used: a probe, which measures a framework's memory, must not load the engine.
 """
 
@@ -9,49 +12,54 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trialbed.fidelity._behaviour import Behaviour
     from trialbed.fidelity._conditions import Conditions
-    from trialbed.fidelity._conversation import MessageChange
-    from trialbed.fidelity._differences import Difference
-    from trialbed.fidelity._figures import Figure
-    from trialbed.fidelity._limits import StepLimit, TimeLimit
-    from trialbed.fidelity._load import Load, LoadLevel
-    from trialbed.fidelity._many import ManyTools
     from trialbed.fidelity._measure import measure
     from trialbed.fidelity._options import PARTS, FidelityOptions
-    from trialbed.fidelity._parallel import Parallel
-    from trialbed.fidelity._prompt import Prompt, TurnSize
     from trialbed.fidelity._report import FidelityReport, FrameworkFidelity, Missing
-    from trialbed.fidelity._requests import Requests
-    from trialbed.fidelity._schemas import SchemaFinding, Schemas
-    from trialbed.fidelity._settings import Setting, Settings
-    from trialbed.fidelity._turns import PolicyRequests
+    from trialbed.fidelity.measurements import (
+        Behaviour,
+        Figure,
+        Load,
+        LoadLevel,
+        ManyTools,
+        Parallel,
+        PolicyRequests,
+        Prompt,
+        SchemaFinding,
+        Schemas,
+        Setting,
+        Settings,
+        StepLimit,
+        TimeLimit,
+        TurnSize,
+    )
+    from trialbed.fidelity.reading import Difference, MessageChange, Requests
 
 _HOMES = {
-    "Behaviour": "_behaviour",
+    "Behaviour": "measurements",
     "Conditions": "_conditions",
-    "Difference": "_differences",
+    "Difference": "reading",
     "FidelityOptions": "_options",
     "FidelityReport": "_report",
-    "Figure": "_figures",
+    "Figure": "measurements",
     "FrameworkFidelity": "_report",
-    "Load": "_load",
-    "LoadLevel": "_load",
-    "ManyTools": "_many",
-    "MessageChange": "_conversation",
+    "Load": "measurements",
+    "LoadLevel": "measurements",
+    "ManyTools": "measurements",
+    "MessageChange": "reading",
     "Missing": "_report",
     "PARTS": "_options",
-    "Parallel": "_parallel",
-    "PolicyRequests": "_turns",
-    "Prompt": "_prompt",
-    "Requests": "_requests",
-    "SchemaFinding": "_schemas",
-    "Schemas": "_schemas",
-    "Setting": "_settings",
-    "Settings": "_settings",
-    "StepLimit": "_limits",
-    "TimeLimit": "_limits",
-    "TurnSize": "_prompt",
+    "Parallel": "measurements",
+    "PolicyRequests": "measurements",
+    "Prompt": "measurements",
+    "Requests": "reading",
+    "SchemaFinding": "measurements",
+    "Schemas": "measurements",
+    "Setting": "measurements",
+    "Settings": "measurements",
+    "StepLimit": "measurements",
+    "TimeLimit": "measurements",
+    "TurnSize": "measurements",
     "measure": "_measure",
 }
 

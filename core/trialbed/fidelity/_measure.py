@@ -7,16 +7,19 @@ from typing import Any
 
 from trialbed.contracts import Executor
 from trialbed.errors import TrialbedError
-from trialbed.fidelity._behaviour import measure_behaviour
-from trialbed.fidelity._bodies import NotMeasured
 from trialbed.fidelity._conditions import Watch
-from trialbed.fidelity._load import measure_load
-from trialbed.fidelity._many import measure_many
+from trialbed.fidelity._not_measured import NotMeasured
 from trialbed.fidelity._options import REFERENCE, FidelityOptions
-from trialbed.fidelity._prompt import measure_prompt, play_prompt
 from trialbed.fidelity._report import FidelityReport, FrameworkFidelity, Missing, Part
-from trialbed.fidelity._rig import Observed, Rig, open_rig
-from trialbed.fidelity._schemas import measure_schemas
+from trialbed.fidelity.measurements import (
+    measure_behaviour,
+    measure_load,
+    measure_many,
+    measure_prompt,
+    measure_schemas,
+    play_prompt,
+)
+from trialbed.fidelity.stage import Observed, Rig, open_rig
 from trialbed.records import FrameworkInfo
 
 Say = Callable[[str], None]

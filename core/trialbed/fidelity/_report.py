@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from trialbed.fidelity._behaviour import Behaviour
 from trialbed.fidelity._conditions import Conditions
-from trialbed.fidelity._load import Load
-from trialbed.fidelity._many import ManyTools
-from trialbed.fidelity._prompt import Prompt
-from trialbed.fidelity._schemas import Schemas
+from trialbed.fidelity.measurements import Behaviour, Load, ManyTools, Prompt, Schemas
 from trialbed.records import Record
 
 Part = Literal["schemas", "prompt", "behaviour", "many", "load"]

@@ -24,12 +24,12 @@ from trialbed.fidelity import (
     StepLimit,
     TimeLimit,
 )
-from trialbed.fidelity._bodies import sent_tools
 from trialbed.fidelity._conditions import Conditions
-from trialbed.fidelity._corpus import corpus
-from trialbed.fidelity._prompt import compared
-from trialbed.fidelity._schemas import findings_of
-from trialbed.fidelity._settings import settings_of
+from trialbed.fidelity.measurements._prompt import compared
+from trialbed.fidelity.measurements._schemas import findings_of
+from trialbed.fidelity.measurements._settings import settings_of
+from trialbed.fidelity.reading._bodies import sent_tools
+from trialbed.fidelity.stage._corpus import corpus
 from trialbed_plugins.reporters.fidelity import markdown, placed, write_table
 
 DASH = "\N{EN DASH}"

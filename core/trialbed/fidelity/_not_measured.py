@@ -1,0 +1,7 @@
+"""Why a figure is missing."""
+
+from __future__ import annotations
+
+
+class NotMeasured(Exception):
+    """A figure could not be observed; the text says why, and is shown in its place."""

@@ -1,0 +1,83 @@
+"""What is played before a framework: a world of tools, a policy, and the settings asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from trialbed.records import Api, Limits, Parameter, ScriptedCall, ToolSpec
+
+CATEGORY = "Fidelity"
+QUERY = "Report on the stations that matter today, and say what each of them measured."
+SLOW = "slow"
+"""The simulator whose answers take half a second each."""
+
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+@dataclass(frozen=True)
+class World:
+    """The tools on offer, the Apis behind those that are called, and the calls of the scripted model."""
+
+    tools: tuple[ToolSpec, ...]
+    apis: tuple[Api, ...]
+    script: tuple[ScriptedCall, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """One trial to be played, the same for every framework.
+
+    Attributes:
+        model: ``scripted:<policy>``, or a model of the rig's own endpoint.
+        simulator: who answers for the Apis.
+    """
+
+    world: World
+    model: str = "scripted:gold"
+    query: str = QUERY
+    simulator: str = "template"
+    limits: Limits = field(default_factory=lambda: Limits(timeout=60.0))
+    temperature: float = 0.0
+    max_tokens: int | None = None
+    seed: int = 0
+
+
+def stations(tools: int, calls: int, mark: str = "") -> World:
+    """A world of plain tools of one kind, whose schemas any framework can take.
+
+    Args:
+        tools: how many are offered.
+        calls: how many gold calls there are, each of another tool, spread from the first to the last.
+        mark: stands in the arguments; the response cache knows no answer for a new one.
+    """
+    apis = [_station(number) for number in range(tools)]
+    chosen = [index * (tools - 1) // max(1, calls - 1) for index in range(calls)]
+    offered = tuple(_tool(api) for api in apis)
+    return World(
+        tools=offered,
+        apis=tuple(apis[index] for index in dict.fromkeys(chosen)),
+        script=tuple(
+            ScriptedCall(name=offered[index].name, arguments={"instrument": f"gauge{mark}-{number}", "day": "Wed"})
+            for number, index in enumerate(chosen)
+        ),
+    )
+
+
+def _station(number: int) -> Api:
+    return Api(
+        category=CATEGORY,
+        tool_name=f"Station {number:04}",
+        api_name="Report",
+        description=f"What an instrument of station {number:04} measured on a day.",
+        required_parameters=(
+            Parameter(name="instrument", type="STRING", description="The instrument's name"),
+            Parameter(name="day", type="ENUM", description="Day of the week", enum=DAYS),
+        ),
+        optional_parameters=(Parameter(name="limit", type="INTEGER", description="Values at most", default=10),),
+    )
+
+
+def _tool(api: Api) -> ToolSpec:
+    name = api.tool_name.replace(" ", "_")
+    schema = api.parameters_schema()
+    return ToolSpec(name=f"{name}_{api.api_name}", description=api.description, parameters=schema, api=api.ref)
