@@ -30,7 +30,7 @@ from trialbed.conformance.checks import THEMES
 from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
 from trialbed.results import document_schema
-from trialbed.verification import vocabulary
+from trialbed.verification.results import vocabulary
 from trialbed_server.faults import ANSWERS, FAULTS, About
 from trialbed_server.gateway.scripted.policies import POLICIES
 

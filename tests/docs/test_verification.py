@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.verification import vocabulary
+from trialbed.verification.results import vocabulary
 from trialbed_server.faults import ANSWERS, FAULTS
 
 ROOT = Path(__file__).parents[2]

@@ -17,8 +17,8 @@ from trialbed.verification import (
     VerifyOptions,
     endpoint_target,
 )
-from trialbed.verification._summaries import Invocation, summary
-from trialbed.verification._tally import Tally
+from trialbed.verification.results._summaries import Invocation, summary
+from trialbed.verification.results._tally import Tally
 
 KEY = "sk-for-tests-0123456789"
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trialbed.comparison._pairing import Pair
 from trialbed.comparison._results import Trials
-from trialbed.verification._rows import ANSWERS, Decision, ResultRow
+from trialbed.verification.results import ANSWERS, Decision, ResultRow
 
 Column = NDArray[np.float64]
 """One value per case."""

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from trialbed.comparison._results import Case, Results, Trials
 from trialbed.errors import UsageError
-from trialbed.verification._rows import ResultRow
+from trialbed.verification.results import ResultRow
 
 SHOWN = 5
 """Lines that an error names."""

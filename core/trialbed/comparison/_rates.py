@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed.comparison._results import Trials
 from trialbed.statistics import Estimate, bounded_mean_interval
-from trialbed.verification._rows import ResultRow
+from trialbed.verification.results import ResultRow
 
 Verdicts = Mapping[int, list[float]]
 """Number of the case -> 1 for each thing that is right, 0 for each that is not."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trialbed.errors import DataError
-from trialbed.verification._rows import ResultRow, RowReader
+from trialbed.verification.results import ResultRow, RowReader
 
 Case = tuple[object, ...]
 """What identifies a case in every file: what it asks, and which of its repeats it is."""

@@ -1,6 +1,16 @@
 """Vendor verification: the same requests to every vendor, and one terminal outcome for each.
 
-The public names are loaded when they are first used: who reads results needs no HTTP client.
+Here is the work itself: a run brings every case to every target (``_run``; ``_work`` and ``_clerk`` for one target,
+``_sessions`` for its connections), leaves alone what only fails (``_retries``), and sees that the times it measures are
+not its own (``_desk``, ``_lag``). It stands on four parts, of which each imports only those above it:
+
+    wire      one request and its answer
+    cases     what is asked: the test set and the tools that it declares
+    targets   of whom it is asked and how: models, vendors, addresses, keys, settings
+    results   what is kept: rows, the files that hold them, and summaries
+
+Whoever is outside a part uses its public names. They are loaded when they are first used: who reads results needs no
+HTTP client.
 """
 
 from __future__ import annotations
@@ -10,30 +20,34 @@ from typing import TYPE_CHECKING
 from trialbed import _lazy
 
 if TYPE_CHECKING:
-    from trialbed.verification._cases import BadLine, Case, TestSet
-    from trialbed.verification._drivers import load_adapter, load_vendor
-    from trialbed.verification._files import check_files
-    from trialbed.verification._options import VerifyOptions
-    from trialbed.verification._outcomes import ANSWERED, Outcome, Problem
-    from trialbed.verification._planning import config_targets, endpoint_target
-    from trialbed.verification._requests import RequestSettings
     from trialbed.verification._run import Verification, VerifyProgress, target_files
-    from trialbed.verification._schemas import CallVerdict, SchemaChecker
-    from trialbed.verification._sheets import verification_records, verification_sheets
-    from trialbed.verification._targets import Target
+    from trialbed.verification.cases import BadLine, CallVerdict, Case, SchemaChecker, TestSet
+    from trialbed.verification.results import check_files, verification_records, verification_sheets
+    from trialbed.verification.targets import (
+        RequestSettings,
+        Target,
+        VerifyOptions,
+        config_targets,
+        endpoint_target,
+        load_adapter,
+        load_vendor,
+    )
+    from trialbed.verification.wire import ANSWERED, Outcome, Problem
 
 _HOMES = {
-    "_cases": ("BadLine", "Case", "TestSet"),
-    "_drivers": ("load_adapter", "load_vendor"),
-    "_files": ("check_files",),
-    "_options": ("VerifyOptions",),
-    "_outcomes": ("ANSWERED", "Outcome", "Problem"),
-    "_planning": ("config_targets", "endpoint_target"),
-    "_requests": ("RequestSettings",),
     "_run": ("Verification", "VerifyProgress", "target_files"),
-    "_schemas": ("CallVerdict", "SchemaChecker"),
-    "_sheets": ("verification_records", "verification_sheets"),
-    "_targets": ("Target",),
+    "cases": ("BadLine", "CallVerdict", "Case", "SchemaChecker", "TestSet"),
+    "results": ("check_files", "verification_records", "verification_sheets"),
+    "targets": (
+        "RequestSettings",
+        "Target",
+        "VerifyOptions",
+        "config_targets",
+        "endpoint_target",
+        "load_adapter",
+        "load_vendor",
+    ),
+    "wire": ("ANSWERED", "Outcome", "Problem"),
 }
 
 __all__ = [

@@ -8,18 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.errors import DriverBroken, TrialbedError
-from trialbed.verification._attempts import Attempt
-from trialbed.verification._bodies import first_choice, first_message
-from trialbed.verification._cases import Case
 from trialbed.verification._desk import Desk
-from trialbed.verification._exchange import Exchange
 from trialbed.verification._lag import LagMeter
-from trialbed.verification._outcomes import ANSWERED, Reading
-from trialbed.verification._requests import Prepared
-from trialbed.verification._results import Ended, Row, result_row
 from trialbed.verification._retries import Breaker, RetryPolicy
-from trialbed.verification._schemas import CallVerdict, SchemaChecker, declared_schemas
-from trialbed.verification._targets import Target
+from trialbed.verification.cases import CallVerdict, Case, SchemaChecker, declared_schemas
+from trialbed.verification.results import Ended, Row, result_row
+from trialbed.verification.targets import Target
+from trialbed.verification.wire import ANSWERED, Attempt, Exchange, Prepared, Reading, first_choice, first_message
 
 Keep = Callable[[Row], None]
 """Takes the row of a case that has ended."""

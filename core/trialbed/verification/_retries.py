@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from trialbed.verification._attempts import Attempt
+from trialbed.verification.wire import Attempt
 
 RETRIED_STATUS = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
 """HTTP statuses that another attempt may mend."""

@@ -11,19 +11,24 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from trialbed.errors import TrialbedError, UsageError
-from trialbed.verification._cases import Case, TestSet
 from trialbed.verification._clerk import Clerk
 from trialbed.verification._desk import Desk
-from trialbed.verification._files import check_files
-from trialbed.verification._journal import Journal, Key
 from trialbed.verification._lag import LagMeter
-from trialbed.verification._options import VerifyOptions
-from trialbed.verification._resumption import kept_answers, tally_of
 from trialbed.verification._retries import Breaker, RetryPolicy
 from trialbed.verification._sessions import exchange_with, new_session
-from trialbed.verification._summaries import Invocation, summary, write_summary
-from trialbed.verification._targets import Target
 from trialbed.verification._work import VendorWork
+from trialbed.verification.cases import Case, TestSet
+from trialbed.verification.results import (
+    Invocation,
+    Journal,
+    Key,
+    check_files,
+    kept_answers,
+    summary,
+    tally_of,
+    write_summary,
+)
+from trialbed.verification.targets import Target, VerifyOptions
 
 BLOCK = 4
 """Cases per lane that a target is sent before the next one's turn, where targets take turns."""

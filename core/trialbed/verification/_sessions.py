@@ -7,10 +7,8 @@ from typing import Any
 
 import aiohttp
 
-from trialbed.verification._endpoints import Proxy
-from trialbed.verification._exchange import Exchange, trace
-from trialbed.verification._options import VerifyOptions
-from trialbed.verification._targets import Target
+from trialbed.verification.targets import Proxy, Target, VerifyOptions
+from trialbed.verification.wire import Exchange, trace
 
 ENCODINGS = "gzip, deflate"
 """Asked for whatever else is installed, so that a vendor answers alike everywhere."""

@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from trialbed.errors import DriverError, TrialbedError, UsageError
-from trialbed.verification._cases import Case
 from trialbed.verification._clerk import Clerk
-from trialbed.verification._journal import Journal, Key, Row
 from trialbed.verification._retries import VendorDown
-from trialbed.verification._tally import Tally
-from trialbed.verification._targets import Target
+from trialbed.verification.cases import Case
+from trialbed.verification.results import Journal, Key, Row, Tally
+from trialbed.verification.targets import Target
 
 CaseOf = Callable[[int], Case]
 """Line of the test set -> its case."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from support.bench import Finished
+from support.bench import Finished, own_environment
 from support.verification import KEY
 
 Command = Callable[..., "subprocess.Popen[str]"]
@@ -22,11 +21,10 @@ def command(tmp_path: Path) -> Command:
     """Start ``bench`` with these arguments in an empty folder."""
 
     def start(*arguments: object, **environment: str) -> subprocess.Popen[str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("TRIALBED_")}
         return subprocess.Popen(
             [sys.executable, "-m", "trialbed", *map(str, arguments)],
             cwd=tmp_path,
-            env=kept | {"OPENAI_API_KEY": KEY, "NO_COLOR": "1", "COLUMNS": "100"} | environment,
+            env=own_environment(OPENAI_API_KEY=KEY, COLUMNS="100") | environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

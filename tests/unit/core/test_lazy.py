@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-LAZY = ("trialbed", "trialbed.fidelity", "trialbed.verification", "trialbed_server")
+LAZY = ("trialbed", "trialbed.fidelity", "trialbed.verification", "trialbed.verification.results", "trialbed_server")
 
 INIT = """
 from trialbed import _lazy

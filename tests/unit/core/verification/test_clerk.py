@@ -12,12 +12,12 @@ from support.verification import target
 from trialbed.contracts import ModelAdapter, Vendor
 from trialbed.errors import DriverBroken, UsageError
 from trialbed.verification import Case
-from trialbed.verification._attempts import Attempt
 from trialbed.verification._clerk import Clerk
 from trialbed.verification._desk import Desk
 from trialbed.verification._lag import LagMeter
-from trialbed.verification._outcomes import Problem, Reading
 from trialbed.verification._retries import Breaker, RetryPolicy
+from trialbed.verification.wire._attempts import Attempt
+from trialbed.verification.wire._outcomes import Problem, Reading
 
 CASE = Case(7, "c0ffee", {"messages": [], "tools": []})
 CALL = {"id": "functions.look:0", "type": "function", "function": {"name": "look", "arguments": "{}"}}

@@ -7,9 +7,9 @@ from email.utils import format_datetime
 import pytest
 
 from trialbed.verification import _retries
-from trialbed.verification._attempts import Attempt, retry_after
-from trialbed.verification._outcomes import Outcome, Problem, Reading
 from trialbed.verification._retries import Breaker, RetryPolicy, VendorDown
+from trialbed.verification.wire._attempts import Attempt, retry_after
+from trialbed.verification.wire._outcomes import Outcome, Problem, Reading
 
 
 def attempt(outcome: Outcome = "transport_error", status: int | None = None, wait: float | None = None) -> Attempt:

@@ -12,10 +12,10 @@ from support.verification import rows, target
 
 from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.verification import Case
-from trialbed.verification._journal import Journal
 from trialbed.verification._retries import VendorDown
-from trialbed.verification._tally import Tally
 from trialbed.verification._work import VendorWork
+from trialbed.verification.results._journal import Journal
+from trialbed.verification.results._tally import Tally
 
 Answer = Callable[[int, int], dict[str, Any]]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from trialbed.verification._bodies import read_body
-from trialbed.verification._streams import StreamReading
+from trialbed.verification.wire._bodies import read_body
+from trialbed.verification.wire._streams import StreamReading
 from trialbed_server.faults import Fault, FaultScript
 from trialbed_server.faults._answers import Completion, right_answer
 from trialbed_server.faults._changes import changed, changed_chunks, changed_document
