@@ -8,8 +8,9 @@ The names are loaded when they are first used: a probe, which measures a framewo
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from trialbed import _lazy
 
 if TYPE_CHECKING:
     from trialbed.fidelity._conditions import Conditions
@@ -36,31 +37,28 @@ if TYPE_CHECKING:
     from trialbed.fidelity.reading import Difference, MessageChange, Requests
 
 _HOMES = {
-    "Behaviour": "measurements",
-    "Conditions": "_conditions",
-    "Difference": "reading",
-    "FidelityOptions": "_options",
-    "FidelityReport": "_report",
-    "Figure": "measurements",
-    "FrameworkFidelity": "_report",
-    "Load": "measurements",
-    "LoadLevel": "measurements",
-    "ManyTools": "measurements",
-    "MessageChange": "reading",
-    "Missing": "_report",
-    "PARTS": "_options",
-    "Parallel": "measurements",
-    "PolicyRequests": "measurements",
-    "Prompt": "measurements",
-    "Requests": "reading",
-    "SchemaFinding": "measurements",
-    "Schemas": "measurements",
-    "Setting": "measurements",
-    "Settings": "measurements",
-    "StepLimit": "measurements",
-    "TimeLimit": "measurements",
-    "TurnSize": "measurements",
-    "measure": "_measure",
+    "_conditions": ("Conditions",),
+    "_measure": ("measure",),
+    "_options": ("PARTS", "FidelityOptions"),
+    "_report": ("FidelityReport", "FrameworkFidelity", "Missing"),
+    "measurements": (
+        "Behaviour",
+        "Figure",
+        "Load",
+        "LoadLevel",
+        "ManyTools",
+        "Parallel",
+        "PolicyRequests",
+        "Prompt",
+        "SchemaFinding",
+        "Schemas",
+        "Setting",
+        "Settings",
+        "StepLimit",
+        "TimeLimit",
+        "TurnSize",
+    ),
+    "reading": ("Difference", "MessageChange", "Requests"),
 }
 
 __all__ = [
@@ -91,13 +89,4 @@ __all__ = [
     "measure",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'trialbed.fidelity' has no attribute {name!r}")
-    return getattr(import_module(f"trialbed.fidelity.{home}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = _lazy.names(__name__, _HOMES)
