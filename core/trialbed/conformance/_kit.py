@@ -8,9 +8,8 @@ import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
-from types import TracebackType
-from typing import Self
 
+from trialbed._closing import Closing
 from trialbed.conformance._alarm import BLOCKED, LoopBlocked, alarm
 from trialbed.conformance._check import Check, CheckFailed
 from trialbed.conformance._network import NetworkWatch
@@ -24,7 +23,7 @@ SETTLE = 1.0
 """Seconds that leaked tasks have to end once they are cancelled."""
 
 
-class Kit:
+class Kit(Closing):
     """Runs checks on one adapter. Use it as a context manager; not from a running event loop.
 
     Args:
@@ -104,14 +103,6 @@ class Kit:
         if outcome == "passed" and declared is not None:
             return "outdated", _outdated(check, declared)
         return outcome, message
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def check_adapter(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self, TypedDict, Unpack
+from typing import TypedDict, Unpack
 from urllib.parse import urlsplit
 
 import httpx
 
+from trialbed._closing import Closing
 from trialbed.conformance._footprint import surroundings
 from trialbed.conformance._network import NetworkWatch
 from trialbed.conformance._recording import Play
@@ -51,7 +51,7 @@ class Conditions(TypedDict, total=False):
     patience: float
 
 
-class Stage:
+class Stage(Closing):
     """Where trials of one adapter are played. Use it as a context manager, or close it.
 
     The model and the Apis are served by a thread of their own; the adapter runs on the caller's event loop,
@@ -130,14 +130,6 @@ class Stage:
         """Stop the server, and watch the network no more."""
         self._server.close()
         self._network.__exit__(None, None, None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _address(url: str) -> tuple[str, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy.exc import IntegrityError
 
+from trialbed._closing import Closing
 from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, Run, RunStatus, ToolSpec, TrialKey, TrialResult
 from trialbed.store._database import Database, open_database
@@ -15,7 +15,7 @@ from trialbed.store._selections import insert_selection, read_selection
 from trialbed.store._trials import insert_trial, read_keys, read_results
 
 
-class Store:
+class Store(Closing):
     """Runs and trials in a database.
 
     Every method is one transaction: it has happened as a whole when it returns, and not at all when it raises
@@ -41,14 +41,6 @@ class Store:
     def close(self) -> None:
         """Close every connection."""
         self._database.engine.dispose()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def create_run(self, run: Run) -> None:
         """Add a run.

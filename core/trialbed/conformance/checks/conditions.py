@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from trialbed.conformance._check import may, must, should
@@ -79,10 +80,7 @@ async def model_is_named(stage: Stage) -> None:
 )
 async def temperature_is_sent(stage: Stage) -> None:
     """Every request has the trial's temperature, 0 too."""
-    for temperature in (0.0, 0.7):
-        for request in await _requests(stage, temperature=temperature):
-            seen = request.body.get("temperature")
-            expect(seen == temperature and seen is not False, f"temperature {temperature}", seen)
+    await _number_is_sent(stage, "temperature", (0.0, 0.7))
 
 
 @should(
@@ -91,10 +89,7 @@ async def temperature_is_sent(stage: Stage) -> None:
 )
 async def seed_is_sent(stage: Stage) -> None:
     """Every request has the trial's seed, 0 too."""
-    for seed in (0, 123456789):
-        for request in await _requests(stage, seed=seed):
-            seen = request.body.get("seed")
-            expect(seen == seed and seen is not False, f"seed {seed}", seen)
+    await _number_is_sent(stage, "seed", (0, 123456789))
 
 
 @should(
@@ -176,6 +171,14 @@ async def connection_is_reused(stage: Stage) -> None:
     play = await stage.play(asks(call("Echo_text", {"text": "x"})), asks(call("Echo_text", {"text": "y"})), "done")
     answered(play, "done")
     expect(play.connections == 1, "one connection for three requests", f"{play.connections}")
+
+
+async def _number_is_sent(stage: Stage, setting: str, numbers: Sequence[float]) -> None:
+    """Every request has the setting as the trial has it; ``false`` is no 0."""
+    for number in numbers:
+        for request in await _requests(stage, **{setting: number}):
+            seen = request.body.get(setting)
+            expect(seen == number and seen is not False, f"{setting} {number}", seen)
 
 
 async def _requests(stage: Stage, **conditions: Any) -> tuple[ModelRequest, ...]:
