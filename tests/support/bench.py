@@ -1,10 +1,14 @@
-"""A finished ``bench`` command."""
+"""The real ``bench`` command, in a process of its own."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -30,4 +34,29 @@ class Finished:
 
 
 Bench = Callable[..., Finished]
-"""Runs ``bench`` with arguments in an empty folder; ``code`` is the exit code that is right."""
+"""Runs ``bench`` with arguments and, by name, variables; ``code`` is the exit code that is right, None for any."""
+
+
+def own_environment(**variables: str) -> dict[str, str]:
+    """This process's environment without anybody's settings of Trialbed, and with these variables."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TRIALBED_")}
+    return {**kept, "NO_COLOR": "1", **variables}
+
+
+def bench_in(folder: Path, environment: dict[str, str], *, timeout: float = 300) -> Bench:
+    """What runs ``bench`` in this folder and environment, for so many seconds at most."""
+
+    def run(*arguments: object, code: int | None = 0, **variables: str) -> Finished:
+        done = subprocess.run(
+            [sys.executable, "-m", "trialbed", *map(str, arguments)],
+            cwd=folder,
+            env={**environment, **variables},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        assert code is None or done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return Finished(done.returncode, done.stdout, done.stderr)
+
+    return run

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
+
+from support.bench import Finished
 
 from trialbed.fidelity import FidelityReport, FrameworkFidelity
 
 
-class Measured:
-    """What the command printed, and how it ended."""
-
-    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
-        self.code = done.returncode
-        self.out = done.stdout
-        self.err = done.stderr
+@dataclass(frozen=True)
+class Measured(Finished):
+    """A measurement that has ended."""
 
     @property
     def report(self) -> FidelityReport:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.bench import bench_in, own_environment
 from support.measured import Fidelity, Measured
 
 UNFAITHFUL = Path(__file__).parent / "unfaithful"
@@ -41,19 +39,10 @@ def fidelity(unfaithful_site: Path, tmp_path_factory: pytest.TempPathFactory) ->
     """Run ``bench fidelity`` with these frameworks and options in an empty folder."""
 
     def run(*frameworks: str, options: tuple[object, ...] = (), code: int = 0, json: bool = True) -> Measured:
-        folder = tmp_path_factory.mktemp("run")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("TRIALBED_")}
         flags = [flag for framework in frameworks for flag in ("-f", framework)]
-        done = subprocess.run(
-            [sys.executable, "-m", "trialbed", "fidelity", *flags, *map(str, options), *["--json"] * json],
-            cwd=folder,
-            env={**kept, "PYTHONPATH": str(unfaithful_site), "NO_COLOR": "1", "COLUMNS": "120"},
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return Measured(done)
+        environment = own_environment(PYTHONPATH=str(unfaithful_site), COLUMNS="120")
+        bench = bench_in(tmp_path_factory.mktemp("run"), environment, timeout=600)
+        done = bench("fidelity", *flags, *options, *["--json"] * json, code=code)
+        return Measured(done.code, done.out, done.err)
 
     return run

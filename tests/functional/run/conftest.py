@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from support.bench import Bench, Finished
+from support.bench import Bench, bench_in, own_environment
 
 
 @pytest.fixture
 def bench_environment(tmp_path: Path) -> dict[str, str]:
     """An environment without anybody's settings or keys."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TRIALBED_") and "KEY" not in name}
-    return kept | {"TRIALBED_DATA_DIR": str(tmp_path / "data"), "NO_COLOR": "1"}
+    environment = own_environment(TRIALBED_DATA_DIR=str(tmp_path / "data"))
+    return {name: value for name, value in environment.items() if "KEY" not in name}
 
 
 FRAMEWORKS = ("reference", "langgraph", "crewai", "autogen", "openai-agents", "agno")
@@ -37,18 +35,4 @@ def every_framework(env_dir: Path) -> list[str]:
 @pytest.fixture
 def bench(tmp_path: Path, bench_environment: dict[str, str]) -> Bench:
     """Run ``bench`` with these arguments in an empty folder and return how it ended."""
-
-    def run(*arguments: object, code: int | None = 0, **environment: str) -> Finished:
-        done = subprocess.run(
-            [sys.executable, "-m", "trialbed", *map(str, arguments)],
-            cwd=tmp_path,
-            env=bench_environment | environment,
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
-        )
-        assert code is None or done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return Finished(done.returncode, done.stdout, done.stderr)
-
-    return run
+    return bench_in(tmp_path, bench_environment, timeout=900)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.bench import Bench, Finished
+from support.bench import Bench, bench_in, own_environment
 
 NewAdapter = Callable[..., Path]
 
@@ -17,24 +14,10 @@ NewAdapter = Callable[..., Path]
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Run ``bench`` with these arguments in an empty folder and return how it ended."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TRIALBED_")}
-    environment = kept | {"XDG_CACHE_HOME": str(tmp_path / "cache"), "NO_COLOR": "1", "COLUMNS": "120"}
-
-    def run(*arguments: object, code: int | None = 0, **variables: str) -> Finished:
-        command = [sys.executable, "-m", "trialbed", *map(str, arguments)]
-        done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env=environment | {"PYTHONPATH": str(tmp_path / "site")} | variables,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert code is None or done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return Finished(done.returncode, done.stdout, done.stderr)
-
-    return run
+    environment = own_environment(
+        XDG_CACHE_HOME=str(tmp_path / "cache"), COLUMNS="120", PYTHONPATH=str(tmp_path / "site")
+    )
+    return bench_in(tmp_path, environment)
 
 
 @pytest.fixture

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from support.trials import ended
 
 from trialbed.cli._progress import PlainProgress, progress
 from trialbed.engine import Progress
-from trialbed.records import Failure, FailureKind, Outcome, Run, Timing, TrialKey, TrialResult, WireLog
+from trialbed.records import FailureKind, Run
 
 RUN = cast("Run", SimpleNamespace(run_id="R-1"))
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def result(kind: FailureKind | None = None) -> TrialResult:
-    failure = Failure(kind=kind, message="x") if kind else None
-    return TrialResult(
-        trial="token-token",
-        key=TrialKey(framework="f", query_id=1),
-        seed=0,
-        outcome=Outcome(started_at=NOW, wall_time=0.0, failure=failure),
-        wire=WireLog(trial="token-token", opened_at=NOW),
-        timing=Timing(wall=0, model=0, tool=0, framework=0),
-        selected_tools=(),
-    )
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -39,7 +25,7 @@ def advance(total: int, *, done: int = 0, **settings: Any) -> None:
     shown = PlainProgress()
     shown.begin(RUN, total=total, done=done)
     for _ in range(total - done):
-        shown.advance(result(**settings))
+        shown.advance(ended(**settings))
     shown.end()
 
 
@@ -66,7 +52,7 @@ def test_failures_are_counted_by_kind(capsys: pytest.CaptureFixture[str]) -> Non
     shown.begin(RUN, total=3, done=0)
     kinds: tuple[FailureKind | None, ...] = ("timeout", None, "crash")
     for kind in kinds:
-        shown.advance(result(kind))
+        shown.advance(ended(kind))
     assert lines(capsys)[-1] == "[3/3] errors: 1 crash, 1 timeout"
 
 
@@ -84,5 +70,5 @@ def test_a_run_that_never_began_promises_nothing(capsys: pytest.CaptureFixture[s
 
 def _one_of_thirty(shown: Progress) -> None:
     shown.begin(RUN, total=30, done=0)
-    shown.advance(result())
+    shown.advance(ended())
     raise KeyboardInterrupt
