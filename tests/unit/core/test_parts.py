@@ -1,0 +1,96 @@
+"""Which part of a package may import which, and by which names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+CORE = ROOT / "core" / "trialbed"
+PARTS = {
+    "fidelity": {
+        "reading": (),
+        "stage": (),
+        "probe": (),
+        "measurements": ("reading", "stage", "probe"),
+    },
+    "verification": {
+        "wire": (),
+        "cases": ("wire",),
+        "targets": ("wire", "cases"),
+        "results": ("wire", "cases", "targets"),
+    },
+}
+"""Package -> its parts, and what each of them may import."""
+
+BELOW_ALL = {"fidelity": "_not_measured"}
+"""Package -> the module of its own that every part may import."""
+
+EACH_PART = [(package, part) for package, parts in PARTS.items() for part in parts]
+
+SOURCES = [
+    file
+    for root in ("core/trialbed", "server/trialbed_server", "tool_selection/trialbed_selection", "plugins")
+    for file in sorted((ROOT / root).rglob("*.py"))
+]
+
+
+def imported(file: Path, package: str) -> Iterator[str]:
+    """What of a package a file imports, wherever it stands: ``wire``, ``wire._sse``, ``""`` for all of it."""
+    name = f"trialbed.{package}"
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        yield from (module[len(name) + 1 :] for module in modules if f"{module}.".startswith(f"{name}."))
+
+
+def part_of(file: Path, package: str) -> str | None:
+    """The part that a file is in; empty for the package's own modules, None outside."""
+    if not file.is_relative_to(CORE / package):
+        return None
+    first = file.relative_to(CORE / package).parts[0]
+    return first if first in PARTS[package] else ""
+
+
+@pytest.mark.parametrize("package", PARTS)
+def test_the_parts_are_all_there_is(package: str) -> None:
+    assert {file.parent.name for file in (CORE / package).glob("*/__init__.py")} == set(PARTS[package])
+
+
+@pytest.mark.parametrize(("package", "part"), EACH_PART)
+def test_a_part_imports_itself_and_those_below_it(package: str, part: str) -> None:
+    allowed = {part, *PARTS[package][part], BELOW_ALL.get(package)}
+    found = [
+        (file.name, module)
+        for file in sorted((CORE / package / part).glob("*.py"))
+        for module in imported(file, package)
+        if module.split(".")[0] not in allowed
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("package", PARTS)
+def test_whoever_is_outside_a_part_uses_its_public_names(package: str) -> None:
+    found = [
+        (str(file.relative_to(ROOT)), module)
+        for file in SOURCES
+        for module in imported(file, package)
+        if any(name.startswith("_") for name in module.split("."))
+        and module.rpartition(".")[0] != part_of(file, package)
+        and not (module == BELOW_ALL.get(package) and part_of(file, package))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("package", "some"),
+    [
+        ("fidelity", {"_measure", "measurements._load", "probe", "reading", "stage._rig"}),
+        ("verification", {"wire", "wire._outcomes", "wire.json_text", "cases"}),
+    ],
+)
+def test_there_is_something_to_see(package: str, some: set[str]) -> None:
+    assert some <= {module for file in SOURCES for module in imported(file, package)}
