@@ -118,15 +118,20 @@ def _check_contract(info: DriverInfo, driver: Any, contract: str) -> None:
 
 def _not_found(kind: str, name: str, names: list[str]) -> str:
     close = difflib.get_close_matches(name, {*names, *_published(kind)}, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    meant = close[0] if close and close[0] not in names else name
-    install = (
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    install = _how_to_install(name, close[0] if close else name, names) if kind == "frameworks" else ""
+    return f"{kind}: there is no {name!r} here{hint} Installed: {', '.join(names) or 'none'}.{install}"
+
+
+def _how_to_install(name: str, meant: str, names: list[str]) -> str:
+    if meant in names:
+        return (
+            f" If {name} is another framework, say where its adapter is: `bench env add {name} --adapter REQUIREMENT`."
+        )
+    return (
         f" An adapter is installed by `pip install trialbed-{meant}`, or into an environment of its own by "
         f"`bench env add {meant}`."
-        if kind == "frameworks"
-        else ""
     )
-    return f"{kind}: there is no {name!r} here{hint} Installed: {', '.join(names) or 'none'}.{install}"
 
 
 def _published(kind: str) -> tuple[str, ...]:

@@ -97,12 +97,22 @@ def test_another_contract_is_refused_with_both_versions(
     assert "trialbed-old 2.5" in text
 
 
-def test_a_name_that_is_not_there_gets_a_suggestion_and_a_command() -> None:
+def test_a_name_that_is_not_there_gets_a_suggestion_and_nothing_to_install() -> None:
     with pytest.raises(DriverNotFound) as raised:
         driver_info("frameworks", "referense")
     text = str(raised.value)
     assert "did you mean 'reference'?" in text
-    assert "pip install trialbed-referense" in text
+    assert "`bench env add referense --adapter REQUIREMENT`" in text
+    assert "pip install" not in text, "the name is most likely misspelt: nobody should install what has it"
+
+
+def test_a_name_like_no_other_is_told_how_to_get_it() -> None:
+    with pytest.raises(DriverNotFound) as raised:
+        driver_info("frameworks", "quokka")
+    text = str(raised.value)
+    assert "there is no 'quokka' here. Installed: " in text
+    assert "`pip install trialbed-quokka`" in text
+    assert "`bench env add quokka`" in text
 
 
 def test_a_framework_that_is_known_and_not_here_is_suggested_with_both_ways_to_get_it() -> None:
