@@ -143,12 +143,20 @@ def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None
         raise UsageError("say which environments: NAME, NAME==VERSION, a digest as `bench env list` shows it, or --all")
     shelf = open_shelf(env_dir)
     chosen = list(shelf) if every else [built for one in dict.fromkeys(name) for built in _named(shelf, one)]
-    rows = [_row(shelf, built) for built in chosen]
+    removed, refusals = [], []
     for built in chosen:
-        remove_one(shelf, built, force=force)
+        row = _row(shelf, built)
+        try:
+            remove_one(shelf, built, force=force)
+        except UsageError as error:
+            refusals.append(str(error))
+            continue
+        removed.append(row)
         click.echo(f"removed {built.title} ({built.summary})", err=True)
     if as_json:
-        _print_json(rows)
+        _print_json(removed)
+    if refusals:
+        raise UsageError("\n".join(refusals))
 
 
 def _request(label: str, adapter: str | None, **more: Any) -> Request:

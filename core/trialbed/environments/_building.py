@@ -19,6 +19,7 @@ from trialbed.environments._built import ABOUT, LOCK, VENV, About, Built, folder
 from trialbed.environments._holding import held
 from trialbed.environments._labels import OWN, Label
 from trialbed.environments._lock import lock_digest, lock_text, python_id
+from trialbed.environments._reason import NEEDED
 from trialbed.environments._resolution import rebuilt
 from trialbed.environments._secrecy import without_credentials
 from trialbed.environments._shelf import Shelf
@@ -77,8 +78,7 @@ async def _install(uv: Uv, scratch: Path, label: Label, lines: tuple[str, ...]) 
         await uv("pip", "check", "--quiet", "--python", python)
     except UvFailed as failure:
         raise EnvironmentFailed(
-            f"{label.text}: its environment cannot be built. uv says: {failure}\n"
-            "Space is needed where --env-dir and UV_CACHE_DIR point to, and a network unless uv's cache has all of it."
+            f"{label.text}: its environment cannot be built. uv says: {failure}\n{NEEDED}"
         ) from failure
 
 

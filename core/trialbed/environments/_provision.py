@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import time
 from collections.abc import Iterable
 from functools import partial
@@ -44,40 +45,52 @@ async def provide(shelf: Shelf, requests: Iterable[Request], progress: Progress)
 async def _provided(shelf: Shelf, request: Request, progress: Progress) -> Built:
     label = request.label.text
     began = time.monotonic()
-    found: Built | None = None
+    is_new = False
     try:
-        # One process at a time answers a request; the next finds the answer.
-        async with held(shelf.file_lock(request.key), partial(progress.waiting, label)):
-            found = None if request.refresh or request.lock else shelf.find(request)
-            built = found or await _made(shelf, shelf.recalled(request), progress)
+        # Without a lock at first: what is built can be found in a folder that nobody may write to.
+        built = _found(shelf, request)
+        if built is None:
+            # One process at a time answers a request; the next finds the answer.
+            async with held(shelf.file_lock(request.key), partial(progress.waiting, label)):
+                built = _found(shelf, request)
+                if built is None:
+                    built, is_new = await _made(shelf, shelf.recalled(request), progress)
     except OSError as error:
         progress.failed(label)
-        raise EnvironmentFailed(
-            f"{label}: its environment cannot be built: {error.filename or shelf.folder}: {error.strerror}; "
-            "free some space, or name another folder with --env-dir"
-        ) from error
+        raise EnvironmentFailed(f"{label}: its environment cannot be built: {_unwritable(error, shelf)}") from error
     except BaseException:
         progress.failed(label)
         raise
-    progress.ready(label, built, None if built is found else time.monotonic() - began)
+    progress.ready(label, built, time.monotonic() - began if is_new else None)
     return built
 
 
-async def _made(shelf: Shelf, request: Request, progress: Progress) -> Built:
+def _found(shelf: Shelf, request: Request) -> Built | None:
+    return None if request.refresh or request.lock else shelf.find(request)
+
+
+def _unwritable(error: OSError, shelf: Shelf) -> str:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    way_out = f"{'free some space, or ' if full else ''}name another folder with --env-dir"
+    return f"{error.filename or shelf.folder}: {error.strerror}; {way_out}"
+
+
+async def _made(shelf: Shelf, request: Request, progress: Progress) -> tuple[Built, bool]:
+    """The environment that the request resolves to, and whether it had to be built."""
     label = request.label.text
     uv = Uv(shelf.folder, partial(progress.offline, label))
     progress.resolving(label)
     lines = await resolve(uv, request)
-    built = await build(
-        shelf,
-        uv,
-        request.label,
-        lines,
-        begun=partial(progress.building, label, _summary(request, lines)),
-        waiting=partial(progress.waiting, label),
-    )
+    installing = asyncio.Event()
+
+    def begun() -> None:
+        installing.set()
+        progress.building(label, _summary(request, lines))
+
+    waiting = partial(progress.waiting, label)
+    built = await build(shelf, uv, request.label, lines, begun=begun, waiting=waiting)
     await asyncio.to_thread(shelf.note, request, built)
-    return built
+    return built, installing.is_set()
 
 
 def _summary(request: Request, lines: tuple[str, ...]) -> str:

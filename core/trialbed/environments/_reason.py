@@ -6,6 +6,9 @@ import re
 
 from trialbed.environments._secrecy import redacted
 
+NEEDED = "Space is needed where --env-dir and UV_CACHE_DIR point to, and a network unless uv's cache has all of it."
+"""What to do where the machine is the reason."""
+
 MAX_LENGTH = 1500
 """Characters of a reason that are shown."""
 
@@ -18,10 +21,20 @@ _NETWORK = re.compile(
     re.IGNORECASE,
 )
 
+_MACHINE = re.compile(
+    r"network was disabled|No space left on device|quota exceeded|Read-only file system|Permission denied",
+    re.IGNORECASE,
+)
+
 
 def is_network(stderr: str) -> bool:
     """Whether uv failed for lack of a network."""
     return _NETWORK.search(stderr) is not None
+
+
+def is_machine(stderr: str) -> bool:
+    """Whether uv failed for lack of a network or of a place to write to, and not for what it was asked."""
+    return is_network(stderr) or _MACHINE.search(stderr) is not None
 
 
 def reason(stderr: str) -> str:

@@ -17,7 +17,7 @@ def remove(shelf: Shelf, built: Built, *, force: bool = False) -> None:
         force: also if a process runs from it.
 
     Raises:
-        UsageError: it is in use.
+        UsageError: it is in use, or its folder may not be written to.
     """
     running = users(built.folder)
     if running and not force:
@@ -29,3 +29,5 @@ def remove(shelf: Shelf, built: Built, *, force: bool = False) -> None:
             shelf.discard(built.folder)
     except Timeout as error:
         raise UsageError(f"{built.title} is being built by another process; wait for its end") from error
+    except OSError as error:
+        raise UsageError(f"{built.title} cannot be removed: {error.filename}: {error.strerror}") from error

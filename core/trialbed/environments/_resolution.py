@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from trialbed.environments._labels import Label
 from trialbed.environments._lock import requirements
 from trialbed.environments._origin import local_path
+from trialbed.environments._reason import NEEDED, is_machine
 from trialbed.environments._request import Request
 from trialbed.environments._sources import local_url
 from trialbed.environments._uv import Uv, UvFailed
@@ -45,6 +46,8 @@ def rebuilt(lines: Iterable[str]) -> list[str]:
 
 def _explained(label: Label, failure: UvFailed) -> str:
     text = f"{label.text}: no environment can be resolved for it. uv says: {failure}\n"
+    if is_machine(failure.stderr):
+        return f"{text}{NEEDED}"
     if label.release:
         return f"{text}Without a version ({label.name}) the newest release that fits is taken."
     return f"{text}If its adapter is elsewhere, name it: bench env add {label.name} --adapter REQUIREMENT"

@@ -81,6 +81,7 @@ def test_a_lock_is_printed_and_reproduces_the_environment_elsewhere(machine: Mac
     assert (again["environment"], again["lock_digest"]) == (row["environment"], row["lock_digest"])
     assert version_in(again) == "1.0"
     assert machine.add("acme") == again, "the lock's environment is the framework's from then on"
+    assert "built in" not in machine.bench("env", "add", "acme", "--lock", file).err, "it was there"
 
 
 def test_a_lock_without_an_environment_is_resolved_and_nothing_is_installed(machine: Machine, index: Index) -> None:
@@ -125,6 +126,20 @@ def test_an_environment_in_use_is_removed_only_by_force(machine: Machine) -> Non
         user.communicate("\n")
     assert machine.listed() == []
     assert not Path(row["path"]).exists()
+
+
+def test_what_is_in_use_keeps_nothing_else_from_being_removed(machine: Machine, index: Index) -> None:
+    publish_acme(index, "2.0", "3.0")
+    one, two, three = (machine.add(f"acme=={release}") for release in ("1.0", "2.0", "3.0"))
+    used = min((one, two, three), key=lambda row: str(row["environment"]))
+    with subprocess.Popen([used["interpreter"], "-c", "print('up', flush=True); input()"], **PIPES) as user:
+        assert user.stdout is not None
+        assert user.stdout.readline() == "up\n"
+        done = machine.bench("env", "remove", "--all", "--json", code=2)
+        user.communicate("\n")
+    assert str(user.pid) in done.err
+    assert len(json.loads(done.out)) == 2
+    assert machine.listed() == [used]
 
 
 PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

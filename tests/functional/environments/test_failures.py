@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,16 @@ def test_an_adapter_without_the_framework_is_refused(machine: Machine, tmp_path:
     done = machine.bench("env", "add", "acme", "--adapter", wheel, code=3)
     assert "has no adapter of that name (there is: other)" in done.err
     assert machine.listed() == []
+
+
+def test_in_a_folder_that_nobody_may_write_to_what_is_built_is_found(machine: Machine) -> None:
+    row = machine.add("acme")
+    shutil.rmtree(machine.env_dir / ".locks")
+    (machine.env_dir / ".locks").write_text("where no folder can be, also for those who may write everywhere")
+    assert machine.add("acme") == row
+    refused = machine.bench("env", "add", "acme", "--refresh", code=3).err
+    assert "name another folder with --env-dir" in refused
+    assert "free some space" not in refused
+    kept = machine.bench("env", "remove", "acme", code=2).err
+    assert f"{row['environment']} cannot be removed" in kept
+    assert machine.listed() == [row]

@@ -29,3 +29,10 @@ def test_uv_offline_is_heeded(machine: Machine, index: Index) -> None:
     machine.variables["UV_OFFLINE"] = "1"
     machine.add("acme")
     assert index.requests == []
+
+
+def test_without_a_network_nobody_is_sent_to_look_for_the_adapter(machine: Machine) -> None:
+    machine.variables["UV_OFFLINE"] = "1"
+    done = machine.bench("env", "add", "acme", code=3)
+    assert "a network unless uv's cache has all of it" in done.err
+    assert "--adapter" not in done.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trialbed.environments._reason import MAX_LENGTH, is_network, reason
+from trialbed.environments._reason import MAX_LENGTH, is_machine, is_network, reason
 
 BOXED = """\
 warning: something harmless
@@ -44,6 +44,20 @@ def test_only_a_missing_network_is_one() -> None:
     assert is_network("  cause: dns error\n")
     assert not is_network(BOXED)
     assert not is_network("error: HTTP status client error (401 Unauthorized)")
+
+
+@pytest.mark.parametrize(
+    ("stderr", "is_so"),
+    [
+        (LISTED, True),
+        ("error: x\nhint: Packages were unavailable because the network was disabled.", True),
+        ("error: Failed to write to the client cache\n  cause: No space left on device (os error 28)", True),
+        ("error: Failed to create directory\n  cause: Read-only file system (os error 30)", True),
+        (BOXED, False),
+    ],
+)
+def test_a_machines_shortcomings_are_told_from_wrong_requests(stderr: str, *, is_so: bool) -> None:
+    assert is_machine(stderr) is is_so
 
 
 def test_secrets_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
