@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trialbed.cli._options import option
+from trialbed.cli._options import FOLDER, option
 
 if TYPE_CHECKING:
     from trialbed.environments import Built, Request, Shelf
@@ -20,7 +20,7 @@ yes_option = option("-y", "--yes", is_flag=True, help="Build missing environment
 
 env_dir_option = option(
     "--env-dir",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Folder of frameworks' own environments. [default: the user's cache folder]",
 )
 

@@ -8,6 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+"""Types of options: a file or a folder that need not be there."""
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
 
 
@@ -24,7 +28,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the re
 
 data_dir_option = option(
     "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Folder of imported datasets. [default: the user's cache folder]",
 )
 

@@ -1,28 +1,35 @@
-"""Progress of a run on stderr: a live bar on a terminal, a line now and then elsewhere."""
+"""What every progress on stderr shares: the bar, when a line is due without one, and what follows an early end."""
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol, TypeVar
 
-import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from trialbed.engine import Progress
-from trialbed.records import Run, TrialResult
-
 LINES = 10
-"""How many lines a run prints where there is no terminal."""
+"""How many lines are printed where there is no terminal."""
+
+
+class Resumable(Protocol):
+    """Progress of what can be gone on with."""
+
+    def end(self) -> None:
+        """Close what is open."""
+
+    def say_how_to_resume(self) -> None:
+        """Say what is kept, and how to go on."""
+
+
+Shown = TypeVar("Shown", bound=Resumable)
 
 
 @contextmanager
-def progress() -> Iterator[Progress]:
-    """What shows the progress of a run here; says how to go on if it ends early."""
-    shown: PlainProgress = LiveProgress() if sys.stderr.isatty() else PlainProgress()
+def told_if_ended_early(shown: Shown) -> Iterator[Shown]:
+    """The progress, which says how to go on if the body is left by an exception."""
     try:
         yield shown
     except BaseException:
@@ -31,71 +38,18 @@ def progress() -> Iterator[Progress]:
         raise
 
 
-class PlainProgress:
-    """A line at the start, at each tenth and at the end."""
-
-    def __init__(self) -> None:
-        self.total = self.done = 0
-        self.failures: Counter[str] = Counter()
-
-    def begin(self, run: Run, *, total: int, done: int) -> None:
-        """Say which run it is and what of it is kept."""
-        self.total, self.done = total, done
-        again = f", {done} of them kept from before" if done else ""
-        click.echo(f"run {run.run_id}: {total} trials{again}", err=True)
-
-    def advance(self, result: TrialResult) -> None:
-        """Count a trial."""
-        self.done += 1
-        if result.outcome.failure:
-            self.failures[result.outcome.failure.kind] += 1
-        self.show()
-
-    def show(self) -> None:
-        """Print a line if a tenth is full."""
-        if self.done == self.total or self.done * LINES // self.total > (self.done - 1) * LINES // self.total:
-            click.echo(f"[{self.done}/{self.total}]{self.errors()}", err=True)
-
-    def errors(self) -> str:
-        """The failures so far, by kind."""
-        if not self.failures:
-            return ""
-        return " errors: " + ", ".join(f"{count} {kind}" for kind, count in sorted(self.failures.items()))
-
-    def end(self) -> None:
-        """Nothing is open."""
-
-    def say_how_to_resume(self) -> None:
-        """Say what is kept of a run that ended early."""
-        if self.total and self.done:
-            kept = f"{self.done} of {self.total} trials are kept"
-            click.echo(f"{kept}; the same command goes on from there, --fresh starts over.", err=True)
+def is_line_due(done: int, total: int) -> bool:
+    """Whether a tenth of the whole has just become full."""
+    return done == total or done * LINES // total > (done - 1) * LINES // total
 
 
-class LiveProgress(PlainProgress):
-    """A bar that moves."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("[red]{task.fields[errors]}"),
-        )
-        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-
-    def begin(self, run: Run, *, total: int, done: int) -> None:
-        """Start the bar."""
-        super().begin(run, total=total, done=done)
-        self._task = self._bar.add_task("trials", total=total, completed=done, errors="")
-        self._bar.start()
-
-    def show(self) -> None:
-        """Move the bar."""
-        self._bar.update(self._task, completed=self.done, errors=self.errors())
-
-    def end(self) -> None:
-        """Take the bar away."""
-        self._bar.stop()
+def new_bar() -> Bar:
+    """A bar on stderr that is taken away at its end; its tasks have a field ``failed``, a text that stands behind."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("[red]{task.fields[failed]}"),
+    )
+    return Bar(*columns, console=Console(stderr=True), transient=True)

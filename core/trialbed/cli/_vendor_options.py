@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from trialbed.cli._options import option
-
-FILE = click.Path(dir_okay=False, path_type=Path)
+from trialbed.cli._options import FILE, option
 
 resamples_option = option(
     "--resamples", type=click.IntRange(min=100), default=2000, help="Resamples of the bootstrap behind intervals."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli._environments import env_dir_option, yes_option
-from trialbed.cli._options import json_option, option
+from trialbed.cli._options import FILE, json_option, option
 
 if TYPE_CHECKING:
     from trialbed.fidelity import FidelityOptions, FidelityReport
@@ -67,20 +67,20 @@ Examples:
     "-o",
     "--output",
     envvar=None,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Write the figures to this file, as JSON.",
 )
 @option(
     "--markdown",
     envvar=None,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Write the tables to this file; of a page that marks their place, only that part is replaced.",
 )
 @option(
     "--from",
     "source",
     envvar=None,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Show the figures that --output wrote to this file; measure nothing.",
 )
 @yes_option

@@ -10,7 +10,7 @@ import pytest
 
 from trialbed.cli import main
 
-run_module = import_module("trialbed.cli.run")
+run_module = import_module("trialbed.cli.run._command")
 
 
 @pytest.fixture

@@ -58,9 +58,11 @@ def test_what_the_group_says_of_a_command_is_what_the_command_says(name: str) ->
     assert COMMANDS[name] == command(name).get_short_help_str(90)
 
 
-def test_every_module_of_a_command_is_listed() -> None:
+def test_every_module_and_package_of_a_command_is_listed() -> None:
     modules = {file.stem for file in FOLDER.glob("*.py") if not file.stem.startswith("_")}
-    assert modules == set(COMMANDS)
+    packages = {file.parent.name for file in FOLDER.glob("*/__init__.py")}
+    assert modules | packages == set(COMMANDS)
+    assert not modules & packages
 
 
 def test_the_list_is_sorted_and_whole() -> None:

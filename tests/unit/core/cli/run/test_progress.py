@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from support.trials import ended
 
-from trialbed.cli._progress import PlainProgress, progress
+from trialbed.cli.run._progress import PlainProgress, progress
 from trialbed.engine import Progress
 from trialbed.records import FailureKind, Run
 

@@ -87,7 +87,7 @@ def build(shelf: Path, name: str, framework_version: str) -> Path:
 def test_what_is_known_and_nowhere_is_listed_with_the_command_that_gets_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trialbed.cli._adapters.KNOWN", ("langgraph", "unheard-of"))
+    monkeypatch.setattr("trialbed.cli.adapter._places.KNOWN", ("langgraph", "unheard-of"))
     place = listed(capsys)["unheard-of"]
     assert (place["where"], place["get"]) == ("absent", "bench env add unheard-of")
     assert (place["version"], place["adapter"], place["deviations"]) == ("", "", None)
@@ -143,7 +143,7 @@ def test_the_table_shows_what_is_known(
     capsys: pytest.CaptureFixture[str], fake_distribution: FakeDistribution, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr("trialbed.cli._adapters.KNOWN", ("unheard-of",))
+    monkeypatch.setattr("trialbed.cli.adapter._places.KNOWN", ("unheard-of",))
     entry_points = {"trialbed.frameworks": {"bad": "bad_adapter:Agent"}}
     fake_distribution("trialbed-bad", "3.1", entry_points=entry_points, modules={})
     assert main(["adapter", "list"]) == 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli._options import json_option, option
+from trialbed.cli._options import FILE, json_option, option
 from trialbed.cli._vendor_options import csv_option, markdown_option, resamples_option, seed_option
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ Examples:
   bench compare --baseline official.jsonl --vendor vendor.jsonl --fail-under f1=0.73 --fail-if different
 """
 
-FILE = click.Path(dir_okay=False, path_type=Path)
 Paths = tuple[Path, ...]
 
 FAILING = {"different": ("different",), "not-equivalent": ("different", "inconclusive")}
@@ -65,7 +64,7 @@ def command(files: Paths, fail_under: tuple[str, ...], fail_if: str | None, **gi
     needs several trials per case, in one file or in several. Takes results of bench verify, of K2-style tools and
     of Agent Vendor Verifier.
     """
-    from trialbed.cli._vendor_checks import failing, figure_thresholds
+    from trialbed.cli.compare._checks import failing, figure_thresholds
     from trialbed.comparison import CompareOptions, as_trials, compare
 
     thresholds = figure_thresholds(fail_under)
@@ -88,7 +87,7 @@ def _sides(files: Paths, baselines: Paths, vendors: Paths) -> tuple[Paths, Paths
 
 
 def _read(path: Path) -> Results:
-    from trialbed.cli._vendor_checks import refuse_run
+    from trialbed.cli.compare._checks import refuse_run
     from trialbed.comparison import read_one
 
     refuse_run(path)

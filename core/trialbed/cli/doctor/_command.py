@@ -21,7 +21,7 @@ def command(as_json: bool) -> int:
     Exits with 1 if something that is installed cannot work. What is merely absent (an adapter, a key) is told,
     with the command that gets it.
     """
-    from trialbed.cli._checks import checks
+    from trialbed.cli.doctor._checks import checks
 
     found = list(checks())
     if as_json:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.verification import target
 
-from trialbed.cli._verify_progress import LiveProgress, PlainProgress, verify_progress
+from trialbed.cli.verify._progress import LiveProgress, PlainProgress, verify_progress
 from trialbed.verification import Target
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli._options import json_option, option
+from trialbed.cli._options import FILE, FOLDER, json_option, option
 from trialbed.cli._vendor_options import csv_option, markdown_option
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ Examples:
   bench verify samples.jsonl --config config.yaml --vendor-concurrency 5 --request-concurrency 30
   bench verify samples.jsonl --config config.yaml --trials 5 --markdown report.md --csv figures.csv
 """
-
-FILE = click.Path(dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command("verify", epilog=EPILOG)
@@ -66,7 +63,7 @@ def command(file: Path, *, as_json: bool, **given: Any) -> int:
     or to every model and vendor of --config, and ends in exactly one outcome. Answers are kept as they come, so
     that none that was paid for is lost. With --config, vendors are compared with their model's baseline and ranked.
     """
-    from trialbed.cli._verify_setup import checked_files, chosen_options, chosen_targets, warn
+    from trialbed.cli.verify._setup import checked_files, chosen_options, chosen_targets, warn
     from trialbed.verification import TestSet
 
     targets = chosen_targets(given)
@@ -86,7 +83,7 @@ def _sent(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list
 
 async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
     from trialbed.cli._signals import cancel_on_terminate
-    from trialbed.cli._verify_progress import verify_progress
+    from trialbed.cli.verify._progress import verify_progress
     from trialbed.verification import Verification
 
     with cancel_on_terminate(), verify_progress() as progress, cases:
@@ -94,7 +91,7 @@ async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions)
 
 
 def _reported(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], *, as_json: bool) -> int:
-    from trialbed.cli._verify_report import VerifyReport, beside_baselines
+    from trialbed.cli.verify._report import VerifyReport, beside_baselines
 
     standing = beside_baselines(targets) if given["config"] else None
     report = VerifyReport(summaries, standing)

@@ -9,28 +9,19 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import TaskID
 
+from trialbed.cli._progress import is_line_due, new_bar, told_if_ended_early
 from trialbed.verification import ANSWERED, Target, VerifyProgress
-
-LINES = 10
-"""How many lines a target prints where there is no terminal."""
 
 
 @contextmanager
 def verify_progress() -> Iterator[VerifyProgress]:
     """What shows the progress here; says how to go on if it ends early."""
     shown: PlainProgress = LiveProgress() if sys.stderr.isatty() else PlainProgress()
-    try:
+    with told_if_ended_early(shown):
         yield shown
-    except BaseException:
-        shown.end()
-        shown.say_how_to_resume()
-        raise
-    else:
         shown.end()
 
 
@@ -62,7 +53,7 @@ class PlainProgress:
     def show(self, target: Target) -> None:
         """Print a line if a tenth is full."""
         done, total = self.done[target], self.totals[target]
-        if done == total or done * LINES // total > (done - 1) * LINES // total:
+        if is_line_due(done, total):
             click.echo(f"{_label(target)}: [{done}/{total}]{self.failed(target)}", err=True)
 
     def failed(self, target: Target) -> str:
@@ -84,14 +75,7 @@ class LiveProgress(PlainProgress):
 
     def __init__(self) -> None:
         super().__init__()
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("[red]{task.fields[failed]}"),
-        )
-        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self._bar = new_bar()
         self._tasks: dict[Target, TaskID] = {}
 
     def begin(self, target: Target, total: int, kept: int) -> None:

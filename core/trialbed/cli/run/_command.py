@@ -12,6 +12,7 @@ import click
 
 from trialbed.cli._environments import chosen_environments, env_dir_option, yes_option
 from trialbed.cli._options import (
+    FOLDER,
     api_key_env_option,
     base_url_option,
     data_dir_option,
@@ -68,7 +69,7 @@ Examples:
 @option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Folder of the documents. [default: results/tools]",
 )
 @data_dir_option
@@ -130,8 +131,8 @@ def _with_environments(options: RunOptions, *, yes: bool, env_dir: Path | None) 
 
 
 async def _run(options: RunOptions) -> list[dict[str, Any]]:
-    from trialbed.cli._progress import progress
     from trialbed.cli._signals import cancel_on_terminate
+    from trialbed.cli.run._progress import progress
     from trialbed.engine import run
 
     with cancel_on_terminate(), progress() as shown:

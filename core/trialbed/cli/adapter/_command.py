@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli._environments import env_dir_option, yes_option
-from trialbed.cli._options import json_option
+from trialbed.cli._options import FOLDER, json_option
 
 if TYPE_CHECKING:
     from trialbed.conformance import Level
@@ -31,7 +31,7 @@ def command() -> None:
 @click.argument("name")
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path(),
     help="Folder in which the package's folder is made. [default: the working directory]",
 )
@@ -74,8 +74,8 @@ def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: 
     NAME is a framework, or NAME==VERSION for a release of it. Exits with 1 if the adapter does not conform: if a
     check fails that its capabilities do not declare, or passes although they do.
     """
-    from trialbed.cli._conformance import choose, run_kit, show_report
     from trialbed.cli._environments import chosen_environments
+    from trialbed.cli.adapter._conformance import choose, run_kit, show_report
     from trialbed.records import framework_name
 
     choose(checks, level)
@@ -101,8 +101,8 @@ def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
     Nothing is loaded for it. With --deviations each adapter is: what a framework forces to be different from what
     the rig asks for is what its adapter declares.
     """
-    from trialbed.cli._adapters import places, with_deviations
     from trialbed.cli._environments import open_shelf
+    from trialbed.cli.adapter._places import places, with_deviations
 
     found = places(open_shelf(env_dir))
     if deviations:
