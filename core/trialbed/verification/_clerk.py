@@ -10,7 +10,7 @@ from typing import Any
 from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.verification._desk import Desk
 from trialbed.verification._lag import LagMeter
-from trialbed.verification._retries import Breaker, RetryPolicy
+from trialbed.verification._retries import Breaker, RetryPolicy, VendorDown
 from trialbed.verification.cases import CallVerdict, Case, SchemaChecker, declared_schemas
 from trialbed.verification.results import Ended, Row, result_row
 from trialbed.verification.targets import Target
@@ -43,6 +43,11 @@ class Clerk:
         self._config = target.digest()
         self._clock = asyncio.get_running_loop().time
 
+    @property
+    def pause(self) -> float:
+        """Seconds until the next case may be sent; 0 where the vendor is not left alone."""
+        return self._breaker.pause
+
     def rehearse(self, case: Case) -> None:
         """Prepare a case and send nothing.
 
@@ -55,15 +60,12 @@ class Clerk:
         """Send a case until it has ended, and hand over its row, even if cancelled once the answer is there.
 
         Raises:
-            VendorDown: the vendor is left alone; the case was not sent.
+            VendorDown, VendorPaused: the vendor is left alone, for good or for now; the case was not sent.
             DriverBroken: the driver of the vendor or of the model failed to prepare the request; nothing was sent.
         """
         async with self._desk.turn():
             prepared = self._prepared(case)
-        begun = self._clock()
-        async with self._breaker.passage():
-            queued = self._clock() - begun
-            attempts = await self._attempts(prepared, declared_schemas(prepared.tools).keys())
+        attempts, queued = await self._attempts(prepared, declared_schemas(prepared.tools).keys())
         kept = False
         try:
             async with self._desk.turn():
@@ -99,16 +101,29 @@ class Clerk:
         )
         return result_row(self._target, self._config, ended)
 
-    async def _attempts(self, prepared: Prepared, names: Collection[str]) -> list[Attempt]:
-        begun = self._clock()
+    async def _attempts(self, prepared: Prepared, names: Collection[str]) -> tuple[list[Attempt], float]:
+        """The attempts at a case, and the seconds that it waited while its vendor was only probed."""
         attempts: list[Attempt] = []
-        waited: float | None = 0.0
-        while waited is not None:
+        queued, waited, begun = 0.0, 0.0, self._clock()
+        while True:
+            asked = self._clock()
+            try:
+                async with self._breaker.passage():
+                    queue = self._clock() - asked
+                    attempts.append(await self._exchange(prepared, names, waited + queue if attempts else 0.0))
+                    self._breaker.note(attempts[-1])
+            except VendorDown:
+                if not attempts:
+                    raise
+                return attempts, queued
+            queued += queue
+            # What was waited before the first attempt is no time that the vendor was given.
+            begun = begun if len(attempts) > 1 else asked + queue
+            wait = self._policy.wait(attempts[-1], len(attempts), self._clock() - begun)
+            if wait is None:
+                return attempts, queued
+            waited = wait
             await asyncio.sleep(waited)
-            attempts.append(await self._exchange(prepared, names, waited))
-            self._breaker.note(attempts[-1])
-            waited = self._policy.wait(attempts[-1], len(attempts), self._clock() - begun)
-        return attempts
 
     def _verdicts(self, reading: Reading, prepared: Prepared) -> tuple[CallVerdict, ...]:
         if reading.outcome not in ANSWERED:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from time import monotonic
 
 from trialbed.verification.wire import Attempt
 
@@ -69,18 +70,31 @@ class VendorDown(Exception):
     """The vendor failed too often in a row; its remaining cases are not sent."""
 
 
+class VendorPaused(Exception):
+    """The vendor is left alone for a while; the case can be sent later."""
+
+
 class Breaker:
     """Stops sending to a vendor that only fails (Nygard's circuit breaker).
 
     After ``threshold`` failures on the way in a row it opens: one case at a time probes the vendor, each after a
     longer pause; after ``probes`` failed ones the vendor counts as down. It counts as down at once if it never
     answered anything and no failure was one that may pass: the address, the key or the model is wrong.
+
+    Args:
+        waits: whether pauses are waited for here; else the caller is told, and has better to do.
+        clock: seconds from any moment on.
     """
 
-    def __init__(self, threshold: int = 20, probes: int = 5) -> None:
+    def __init__(
+        self, threshold: int = 20, probes: int = 5, *, waits: bool = True, clock: Callable[[], float] = monotonic
+    ) -> None:
         self._threshold = threshold
         self._probes = probes
+        self._waits = waits
+        self._clock = clock
         self._failures = 0
+        self._next_probe = 0.0
         self._answered = False
         self._may_pass = False
         self._probe = asyncio.Lock()
@@ -90,12 +104,25 @@ class Breaker:
         """Whether only probes are sent."""
         return self._failures >= self._threshold
 
+    @property
+    def is_down(self) -> bool:
+        """Whether nothing more is sent."""
+        hopeless = not (self._answered or self._may_pass)
+        return self.is_open and (hopeless or self._failures >= self._threshold + self._probes)
+
+    @property
+    def pause(self) -> float:
+        """Seconds until the next request may be sent; 0 where one may, or none ever will be."""
+        waiting = self.is_open and not self.is_down
+        return max(0.0, self._next_probe - self._clock()) if waiting else 0.0
+
     @asynccontextmanager
     async def passage(self) -> AsyncIterator[None]:
         """Hold this while a request is under way; waits until one may be sent.
 
         Raises:
             VendorDown: none will be.
+            VendorPaused: none may be sent yet, and this is not to wait.
         """
         if not self.is_open:
             yield
@@ -105,20 +132,22 @@ class Breaker:
             yield
 
     async def _pause_before_probe(self) -> None:
-        failed = self._failures - self._threshold
-        if failed >= self._probes or (failed >= 0 and not (self._answered or self._may_pass)):
+        if self.is_down:
             raise VendorDown
-        if failed >= 0:
-            await asyncio.sleep(PAUSE * 2.0**failed)
+        pause = self.pause
+        if pause and not self._waits:
+            raise VendorPaused
+        await asyncio.sleep(pause)
 
     def note(self, attempt: Attempt) -> None:
         """Learn from an attempt: any answer, however wrong, shows that the vendor is there."""
         if attempt.reading.outcome not in ("transport_error", "timeout"):
             self._answered = True
-            self._failures = 0
+            self._failures = self._failed_probes = 0
         elif not (self._answered and attempt.status in REFUSED_REQUEST):
             self._may_pass |= _may_be_there(attempt)
             self._failures += 1
+            self._next_probe = self._clock() + PAUSE * 2.0 ** max(0, self._failures - self._threshold)
 
 
 def _may_be_there(attempt: Attempt) -> bool:

@@ -28,7 +28,13 @@ def answer(**choice: Any) -> Reading:
 
 
 def clerk(
-    folder: Path, readings: list[Reading], *, adapter: Any = None, vendor: Any = None, raw: bool = False
+    folder: Path,
+    readings: list[Reading],
+    *,
+    adapter: Any = None,
+    vendor: Any = None,
+    raw: bool = False,
+    breaker: Breaker | None = None,
 ) -> Clerk:
     """A clerk whose attempts end as told, one after the other."""
     found = list(readings)
@@ -39,7 +45,7 @@ def clerk(
     one = target("http://h/v1", folder, tokenizer="t" if raw else None)
     one = replace(one, adapter=adapter or one.adapter, vendor=vendor or one.vendor)
     policy = RetryPolicy(retries=2)
-    return Clerk(one, exchange, policy, Breaker(), LagMeter(), Desk())  # type: ignore[arg-type]
+    return Clerk(one, exchange, policy, breaker or Breaker(), LagMeter(), Desk())  # type: ignore[arg-type]
 
 
 async def sent(one: Clerk) -> dict[str, Any]:
@@ -72,6 +78,22 @@ async def test_a_case_has_one_row_of_all_its_attempts(tmp_path: Path, monkeypatc
     row = await sent(clerk(tmp_path, [reset, answer(message={"content": "hi"})]))
     assert (row["outcome"], len(row["attempts"])) == ("stop", 2)
     assert row["attempts"][0]["problem"]["kind"] == "reset"
+
+
+async def test_a_retry_is_a_probe_where_the_vendor_only_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed.verification._retries.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("trialbed.verification._retries.PAUSE", 0.05)
+    reset = Reading("transport_error", problem=Problem("reset", "gone"))
+    row = await sent(clerk(tmp_path, [reset, answer(message={"content": "hi"})], breaker=Breaker(threshold=1)))
+    assert (row["outcome"], len(row["attempts"])) == ("stop", 2)
+    assert row["queued_ms"] >= 50
+    assert row["attempts"][1]["waited_ms"] >= 50
+
+
+async def test_a_case_whose_vendor_is_given_up_before_its_retry_ends_as_it_is(tmp_path: Path) -> None:
+    refused = Reading("transport_error", problem=Problem("connect", "nobody"))
+    row = await sent(clerk(tmp_path, [refused], breaker=Breaker(threshold=1)))
+    assert (row["outcome"], len(row["attempts"])) == ("transport_error", 1)
 
 
 @pytest.mark.parametrize("place", [{"text": "calls"}, {"message": {"role": "assistant", "content": "calls"}}])

@@ -7,7 +7,7 @@ from email.utils import format_datetime
 import pytest
 
 from trialbed.verification import _retries
-from trialbed.verification._retries import Breaker, RetryPolicy, VendorDown
+from trialbed.verification._retries import Breaker, RetryPolicy, VendorDown, VendorPaused
 from trialbed.verification.wire._attempts import Attempt, retry_after
 from trialbed.verification.wire._outcomes import Outcome, Problem, Reading
 
@@ -90,6 +90,34 @@ async def test_a_vendor_is_down_when_its_probes_fail(monkeypatch: pytest.MonkeyP
             raise AssertionError("a request was let through")
 
 
+async def test_attempts_under_way_when_it_opens_are_no_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_retries, "PAUSE", 0.0)
+    breaker = Breaker(threshold=2, probes=2)
+    for _ in range(200):
+        breaker.note(attempt(status=503))
+    async with breaker.passage():
+        breaker.note(attempt(status=503))
+    async with breaker.passage():
+        breaker.note(attempt("stop"))
+    assert not breaker.is_open
+
+
+async def test_who_waited_for_a_probe_that_is_answered_waits_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_retries, "PAUSE", 0.0)
+    breaker, entered = Breaker(threshold=1), asyncio.Barrier(3)
+    breaker.note(attempt(status=503))
+
+    async def request() -> None:
+        async with breaker.passage():
+            await entered.wait()
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group, breaker.passage():
+        for _ in range(3):
+            group.create_task(request())
+        await asyncio.sleep(0)
+        breaker.note(attempt("stop"))
+
+
 def failed(kind: str, status: int | None = None) -> Attempt:
     reading = Reading("transport_error", problem=Problem(kind, "no"))
     return Attempt(datetime.now(UTC), 0.0, status, None, 0.1, reading)
@@ -116,6 +144,51 @@ async def test_where_there_is_hope_it_is_probed(kind: str, status: int, monkeypa
     async with breaker.passage():
         breaker.note(attempt("stop", 200))
     assert not breaker.is_open
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_who_has_better_to_do_is_told_how_long_a_vendor_is_left_alone() -> None:
+    clock = Clock()
+    breaker, pauses = Breaker(threshold=2, probes=3, waits=False, clock=clock), []
+    for _ in range(2):
+        async with breaker.passage():
+            assert breaker.pause == 0
+            breaker.note(attempt())
+    for _ in range(3):
+        pauses.append(breaker.pause)
+        clock.now += breaker.pause - 0.25
+        assert breaker.pause == 0.25
+        with pytest.raises(VendorPaused):
+            async with breaker.passage():
+                raise AssertionError("a request was let through")
+        clock.now += 0.25
+        async with breaker.passage():
+            breaker.note(attempt())
+    assert pauses == [1, 2, 4]
+    assert (breaker.is_down, breaker.pause) == (True, 0)
+    with pytest.raises(VendorDown):
+        async with breaker.passage():
+            raise AssertionError("a request was let through")
+
+
+async def test_a_vendor_that_answers_a_probe_is_left_alone_no_longer() -> None:
+    clock = Clock()
+    breaker = Breaker(threshold=2, waits=False, clock=clock)
+    for _ in range(2):
+        breaker.note(attempt())
+    clock.now += breaker.pause
+    async with breaker.passage():
+        breaker.note(attempt("stop", 200))
+    assert breaker.pause == 0
+    async with breaker.passage():
+        assert not breaker.is_open
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
