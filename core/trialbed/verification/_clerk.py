@@ -108,7 +108,7 @@ class Clerk:
         while True:
             asked = self._clock()
             try:
-                async with self._breaker.passage():
+                async with self._breaker.passage(again=bool(attempts)):
                     queue = self._clock() - asked
                     attempts.append(await self._exchange(prepared, names, waited + queue if attempts else 0.0))
                     self._breaker.note(attempts[-1])

@@ -77,9 +77,10 @@ class VendorPaused(Exception):
 class Breaker:
     """Stops sending to a vendor that only fails (Nygard's circuit breaker).
 
-    After ``threshold`` failures on the way in a row it opens: one case at a time probes the vendor, each after a
-    longer pause; after ``probes`` failed ones the vendor counts as down. It counts as down at once if it never
-    answered anything and no failure was one that may pass: the address, the key or the model is wrong.
+    After ``threshold`` failures on the way in a row it opens: one attempt at a time probes the vendor, each after a
+    longer pause; after ``probes`` failed ones the vendor counts as down. Attempts that were under way when it opened
+    are no probes, however many they are. The vendor counts as down at once if it never answered anything and no
+    failure was one that may pass: the address, the key or the model is wrong.
 
     Args:
         waits: whether pauses are waited for here; else the caller is told, and has better to do.
@@ -94,6 +95,7 @@ class Breaker:
         self._waits = waits
         self._clock = clock
         self._failures = 0
+        self._failed_probes = 0
         self._next_probe = 0.0
         self._answered = False
         self._may_pass = False
@@ -108,36 +110,50 @@ class Breaker:
     def is_down(self) -> bool:
         """Whether nothing more is sent."""
         hopeless = not (self._answered or self._may_pass)
-        return self.is_open and (hopeless or self._failures >= self._threshold + self._probes)
+        return self.is_open and (hopeless or self._failed_probes >= self._probes)
 
     @property
     def pause(self) -> float:
-        """Seconds until the next request may be sent; 0 where one may, or none ever will be."""
+        """Seconds until the next attempt may be made; 0 where one may, or none ever will be."""
         waiting = self.is_open and not self.is_down
         return max(0.0, self._next_probe - self._clock()) if waiting else 0.0
 
     @asynccontextmanager
-    async def passage(self) -> AsyncIterator[None]:
-        """Hold this while a request is under way; waits until one may be sent.
+    async def passage(self, *, again: bool = False) -> AsyncIterator[None]:
+        """Hold this while an attempt is under way; waits until one may be made.
+
+        Args:
+            again: it is not the first one at its case, and waits in any event.
 
         Raises:
             VendorDown: none will be.
-            VendorPaused: none may be sent yet, and this is not to wait.
+            VendorPaused: none may be made yet, and this is not to wait.
         """
-        if not self.is_open:
-            yield
-            return
-        async with self._probe:
-            await self._pause_before_probe()
-            yield
+        if self.is_open:
+            async with self._probe:
+                if self.is_open:
+                    await self._pause_before_probe(waits=again or self._waits)
+                    before = self._failures
+                    yield
+                    self._note_probe(failed=self._failures > before)
+                    return
+        yield
 
-    async def _pause_before_probe(self) -> None:
+    async def _pause_before_probe(self, *, waits: bool) -> None:
         if self.is_down:
             raise VendorDown
         pause = self.pause
-        if pause and not self._waits:
+        if pause and not waits:
             raise VendorPaused
         await asyncio.sleep(pause)
+
+    def _note_probe(self, *, failed: bool) -> None:
+        if failed:
+            self._failed_probes += 1
+            self._put_off()
+
+    def _put_off(self) -> None:
+        self._next_probe = self._clock() + PAUSE * 2.0**self._failed_probes
 
     def note(self, attempt: Attempt) -> None:
         """Learn from an attempt: any answer, however wrong, shows that the vendor is there."""
@@ -147,7 +163,7 @@ class Breaker:
         elif not (self._answered and attempt.status in REFUSED_REQUEST):
             self._may_pass |= _may_be_there(attempt)
             self._failures += 1
-            self._next_probe = self._clock() + PAUSE * 2.0 ** max(0, self._failures - self._threshold)
+            self._put_off()
 
 
 def _may_be_there(attempt: Attempt) -> bool:
