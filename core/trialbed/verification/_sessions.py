@@ -13,6 +13,9 @@ from trialbed.verification.wire import Exchange, trace
 ENCODINGS = "gzip, deflate"
 """Asked for whatever else is installed, so that a vendor answers alike everywhere."""
 
+LONGEST_HEADER = 64 * 2**10
+"""Bytes of one header; some proxies send policies of more than the 8 KiB that are usual."""
+
 
 def new_session(options: VerifyOptions) -> aiohttp.ClientSession:
     """A session with one connection per request under way, no cookies and no time limits of its own."""
@@ -22,6 +25,8 @@ def new_session(options: VerifyOptions) -> aiohttp.ClientSession:
         trace_configs=[trace()],
         timeout=aiohttp.ClientTimeout(total=None),
         cookie_jar=aiohttp.DummyCookieJar(),
+        max_line_size=LONGEST_HEADER,
+        max_field_size=LONGEST_HEADER,
         # The environment's proxy is given per request; its .netrc is not for keys.
         trust_env=False,
     )

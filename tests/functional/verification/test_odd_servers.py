@@ -36,6 +36,7 @@ WHOLE = {
     "gzip": reply("Content-Encoding: gzip", "Connection: close", body=gzip.compress(BODY)),
     "deflate": reply("Content-Encoding: deflate", "Connection: close", body=zlib.compress(BODY)),
     "an encoding that is none": reply(LENGTH, "Content-Encoding: identity"),
+    "a header of 12 kB": reply(LENGTH, f"X-Policy: {'x' * 12_000}"),
     "HTTP 201": reply(LENGTH, status="HTTP/1.1 201 Created"),
     "JSON that calls itself text": reply(LENGTH, kind="text/plain"),
 }
@@ -87,6 +88,14 @@ BROKEN = {
     "no content": (
         reply("Content-Length: 0", status="HTTP/1.1 204 No Content", body=b""),
         ("protocol_error", "empty_body"),
+    ),
+    "a refusal that is cut": (
+        reply("Content-Length: 500", status="HTTP/1.1 429 Slow down"),
+        ("transport_error", "http_429"),
+    ),
+    "a refusal that cannot be unpacked": (
+        reply("Content-Encoding: gzip", LENGTH, status="HTTP/1.1 503 Not now"),
+        ("transport_error", "http_503"),
     ),
     "a status that nobody knows": (
         reply("Content-Length: 0", status="HTTP/1.1 799 Odd", body=b""),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,9 @@ _DECISIONS = frozenset(ANSWERS)
 
 UNKNOWN = "unknown_failure"
 """The outcome of a failed row of a tool that does not say how it failed."""
+
+LARGEST = 1e300
+"""Beyond it nothing can be added up; ``nan`` is not below it either."""
 
 NO_FINISH_REASON = "protocol_error"
 """The outcome of a row that counts as a success elsewhere and has no finish reason: no whole answer."""
@@ -182,8 +184,10 @@ def _calls(row: Body) -> tuple[CallRow, ...] | None:
 def _call(call: Any) -> CallRow:
     if not isinstance(call, dict):
         raise ValueError("calls: a call is no object")  # noqa: TRY004 - the caller names file and line
-    reasons = call.get("reasons")
-    return CallRow(_truth(call, "valid"), tuple(intern(str(reason)) for reason in reasons or ()))
+    reasons = call.get("reasons") or ()
+    if not isinstance(reasons, list | tuple):
+        raise ValueError("calls: the reasons are no list")  # noqa: TRY004 - as above
+    return CallRow(_truth(call, "valid"), tuple(intern(str(reason)) for reason in reasons))
 
 
 def _served(row: Body, response: Body) -> tuple[str | None, str | None, str | None]:
@@ -209,7 +213,7 @@ def _figure(source: Body, key: str) -> float | None:
     value = source.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -LARGEST < value < LARGEST:
         raise ValueError(f"{key}: {value!r} is no number")
     return float(value) if value > 0 else None
 

@@ -24,15 +24,20 @@ class Assembly:
 
     @property
     def finish_reason(self) -> str | None:
-        """Of the first choice."""
-        first = self._choices.get(0)
+        """Of the choice that counts."""
+        first = self._first
         return first.finish_reason if first else None
 
     @property
     def has_message(self) -> bool:
-        """Whether any piece of a message came for the first choice."""
-        first = self._choices.get(0)
+        """Whether any piece of a message came for the choice that counts."""
+        first = self._first
         return first is not None and first.has_message
+
+    @property
+    def _first(self) -> _Choice | None:
+        """The choice of index 0; of a vendor that counts otherwise the least, as in an answer that is not streamed."""
+        return self._choices.get(0) or (self._choices[min(self._choices)] if self._choices else None)
 
     def add(self, chunk: Chunk) -> bool:
         """Take a chunk; whether it held a token: content, argument or reasoning that is not empty."""
@@ -45,14 +50,19 @@ class Assembly:
             if isinstance(choice, dict):
                 self._note_usage(choice.get("usage"))
                 number = choice.get("index")
-                state = self._choices.setdefault(number if isinstance(number, int) else position, _Choice())
+                state = self._choice(number if isinstance(number, int) else position)
                 token |= state.add(choice)
         return token
 
     def completion(self) -> dict[str, Any]:
         """What came so far, shaped like a response that was not streamed."""
-        choices = [self._choices[number].document(number, self._names) for number in sorted(self._choices)]
+        choices = [self._choices[number].document(number) for number in sorted(self._choices)]
         return {**self._head, "object": "chat.completion", "choices": choices, "usage": self._usage}
+
+    def _choice(self, number: int) -> _Choice:
+        if number not in self._choices:
+            self._choices[number] = _Choice(self._names)
+        return self._choices[number]
 
     def _note_usage(self, usage: Any) -> None:
         if isinstance(usage, dict):
@@ -60,8 +70,9 @@ class Assembly:
 
 
 class _Choice:
-    def __init__(self) -> None:
+    def __init__(self, names: Collection[str]) -> None:
         self.finish_reason: str | None = None
+        self._names = names
         self.has_message = False
         self._role: str | None = None
         self._content: list[str] = []
@@ -89,14 +100,19 @@ class _Choice:
                 token |= self._call_of(piece).add(piece)
         return token
 
-    def document(self, number: int, names: Collection[str]) -> dict[str, Any]:
+    def document(self, number: int) -> dict[str, Any]:
         message: dict[str, Any] = {"role": self._role or "assistant", "content": "".join(self._content)}
         message |= {key: "".join(parts) for key, parts in self._reasoning.items() if any(parts)}
-        message["tool_calls"] = [call.document(names) for call in self._calls] or None
+        message["tool_calls"] = [call.document(self._names) for call in self._calls] or None
         return {"index": number, "message": message, "finish_reason": self.finish_reason}
 
     @staticmethod
     def _text(parts: list[str], value: Any) -> bool:
+        if isinstance(value, list):
+            # Some vendors stream content in typed parts, as requests may have it.
+            value = "".join(
+                text for part in value if isinstance(part, dict) and isinstance(text := part.get("text"), str)
+            )
         if isinstance(value, str) and value:
             parts.append(value)
             return True
@@ -107,7 +123,7 @@ class _Choice:
         index = piece.get("index")
         if isinstance(index, int):
             known = self._by_index.get(index)
-            if known is None or known.is_over(piece):
+            if known is None or known.is_over(piece, self._names):
                 known = self._by_index[index] = self._new()
             return known
         if not self._calls:
@@ -117,7 +133,7 @@ class _Choice:
         if same is not None:
             return same
         last = self._calls[-1]
-        return self._new() if identity or last.is_over(piece) else last
+        return self._new() if identity or last.is_over(piece, self._names) else last
 
     def _new(self) -> _Call:
         self._calls.append(_Call())
@@ -147,12 +163,18 @@ class _Call:
             return True
         return False
 
-    def is_over(self, piece: Chunk) -> bool:
+    def is_over(self, piece: Chunk, offered: Collection[str]) -> bool:
         """Whether the piece begins another call: it has a name, and another id or no id, and this one is complete."""
         function = piece.get("function")
-        names_one = isinstance(function, dict) and bool(function.get("name"))
-        other = piece.get("id") != self.identity if piece.get("id") else True
-        return names_one and other and self._complete()
+        name = function.get("name") if isinstance(function, dict) else None
+        if not name or (piece.get("id") and piece.get("id") == self.identity):
+            return False
+        return self._complete() or (bool(piece.get("id")) and self._is_another(name, offered))
+
+    def _is_another(self, name: Any, offered: Collection[str]) -> bool:
+        """Whether a name is that of another tool: a call of a tool without parameters may have no arguments at all."""
+        own = _name(self._names, offered)
+        return own != name and own in offered and name in offered
 
     def document(self, names: Collection[str]) -> dict[str, Any]:
         function = {"name": _name(self._names, names), "arguments": "".join(self._arguments)}

@@ -213,7 +213,11 @@ async def _refused(response: aiohttp.ClientResponse) -> Reading:
     target = response.headers.get("Location")
     if target and response.status // 100 == 3:
         text += f", a redirection to {redact(target[:SHOWN])}: the key is sent nowhere but to the base URL"
-    body = _shown(await response.content.read(SHOWN * 4))
+    try:
+        body = _shown(await response.content.read(SHOWN * 4))
+    except aiohttp.ClientError as error:
+        # What is wrong with its body changes nothing about the status.
+        body = f"(its body cannot be read: {_text(error)})"
     return failed(f"http_{response.status}", f"{text}: {body}" if body else text, "transport_error")
 
 

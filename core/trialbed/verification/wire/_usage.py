@@ -8,6 +8,9 @@ from trialbed.verification.wire._bodies import first_choice, first_message
 
 Body = dict[str, Any]
 
+MOST = 10**9
+"""Tokens that an answer can have; who reports more reports nothing that could be added up."""
+
 
 def usage_of(response: Body | None) -> dict[str, int]:
     """The token counts of a completion, wherever it has them; only those that are whole numbers."""
@@ -41,4 +44,4 @@ def _usages(response: Body) -> list[Body]:
 
 
 def _is_count(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST

@@ -124,6 +124,8 @@ def test_blank_lines_are_passed_over_and_a_cut_last_line_is_noted(tmp_path: Path
         ('{"messages": []}', "line 2: no result row, for want of a status"),
         ('{"status": "success", "ttft_ms": "fast"}', "line 2: ttft_ms: 'fast' is no number"),
         ('{"status": "success", "ttft_ms": NaN}', "line 2: ttft_ms: nan is no number"),
+        ('{"status": "success", "total_tokens": 1%s}' % ("0" * 400), "line 2: total_tokens: 1000000"),
+        ('{"status": "success", "calls": [{"reasons": 5}]}', "line 2: calls: the reasons are no list"),
         ('{"status": "success", "trial": 1.5}', "line 2: trial: 1.5 is no whole number"),
         ('{"status": "success", "calls": ["look_up"]}', "line 2: calls: a call is no object"),
     ],

@@ -157,6 +157,40 @@ def test_an_index_used_again_for_another_call_does_not_merge_them() -> None:
     assert calls(found) == [("a", "get_weather", "{}"), ("b", "get_time", "{}")]
 
 
+def test_an_index_used_again_for_another_tool_does_not_merge_them_though_there_were_no_arguments() -> None:
+    found = reading(
+        piece(index=0, id="a", name="get_time", arguments=""),
+        piece(index=0, id="b", name="get_weather", arguments='{"city": "Oslo"}'),
+        delta("tool_calls"),
+        DONE,
+    )
+    assert calls(found) == [("a", "get_time", ""), ("b", "get_weather", '{"city": "Oslo"}')]
+
+
+def test_an_id_that_is_new_with_every_piece_begins_no_call() -> None:
+    found = reading(
+        piece(index=0, id="a", name="get_time", arguments=""),
+        piece(index=0, id="b", name="get_time", arguments="{}"),
+        delta("tool_calls"),
+        DONE,
+    )
+    assert calls(found) == [("a", "get_time", "{}")]
+
+
+def test_of_a_vendor_that_counts_choices_from_1_the_first_counts() -> None:
+    chunks = [
+        event({"choices": [{"index": 1, "delta": {"content": "a"}, "finish_reason": end}]}) for end in ("", "stop")
+    ]
+    assert (reading(*chunks, DONE).outcome, reading(*chunks, DONE).problem) == ("stop", None)
+
+
+def test_content_in_typed_parts_is_content() -> None:
+    found = reading(delta(content=[{"type": "text", "text": "a"}, {"type": "image"}, 7]), delta("stop"), DONE)
+    assert found.response is not None
+    assert found.response["choices"][0]["message"]["content"] == "a"
+    assert found.first_token == 1.0
+
+
 @pytest.mark.parametrize(
     ("fragments", "name"),
     [

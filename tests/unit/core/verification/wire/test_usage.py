@@ -21,7 +21,7 @@ def test_the_response_itself_is_trusted_most() -> None:
     assert usage_of({"usage": {"total_tokens": 9}, "choices": [{"usage": {"total_tokens": 1}}]})["total_tokens"] == 9
 
 
-@pytest.mark.parametrize("value", [None, "4", True, 1.5, -1, {}, []])
+@pytest.mark.parametrize("value", [None, "4", True, 1.5, -1, 10**9 + 1, 10**400, {}, []])
 def test_what_is_no_count_is_unknown(value: Any) -> None:
     assert usage_of({"usage": {"completion_tokens": value}}) == {}
 
