@@ -128,8 +128,10 @@ def _how_to_install(name: str, meant: str, names: list[str]) -> str:
         return (
             f" If {name} is another framework, say where its adapter is: `bench env add {name} --adapter REQUIREMENT`."
         )
+    from trialbed.environments import install_command
+
     return (
-        f" An adapter is installed by `pip install trialbed-{meant}`, or into an environment of its own by "
+        f" An adapter is installed by `{install_command(meant)}`, or into an environment of its own by "
         f"`bench env add {meant}`."
     )
 

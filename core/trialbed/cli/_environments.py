@@ -120,7 +120,7 @@ def _agree(missing: Sequence[Request], shelf: Shelf, *, yes: bool) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             f"{', '.join(names)}: not installed here, and there is nobody to ask whether to build an environment: "
-            f"give --yes, run {how} before, or install beside Trialbed: `pip install {_distributions(missing)}`"
+            f"give --yes, or run {how} before{_beside(missing)}"
         )
     many = len(names) > 1
     question = f"Build {'environments' if many else 'an environment'} for {', '.join(names)} with uv"
@@ -128,9 +128,11 @@ def _agree(missing: Sequence[Request], shelf: Shelf, *, yes: bool) -> None:
         raise EnvironmentFailed(f"{', '.join(names)}: not installed here; {how} builds what is missing")
 
 
-def _distributions(missing: Sequence[Request]) -> str:
-    from trialbed.environments import adapter_distribution
+def _beside(missing: Sequence[Request]) -> str:
+    """The third way out, if it is one: two frameworks in one environment may exclude each other's newest releases."""
+    from trialbed.environments import install_command
 
-    return " ".join(
-        part for request in missing for part in (adapter_distribution(request.label.name), *request.label.pins)
-    )
+    if len(missing) > 1:
+        return ""
+    label = missing[0].label
+    return f", or install it beside Trialbed: `{install_command(label.name, *label.pins)}`"

@@ -8,6 +8,7 @@ from trialbed.environments._built import About, Built
 from trialbed.environments._known import KNOWN, adapter_distribution
 from trialbed.environments._labels import Label, check_name, read_label, runs_here
 from trialbed.environments._lock import lock_digest, lock_text, read_lock
+from trialbed.environments._origin import install_command
 from trialbed.environments._progress import Progress, Silent
 from trialbed.environments._provision import provide
 from trialbed.environments._removal import remove
@@ -31,6 +32,7 @@ __all__ = [
     "adapter_distribution",
     "check_name",
     "find_uv",
+    "install_command",
     "lock_digest",
     "lock_text",
     "provide",

@@ -6,6 +6,7 @@ Installers write it down beside the package (``direct_url.json``); a package wit
 from __future__ import annotations
 
 import json
+import shlex
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 
 from trialbed.environments._known import KNOWN, adapter_distribution
 from trialbed.environments._labels import OWN, installed_adapter
+from trialbed.environments._secrecy import without_credentials
 
 Direct = dict[str, Any]
 
@@ -31,6 +33,15 @@ def adapter_requirement(name: str) -> str:
     if installed is not None and canonicalize_name(installed.distribution) != OWN:
         return requirement_of(distribution(installed.distribution))
     return _beside(direct_url(distribution(OWN)), name) or adapter_distribution(name)
+
+
+def install_command(name: str, *pins: str) -> str:
+    """The command that installs a framework's adapter beside Trialbed, from where Trialbed came from."""
+    line = without_credentials(adapter_requirement(name))
+    editable = line.startswith("-e ")
+    place = line.removeprefix("-e ")
+    path = local_path(place.rpartition(" @ ")[2])
+    return f"pip install {shlex.join([*['-e'] * editable, str(path or place), *pins])}"
 
 
 def requirement_of(installed: Distribution) -> str:

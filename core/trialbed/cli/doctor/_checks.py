@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trialbed.cli._inventory import inventory
 from trialbed.engine import dataset_driver
-from trialbed.environments import KNOWN, Request, Shelf, adapter_distribution, find_uv, read_label, runs_here
+from trialbed.environments import KNOWN, Request, Shelf, find_uv, install_command, read_label, runs_here
 from trialbed.errors import TrialbedError
 from trialbed.settings import data_dir, env_dir, read_settings_file, state_dir
 
@@ -100,7 +100,7 @@ def _adapter(name: str) -> Check:
     built = Shelf(env_dir()).find(Request(read_label(name)))
     if built is not None:
         return Check("ok  ", name, f"own environment {built.title} ({built.summary})")
-    remedy = f"bench env add {name}, or pip install {adapter_distribution(name)} to have it here"
+    remedy = f"bench env add {name}, or {install_command(name)} to have it here"
     return Check("none", name, "adapter not installed", remedy)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from trialbed.environments import _origin
-from trialbed.environments._origin import adapter_requirement, own_requirement, requirement_of
+from trialbed.environments._origin import adapter_requirement, install_command, own_requirement, requirement_of
 
 FakeDistribution = Callable[..., Path]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -38,6 +38,7 @@ def test_what_came_from_an_index_is_named_by_its_version(rig: Callable[..., None
     assert own_requirement() == "trialbed==0.1.7"
     assert adapter_requirement("crewai") == "trialbed-crewai"
     assert adapter_requirement("somebodys") == "trialbed-somebodys"
+    assert install_command("crewai", "crewai==1.15") == "pip install trialbed-crewai crewai==1.15"
 
 
 @pytest.mark.parametrize("editable", [True, False])
@@ -52,6 +53,8 @@ def test_a_checkout_brings_its_adapters(rig: Callable[..., None], tmp_path: Path
         own, adapter = (f"trialbed @ {url}", f"trialbed-crewai @ {url}/adapters/crewai")
     assert own_requirement() == own
     assert adapter_requirement("crewai") == adapter
+    option = "-e " if editable else ""
+    assert install_command("crewai") == f"pip install {option}'{checkout / 'adapters' / 'crewai'}'"
     assert adapter_requirement("somebodys") == "trialbed-somebodys"
 
 
