@@ -80,7 +80,8 @@ def test_only_the_levels_that_are_asked_for_are_checked(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("reference", "--check", "singel_call"), "there is no check 'singel_call'; there are plain_answer, "),
+        (("reference", "--check", "singel_call"), "there is no check 'singel_call'; did you mean single_call"),
+        (("reference", "--check", "zzz"), "there is no check 'zzz'; there are plain_answer, "),
         (("reference", "--check", "parallel_calls_overlap", "--level", "must"), "not of level 'must' or above"),
         (("reference", "--level", "most"), "Invalid value for '--level'"),
         (("nowhere",), "pip install trialbed-nowhere"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,9 @@ def choose(names: Sequence[str], level: Level) -> None:
     known = {check.name: check.level for check in CHECKS}
     for name in names:
         if name not in known:
-            raise UsageError(f"there is no check {name!r}; there are {', '.join(known)}")
+            close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known)}"
+            raise UsageError(f"there is no check {name!r}; {hint}")
     if names and not any(known[name] in levels for name in names):
         raise UsageError(f"{', '.join(names)}: not of level {level!r} or above; leave --level out")
 
