@@ -67,7 +67,7 @@ class Control:
         if is_scripted(model):
             problem = unknown_policy(model)
         elif self._upstream is None:
-            problem = f"model {model!r} needs an upstream endpoint; start the server with --upstream URL"
+            problem = f"model {model!r} needs an upstream endpoint; start the server with `bench serve --base-url URL`"
         elif base_url is not None and base_url.rstrip("/") != self._upstream:
             problem = f"base_url {base_url} is not this server's upstream, {self._upstream}"
         else:

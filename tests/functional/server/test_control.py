@@ -12,7 +12,7 @@ from support.servers import TRIAL, Serve, closed, registration, virtual
     ("fields", "status", "text"),
     [
         ({"model": "scripted:nonsense"}, 400, "choose one of gold, parallel"),
-        ({"model": "gpt"}, 400, "--upstream"),
+        ({"model": "gpt"}, 400, "bench serve --base-url"),
         ({"simulator": "nonsense"}, 400, "there is no 'nonsense'"),
         ({"trial": "short"}, 422, "pattern"),
         ({"trial": "with/slash-and-more"}, 422, "pattern"),
