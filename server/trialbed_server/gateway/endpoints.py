@@ -17,7 +17,10 @@ from trialbed_server.trials import LogBudget, Trial, TrialGone, TrialRegistry, T
 
 CHAT = "chat/completions"
 MODELS = "models"
-NO_UPSTREAM = "this server has no upstream endpoint; start it with `bench serve --base-url URL`, or open a trial with a scripted model"
+NO_UPSTREAM = (
+    "this server has no upstream endpoint; start it with `bench serve --base-url URL`, "
+    "or open a trial with a scripted model"
+)
 
 
 class Gateway:
