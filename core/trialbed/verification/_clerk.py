@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.verification._desk import Desk
 from trialbed.verification._lag import LagMeter
-from trialbed.verification._retries import Breaker, RetryPolicy, VendorDown
+from trialbed.verification._retries import Breaker, RetryPolicy, VendorDown, VendorPaused
 from trialbed.verification.cases import CallVerdict, Case, SchemaChecker, declared_schemas
 from trialbed.verification.results import Ended, Row, result_row
 from trialbed.verification.targets import Target
@@ -18,6 +18,24 @@ from trialbed.verification.wire import ANSWERED, Attempt, Exchange, Prepared, Re
 
 Keep = Callable[[Row], None]
 """Takes the row of a case that has ended."""
+
+
+@dataclass
+class _Begun:
+    """A case that has begun and may not have ended.
+
+    Attributes:
+        asked: when it asked to make its next attempt, on the loop's clock.
+        waited: seconds before that, for a retry.
+        queued: seconds that it waited while its vendor was only probed.
+        first: when its first attempt was made: what it waited before is no time that the vendor was given.
+    """
+
+    asked: float
+    waited: float = 0.0
+    queued: float = 0.0
+    first: float = 0.0
+    attempts: list[Attempt] = field(default_factory=list)
 
 
 class Clerk:
@@ -41,6 +59,7 @@ class Clerk:
         self._checker = SchemaChecker()
         self._preparation = target.preparation
         self._config = target.digest()
+        self._paused: dict[tuple[int, int], _Begun] = {}
         self._clock = asyncio.get_running_loop().time
 
     @property
@@ -60,20 +79,21 @@ class Clerk:
         """Send a case until it has ended, and hand over its row, even if cancelled once the answer is there.
 
         Raises:
-            VendorDown, VendorPaused: the vendor is left alone, for good or for now; the case was not sent.
+            VendorDown, VendorPaused: the vendor is left alone, for good or for now; the case was not sent, or goes on
+                when it is sent again.
             DriverBroken: the driver of the vendor or of the model failed to prepare the request; nothing was sent.
         """
         async with self._desk.turn():
             prepared = self._prepared(case)
-        attempts, queued = await self._attempts(prepared, declared_schemas(prepared.tools).keys())
+        begun = await self._begin(case, trial, prepared)
         kept = False
         try:
             async with self._desk.turn():
                 kept = True
-                keep(self._row(case, trial, prepared, attempts, queued))
+                keep(self._row(case, trial, prepared, begun))
         except asyncio.CancelledError:
             if not kept:
-                keep(self._row(case, trial, prepared, attempts, queued))
+                keep(self._row(case, trial, prepared, begun))
             raise
 
     def _prepared(self, case: Case) -> Prepared:
@@ -87,7 +107,8 @@ class Clerk:
                 f"adapter {self._target.adapter_name!r}: {type(error).__name__}: {error}"
             ) from error
 
-    def _row(self, case: Case, trial: int, prepared: Prepared, attempts: list[Attempt], queued: float) -> Row:
+    def _row(self, case: Case, trial: int, prepared: Prepared, begun: _Begun) -> Row:
+        attempts = begun.attempts
         reading = self._with_raw_calls(attempts[-1].reading)
         ended = Ended(
             case=case,
@@ -96,34 +117,41 @@ class Clerk:
             attempts=attempts,
             reading=reading,
             verdicts=self._verdicts(reading, prepared),
-            queued=queued,
+            queued=begun.queued,
             lag=self._lag.since(self._clock() - attempts[-1].duration),
         )
         return result_row(self._target, self._config, ended)
 
-    async def _attempts(self, prepared: Prepared, names: Collection[str]) -> tuple[list[Attempt], float]:
-        """The attempts at a case, and the seconds that it waited while its vendor was only probed."""
-        attempts: list[Attempt] = []
-        queued, waited, begun = 0.0, 0.0, self._clock()
+    async def _begin(self, case: Case, trial: int, prepared: Prepared) -> _Begun:
+        """Make a case's attempts, or go on with them where the vendor was left alone meanwhile."""
+        begun = self._paused.pop((case.index, trial), None) or _Begun(asked=self._clock())
+        try:
+            await self._attempts(begun, prepared, declared_schemas(prepared.tools).keys())
+        except VendorPaused:
+            self._paused[case.index, trial] = begun
+            raise
+        return begun
+
+    async def _attempts(self, begun: _Begun, prepared: Prepared, names: Collection[str]) -> None:
+        attempts = begun.attempts
         while True:
-            asked = self._clock()
             try:
-                async with self._breaker.passage(again=bool(attempts)):
-                    queue = self._clock() - asked
-                    attempts.append(await self._exchange(prepared, names, waited + queue if attempts else 0.0))
+                async with self._breaker.passage():
+                    queue = self._clock() - begun.asked
+                    attempts.append(await self._exchange(prepared, names, begun.waited + queue if attempts else 0.0))
                     self._breaker.note(attempts[-1])
             except VendorDown:
                 if not attempts:
                     raise
-                return attempts, queued
-            queued += queue
-            # What was waited before the first attempt is no time that the vendor was given.
-            begun = begun if len(attempts) > 1 else asked + queue
-            wait = self._policy.wait(attempts[-1], len(attempts), self._clock() - begun)
+                return
+            begun.queued += queue
+            if len(attempts) == 1:
+                begun.first = begun.asked + queue
+            wait = self._policy.wait(attempts[-1], len(attempts), self._clock() - begun.first)
             if wait is None:
-                return attempts, queued
-            waited = wait
-            await asyncio.sleep(waited)
+                return
+            await asyncio.sleep(wait)
+            begun.waited, begun.asked = wait, self._clock()
 
     def _verdicts(self, reading: Reading, prepared: Prepared) -> tuple[CallVerdict, ...]:
         if reading.outcome not in ANSWERED:

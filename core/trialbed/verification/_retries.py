@@ -71,7 +71,7 @@ class VendorDown(Exception):
 
 
 class VendorPaused(Exception):
-    """The vendor is left alone for a while; the case can be sent later."""
+    """The vendor is left alone for a while; the case can be sent, or go on, later."""
 
 
 class Breaker:
@@ -119,11 +119,8 @@ class Breaker:
         return max(0.0, self._next_probe - self._clock()) if waiting else 0.0
 
     @asynccontextmanager
-    async def passage(self, *, again: bool = False) -> AsyncIterator[None]:
+    async def passage(self) -> AsyncIterator[None]:
         """Hold this while an attempt is under way; waits until one may be made.
-
-        Args:
-            again: it is not the first one at its case, and waits in any event.
 
         Raises:
             VendorDown: none will be.
@@ -132,18 +129,18 @@ class Breaker:
         if self.is_open:
             async with self._probe:
                 if self.is_open:
-                    await self._pause_before_probe(waits=again or self._waits)
+                    await self._pause_before_probe()
                     before = self._failures
                     yield
                     self._note_probe(failed=self._failures > before)
                     return
         yield
 
-    async def _pause_before_probe(self, *, waits: bool) -> None:
+    async def _pause_before_probe(self) -> None:
         if self.is_down:
             raise VendorDown
         pause = self.pause
-        if pause and not waits:
+        if pause and not self._waits:
             raise VendorPaused
         await asyncio.sleep(pause)
 

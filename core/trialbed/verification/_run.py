@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from trialbed.verification._desk import Desk
 from trialbed.verification._lag import LagMeter
 from trialbed.verification._retries import Breaker, RetryPolicy
 from trialbed.verification._sessions import exchange_with, new_session
+from trialbed.verification._turns import take_turns
 from trialbed.verification._work import VendorWork
 from trialbed.verification.cases import Case, TestSet
 from trialbed.verification.results import (
@@ -98,7 +98,9 @@ class Verification:
         tally = await asyncio.to_thread(tally_of, journal, staying)
         session = await stack.enter_async_context(new_session(options))
         exchange = exchange_with(target, session, options)
-        clerk = Clerk(target, exchange, RetryPolicy(options.retries), Breaker(), lag, self._desk)
+        # Where others wait for a place, nobody holds one only to wait.
+        breaker = Breaker(waits=len(self.targets) <= options.vendor_concurrency)
+        clerk = Clerk(target, exchange, RetryPolicy(options.retries), breaker, lag, self._desk)
         if todo:
             # Loads what a tokenizer needs, and shows before anything is sent whether the drivers can do their work.
             await asyncio.to_thread(clerk.rehearse, self.cases.case(0))
@@ -135,27 +137,21 @@ class Verification:
 
     async def _rounds(self, works: Sequence[VendorWork]) -> None:
         """Targets take turns, a block each, so that what changes with time changes for all of them."""
-        waiting = deque(work for work in works if work.left)
-        seats = min(self.options.vendor_concurrency, len(waiting))
+        busy = [work for work in works if work.left]
+        places = min(self.options.vendor_concurrency, len(busy))
         whole = len(self.cases) * self.options.trials
-        size = whole if seats == len(waiting) else BLOCK * self.options.request_concurrency
+        size = whole if places == len(busy) else BLOCK * self.options.request_concurrency
         numbers = {self.cases.index(number): number for number in range(len(self.cases))}
 
         def case_of(line: int) -> Case:
             return self.cases.case(numbers[line])
 
-        async def seat() -> None:
-            while waiting:
-                work = waiting.popleft()
-                await work.block(case_of, self.options.request_concurrency, size, self.progress.advance)
-                if work.down:
-                    self.progress.down(work.target, work.left, work.failure)
-                elif work.left:
-                    waiting.append(work)
+        async def turn(work: VendorWork) -> None:
+            await work.block(case_of, self.options.request_concurrency, size, self.progress.advance)
+            if work.down:
+                self.progress.down(work.target, work.left, work.failure)
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(seats):
-                group.create_task(seat())
+        await take_turns(busy, places, turn)
 
     async def _sync(self, works: Sequence[VendorWork]) -> None:
         while True:

@@ -9,7 +9,7 @@ from functools import partial
 
 from trialbed.errors import DriverError, TrialbedError, UsageError
 from trialbed.verification._clerk import Clerk
-from trialbed.verification._retries import VendorDown
+from trialbed.verification._retries import VendorDown, VendorPaused
 from trialbed.verification.cases import Case
 from trialbed.verification.results import Journal, Key, Row, Tally
 from trialbed.verification.targets import Target
@@ -52,14 +52,21 @@ class VendorWork:
         return len(self._queue)
 
     async def block(self, case_of: CaseOf, lanes: int, size: int, note: Note) -> None:
-        """Send the next cases, so many at a time."""
-        block = deque(self._queue.popleft() for _ in range(min(size, len(self._queue))))
+        """Send the next cases, so many at a time; ends early where the vendor is to be left alone."""
+        taken = [self._queue.popleft() for _ in range(min(size, len(self._queue)))]
+        block = deque(taken)
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(min(lanes, len(block))):
                     group.create_task(self._lane(block, case_of, note, number * APART))
         finally:
-            self._queue.extendleft(reversed(block))
+            left = set(block)
+            self._queue.extendleft(key for key in reversed(taken) if key in left)
+
+    async def rest(self) -> None:
+        """Wait for as long as the vendor is to be left alone."""
+        if pause := self._clerk.pause:
+            await asyncio.sleep(pause)
 
     async def finish(self) -> None:
         """Bring the file into order, and see that no case was lost on the way.
@@ -80,13 +87,16 @@ class VendorWork:
                 await self._clerk.send(case_of(key[0]), key[1], partial(self._keep, key, note))
             except VendorDown:
                 self.down = True
+            except VendorPaused:
+                return
             except (DriverError, UsageError) as error:
                 # The other targets are none of its business.
                 self.down, self.failure = True, str(error)
             finally:
                 if key in self._under_way:
                     self._under_way.remove(key)
-                    block.append(key)
+                    # It may have begun: nothing that has not goes before it.
+                    block.appendleft(key)
 
     def _keep(self, key: Key, note: Note, row: Row) -> None:
         """A case has ended: its row is in the file before anything else can happen."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
+from support.servers import until
 from support.verification import KEY, outcomes, rows, target, verify, written_set
 
 from trialbed_server.faults import FaultScript, FaultServer
@@ -154,3 +157,21 @@ async def test_a_vendor_that_only_fails_is_left_alone_and_the_rest_is_not_sent(t
         (summary,) = await verify(file, one, retries=0, request_concurrency=2)
     assert 20 <= summary["case_count"] < 60
     assert summary["case_count"] + summary["not_sent"] == 60
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+async def test_a_vendor_that_waits_for_its_next_probe_holds_no_other_up(retries, tmp_path, monkeypatch):
+    monkeypatch.setattr("trialbed.verification._retries.PAUSE", 3600.0)
+    file = written_set(tmp_path / "set.jsonl", 40)
+    async with FaultServer(FaultScript.read("status:500")) as failing, FaultServer(FaultScript.read("none")) as good:
+        targets = [target(failing.url, tmp_path / "failing"), target(good.url, tmp_path / "good")]
+        kept = tmp_path / "good" / "results.jsonl"
+        verifying = asyncio.create_task(verify(file, *targets, retries=retries, request_concurrency=3))
+        await until(lambda: kept.exists() and kept.read_text().count("\n") == 40)
+        verifying.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await verifying
+        assert 20 <= failing.requests.total() <= 22
+    attempts = [attempt for row in rows(tmp_path / "failing" / "results.jsonl") for attempt in row["attempts"]]
+    # What the cases that wait had of attempts has no row yet.
+    assert 20 - 3 * retries <= len(attempts) <= failing.requests.total()

@@ -15,7 +15,7 @@ from trialbed.verification import Case
 from trialbed.verification._clerk import Clerk
 from trialbed.verification._desk import Desk
 from trialbed.verification._lag import LagMeter
-from trialbed.verification._retries import Breaker, RetryPolicy
+from trialbed.verification._retries import Breaker, RetryPolicy, VendorPaused
 from trialbed.verification.wire._attempts import Attempt
 from trialbed.verification.wire._outcomes import Problem, Reading
 
@@ -88,6 +88,41 @@ async def test_a_retry_is_a_probe_where_the_vendor_only_fails(tmp_path: Path, mo
     assert (row["outcome"], len(row["attempts"])) == ("stop", 2)
     assert row["queued_ms"] >= 30
     assert row["attempts"][1]["waited_ms"] >= 30
+
+
+async def paused(one: Clerk, clock: list[float]) -> None:
+    """Send the case to a vendor that is left alone after the first attempt, until another may be made."""
+    kept: list[dict[str, Any]] = []
+    with pytest.raises(VendorPaused):
+        await one.send(CASE, 0, kept.append)
+    assert (kept, one.pause) == ([], 1.0)
+    clock[0] += one.pause
+
+
+async def test_a_case_goes_on_where_its_vendor_was_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed.verification._retries.FIRST_WAIT", 0.001)
+    reset, clock = Reading("transport_error", problem=Problem("reset", "gone")), [100.0]
+    breaker = Breaker(threshold=1, waits=False, clock=lambda: clock[0])
+    one = clerk(tmp_path, [reset, answer(message={"content": "hi"})], breaker=breaker)
+    await paused(one, clock)
+    row = await sent(one)
+    assert (row["outcome"], one.pause) == ("stop", 0.0)
+    assert [attempt["problem"] and attempt["problem"]["kind"] for attempt in row["attempts"]] == ["reset", None]
+
+
+async def test_a_case_that_has_begun_ends_though_its_vendor_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trialbed.verification._retries.FIRST_WAIT", 0.001)
+    reset, clock = Reading("transport_error", problem=Problem("reset", "gone")), [100.0]
+    breaker = Breaker(threshold=1, probes=1, waits=False, clock=lambda: clock[0])
+    one = clerk(tmp_path, [reset], breaker=breaker)
+    await paused(one, clock)
+    async with breaker.passage():
+        breaker.note(Attempt(datetime.now(UTC), 0.0, None, None, 0.1, reset))
+    assert breaker.is_down
+    row = await sent(one)
+    assert (row["outcome"], len(row["attempts"])) == ("transport_error", 1)
 
 
 async def test_a_case_whose_vendor_is_given_up_before_its_retry_ends_as_it_is(tmp_path: Path) -> None:

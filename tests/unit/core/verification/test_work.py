@@ -12,7 +12,7 @@ from support.verification import rows, target
 
 from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.verification import Case
-from trialbed.verification._retries import VendorDown
+from trialbed.verification._retries import VendorDown, VendorPaused
 from trialbed.verification._work import VendorWork
 from trialbed.verification.results._journal import Journal
 from trialbed.verification.results._tally import Tally
@@ -67,6 +67,27 @@ async def test_a_vendor_that_is_given_up_leaves_its_cases(error: Exception, tmp_
         await one.finish()
     assert (one.down, one.left, one.tally.total) == (True, 6, 4)
     assert one.failure == ("acme: no" if isinstance(error, DriverBroken) else None)
+
+
+async def test_a_vendor_that_is_left_alone_for_now_goes_on_where_it_was(tmp_path: Path) -> None:
+    pauses, sent = [True], list[int]()
+
+    def answer(line: int, trial: int) -> dict[str, Any]:
+        if line > 4 and pauses:
+            raise VendorPaused
+        sent.append(line)
+        return answered(line, trial)
+
+    async with Journal(tmp_path / "results.jsonl") as journal:
+        one = work(journal, answer)
+        await send(one, 8)
+        assert (one.down, one.left, one.tally.total) == (False, 6, 4)
+        pauses.clear()
+        await send(one, 3)
+        assert sent[4:] == [5, 6, 7]
+        await send(one)
+        await one.finish()
+    assert (one.left, one.tally.total) == (0, 10)
 
 
 async def test_cases_that_were_not_sent_again_keep_their_old_row(tmp_path: Path) -> None:
