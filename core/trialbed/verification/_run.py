@@ -91,7 +91,7 @@ class Verification:
 
     async def _work(self, target: Target, lag: LagMeter, stack: AsyncExitStack) -> VendorWork:
         options = self.options
-        journal = await stack.enter_async_context(Journal(target.output, secrets=(target.api_key,)))
+        journal = await stack.enter_async_context(Journal(target.output, secrets=target.secrets))
         kept = await asyncio.to_thread(self._kept, journal, target)
         todo = [key for key in self._keys() if not kept.get(key)]
         staying = kept.keys() - set(todo)

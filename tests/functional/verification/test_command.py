@@ -145,6 +145,16 @@ async def test_a_key_that_a_vendor_sends_back_is_in_no_report(bench: Run, file: 
     assert "[redacted]" in (tmp_path / "r.md").read_text()
 
 
+async def test_a_key_in_the_url_or_in_the_extra_body_is_in_no_report(bench: Run, file: Path, tmp_path: Path) -> None:
+    other = "another-secret-0123"
+    body = json.dumps({"routing": {"api_key": other}, "note": SECRET})
+    async with FaultServer(FaultScript.read("none")) as server:
+        arguments = ("--model", "m", "--base-url", f"{server.url}/{SECRET}", "--markdown", "r.md", "--csv", "r.csv")
+        done = await bench("verify", file, *arguments, "--api-key", SECRET, "--extra-body", body, code=3)
+    told = (done.out, done.err, *texts(tmp_path))
+    assert not any(secret in text for text in told for secret in (SECRET, other))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

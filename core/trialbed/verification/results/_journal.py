@@ -13,8 +13,8 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from trialbed.errors import DataError, TrialbedError, UsageError
-from trialbed.secrets import MIN_SECRET, REDACTED
 from trialbed.verification.results._files import replacing
+from trialbed.verification.results._redaction import Redaction
 from trialbed.verification.wire.json_text import parsed_fast, written
 
 Row = dict[str, Any]
@@ -38,7 +38,7 @@ class Journal:
 
     def __init__(self, path: Path, secrets: Iterable[str] = ()) -> None:
         self.path = path
-        self._secrets = [secret.encode() for secret in secrets if len(secret) >= MIN_SECRET]
+        self._redaction = Redaction(secrets)
         # It is taken in a thread and given back in another.
         self._lock = FileLock(path.with_name(f".{path.name}.lock"), thread_local=False)
         self._file = -1
@@ -101,7 +101,7 @@ class Journal:
             TrialbedError: it cannot be written; the file is as it was before.
         """
         line = written(row)
-        kept = self._redacted(line)
+        kept = self._redaction.line(line)
         end = os.lseek(self._file, 0, os.SEEK_END)
         try:
             _write(self._file, kept + b"\n")
@@ -136,12 +136,6 @@ class Journal:
             await asyncio.to_thread(self._settle)
         except OSError as error:
             raise _unwritable(self.path, error) from error
-
-    def _redacted(self, line: bytes) -> bytes:
-        for secret in self._secrets:
-            if secret in line:
-                line = line.replace(secret, REDACTED.encode())
-        return line
 
     def _open(self) -> None:
         try:

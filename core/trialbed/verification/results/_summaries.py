@@ -13,6 +13,7 @@ from typing import Any
 from trialbed.drivers import driver_info
 from trialbed.verification.cases import TestSet
 from trialbed.verification.results._files import replacing
+from trialbed.verification.results._redaction import Redaction
 from trialbed.verification.results._tally import Tally
 from trialbed.verification.targets import Target, VerifyOptions
 
@@ -41,7 +42,7 @@ def summary(
     """
     own = tally.own_fields()
     started, finished = invocation.started, invocation.finished
-    return {
+    document = {
         "model": target.settings.model,
         **tally.k2_fields(),
         "eval_started_at": started.isoformat(),
@@ -55,6 +56,7 @@ def summary(
         "client_saturated": _saturated(own),
         "provenance": provenance(target, invocation),
     }
+    return Redaction(target.secrets).document(document)
 
 
 def provenance(target: Target, invocation: Invocation) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trialbed.contracts import ModelAdapter, Vendor
+from trialbed.secrets import is_secret, secret_values
 from trialbed.verification.targets._endpoints import Proxy
 from trialbed.verification.targets._preparation import Preparation, RequestSettings
 
@@ -41,6 +43,11 @@ class Target:
     proxy: Proxy | None = None
 
     @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be recorded: the key, what the environment keeps secret, and secret fields of the body."""
+        return self.api_key, *secret_values(), *_secret_fields(self.settings.extra_body)
+
+    @property
     def url(self) -> str:
         """Where requests go."""
         return f"{self.vendor.url}{RAW if self.settings.raw else CHAT}"
@@ -71,3 +78,15 @@ class Target:
         """SHA-256 of the configuration, hex; answers are used again only under the same one."""
         text = json.dumps(self.configuration(), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _secret_fields(value: Any, name: str = "") -> Iterator[str]:
+    """Texts under names that look like those of keys, tokens and passwords."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _secret_fields(inner, str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _secret_fields(inner, name)
+    elif isinstance(value, str) and is_secret(name.replace("-", "_")):
+        yield value
