@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from trialbed.contracts import Vendor
 from trialbed.drivers import list_drivers
-from trialbed.errors import UsageError
+from trialbed.errors import DriverBroken, TrialbedError, UsageError
 from trialbed.verification.targets._config import VendorEntry, read_config
 from trialbed.verification.targets._drivers import load_adapter, load_vendor
 from trialbed.verification.targets._endpoints import checked_key, checked_url, proxy_for
@@ -93,14 +93,28 @@ def _vendor(entry: VendorEntry) -> tuple[str, Vendor]:
     """The vendor's driver, if one of its name is installed; else a plain endpoint at the entry's URL."""
     known = entry.name in {driver.name for driver in list_drivers("vendors")}
     kind = load_vendor(entry.name) if known else Vendor
-    vendor = kind(base_url=entry.url, provider=entry.provider)
+    vendor = _made(entry, kind)
     if not vendor.url:
-        raise UsageError(
-            f"{entry.where}: nothing says where {entry.name} is; give its url, or install the drivers of vendors: "
-            "pip install trialbed-vendors"
-        )
+        hint = "" if known else ", or install the drivers of vendors: pip install trialbed-vendors"
+        raise UsageError(f"{entry.where}: nothing says where {entry.name} is; give its url{hint}")
     vendor.url = checked_url(vendor.url, f"{entry.where}: the url of {entry.name}")
     return (entry.name if known else ""), vendor
+
+
+def _made(entry: VendorEntry, kind: type[Vendor]) -> Vendor:
+    """The vendor, once its driver has shown that it can be used for the entry's model."""
+    try:
+        vendor = kind(base_url=entry.url, provider=entry.provider)
+        name = entry.model_id or vendor.model_id(entry.model)
+    except TrialbedError:
+        raise
+    except Exception as error:
+        raise DriverBroken(
+            f"{entry.where}: the driver of {entry.name} failed for {entry.model}: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(name, str):
+        raise DriverBroken(f"{entry.where}: the driver of {entry.name} has no text as the name of {entry.model}")
+    return vendor
 
 
 def _key(path: Path, entry: VendorEntry, vendor: Vendor, variables: Mapping[str, str]) -> str:

@@ -74,6 +74,30 @@ def test_a_driver_of_another_contract_is_refused(fake_distribution: FakeDistribu
         configured(tmp_path, "    - {name: acme}\n", ACME_TOKEN="k")
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "def __init__(self, **given):\n        raise RuntimeError('no region')",
+            "failed for kimi-k2: RuntimeError: no reg",
+        ),
+        ("def model_id(self, model):\n        return {}[model]", "failed for kimi-k2: KeyError: 'kimi-k2'"),
+        ("def model_id(self, model):\n        return 5", "has no text as the name of kimi-k2"),
+    ],
+)
+def test_a_driver_that_fails_is_named_with_its_line(
+    body: str, message: str, fake_distribution: FakeDistribution, tmp_path: Path
+) -> None:
+    head = "from trialbed import Vendor\nclass Acme(Vendor):\n    contract = '1'\n    base_url = 'https://a/v1'\n"
+    driver = f"{head}    {body}\n"
+    fake_distribution(
+        "acme", entry_points={"trialbed.vendors": {"acme": "acme_odd:Acme"}}, modules={"acme_odd": driver}
+    )
+    with pytest.raises(DriverError, match=r"config\.yaml, line 3: the driver of acme") as caught:
+        configured(tmp_path, "    - {name: acme}", acme="key-of-acme")
+    assert message in str(caught.value)
+
+
 def test_a_model_adapter_that_is_not_there_is_an_error_that_lists_those_there_are(tmp_path: Path) -> None:
     files = tmp_path / "r.jsonl", tmp_path / "s.json"
     with pytest.raises(DriverError, match="generic"):
