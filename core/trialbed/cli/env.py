@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +131,7 @@ def lock(
 
 @command.command("remove", epilog="Example: bench env remove langgraph==1.2.11")
 @click.argument("name", nargs=-1, metavar="[NAME[==VERSION]|DIGEST]...")
-@click.option("--all", "every", is_flag=True, help="Remove every environment.")
+@click.option("--all", "every", is_flag=True, help="Remove every environment, and what killed builds left.")
 @click.option("--force", is_flag=True, help="Also those that a process runs from.")
 @env_dir_option
 @json_option
@@ -153,6 +154,9 @@ def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None
             continue
         removed.append(row)
         click.echo(f"removed {built.title} ({built.summary})", err=True)
+    if every:
+        with suppress(OSError):  # a folder that may not be written to was refused already
+            shelf.sweep()
     if as_json:
         _print_json(removed)
     if refusals:

@@ -159,6 +159,14 @@ def test_removing_takes_a_framework_a_release_or_a_digest(machine: Machine, inde
     machine.bench("env", "remove", code=2)
 
 
+def test_removing_all_deletes_what_a_killed_build_left(machine: Machine) -> None:
+    leftover = machine.env_dir / ".unfinished" / "acme-0123456789ab.0123abcd"
+    leftover.mkdir(parents=True)
+    (leftover / "large").write_text("…")
+    assert json.loads(machine.bench("env", "remove", "--all", "--json").out) == []
+    assert not leftover.exists()
+
+
 def test_what_was_removed_is_built_again(machine: Machine) -> None:
     row = machine.add("acme")
     machine.bench("env", "remove", "acme")
