@@ -32,7 +32,14 @@ Examples:
 
 
 @click.command("fidelity", epilog=EPILOG)
-@option("-f", "--framework", "frameworks", multiple=True, help="Framework to measure; repeatable.")
+@option(
+    "-f",
+    "--framework",
+    "frameworks",
+    multiple=True,
+    metavar="NAME[==VERSION]",
+    help="Framework to measure, in this release of it; repeatable.",
+)
 @option(
     "--part",
     "parts",
