@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli._options import json_option, option
-from trialbed.cli._vendor_options import csv_option, markdown_option, resamples_option, seed_option
+from trialbed.cli._vendor_options import FiniteRange, csv_option, markdown_option, resamples_option, seed_option
 
 if TYPE_CHECKING:
     from trialbed.ranking import Candidate
@@ -29,16 +29,16 @@ Examples:
 @click.option("--model", metavar="NAME", help="The model of all files, whatever name their requests have for it.")
 @click.option("--force", is_flag=True, help="Rank by the common cases of files whose requests or settings differ.")
 @option("--k", type=click.IntRange(min=0), default=5, help="Added to each rank.")
-@option("--min-success", type=click.FloatRange(0, 1), default=0.9, help="Success rate below which none is ranked.")
+@option("--min-success", type=FiniteRange(0, 1), default=0.9, help="Success rate below which none is ranked.")
 @option(
     "--max-protocol-errors",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     default=0.05,
     help="Share of answers that break the protocol above which none is ranked.",
 )
 @option(
     "--min-f1",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     help="F1 below which a vendor comes last. [default: what chance would give; of a table 0.5]",
 )
 @resamples_option

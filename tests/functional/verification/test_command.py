@@ -178,6 +178,30 @@ async def test_files_that_cannot_be_written_are_refused_before_anything_is_sent(
     assert texts(file.parent) == before
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--temperature", "nan"), "'--temperature': nan is no finite number"),
+        (("--timeout", "inf"), "'--timeout': inf is no finite number"),
+        (("--extra-body", '{"top_p": NaN}'), "--extra-body: not JSON"),
+        (("--extra-body", '{"top_p": 1e999}'), "--extra-body: not JSON"),
+    ],
+)
+async def test_numbers_that_no_request_can_hold_are_refused(
+    arguments: tuple[str, ...], message: str, bench: Run, file: Path
+) -> None:
+    done = await bench("verify", file, "--model", "m", "--base-url", nobody(), *arguments, code=2)
+    assert message in done.err
+
+
+async def test_what_a_vendor_says_does_not_steer_the_terminal(bench: Run, file: Path) -> None:
+    said = b"\x1b[31mred\x1b]0;title\x07"
+    async with saying(reply(f"Content-Length: {len(said)}", status="HTTP/1.1 403 No", body=said)) as server:
+        done = await bench("verify", file, "--model", "m", "--base-url", server.url, code=3)
+    assert "red" in done.out
+    assert "\x1b" not in done.out + done.err
+
+
 async def test_results_that_are_none_are_refused_and_kept(bench: Run, file: Path, tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_text('{"something": "else"}\n')
     arguments = ("verify", file, "--model", "m", "--base-url", nobody(), "--incremental")

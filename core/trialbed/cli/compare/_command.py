@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli._options import FILE, json_option, option
-from trialbed.cli._vendor_options import csv_option, markdown_option, resamples_option, seed_option
+from trialbed.cli._vendor_options import FiniteRange, csv_option, markdown_option, resamples_option, seed_option
 
 if TYPE_CHECKING:
     from trialbed.comparison import Results
@@ -44,7 +44,7 @@ FAILING = {"different": ("different",), "not-equivalent": ("different", "inconcl
 @click.option("--force", is_flag=True, help="Compare the common cases of files whose requests or settings differ.")
 @option(
     "--margin",
-    type=click.FloatRange(min=0, min_open=True, max=1, max_open=True),
+    type=FiniteRange(min=0, min_open=True, max=1, max_open=True),
     default=0.02,
     help="Difference in F1 that counts as none.",
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli._options import FILE, FOLDER, json_option, option
-from trialbed.cli._vendor_options import csv_option, markdown_option
+from trialbed.cli._vendor_options import Finite, FiniteRange, csv_option, markdown_option
 
 if TYPE_CHECKING:
     from trialbed.verification import Target, TestSet, VerifyOptions
@@ -31,7 +31,7 @@ Examples:
 @click.option("--api-key", metavar="KEY", envvar="OPENAI_API_KEY", help="The endpoint's key; better kept in .env.")
 @option("-c", "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Models and vendors.")
 @option("--model-type", metavar="NAME", help="Model adapter. [default: the one that knows the model]")
-@option("--temperature", type=float, help="Replaces every request's own. [default: each line's]")
+@option("--temperature", type=Finite(), help="Replaces every request's own. [default: each line's]")
 @option("--max-tokens", type=click.IntRange(min=1), help="Replaces every request's own. [default: each line's]")
 @option("--extra-body", metavar="JSON", default="{}", help="Object merged into every request, last.")
 @option(
@@ -46,7 +46,7 @@ Examples:
 @option("-o", "--output", type=FILE, default=Path("results.jsonl"), help="Results, one line per case.")
 @option("--summary", type=FILE, default=Path("summary.json"), help="Summary of the results.")
 @option("--output-dir", type=FOLDER, default=Path("data"), help="Results and summaries of --config.")
-@option("--timeout", type=click.FloatRange(min=0, min_open=True), default=600.0, help="Seconds for one attempt.")
+@option("--timeout", type=FiniteRange(min=0, min_open=True), default=600.0, help="Seconds for one attempt.")
 @option("--retries", type=click.IntRange(min=0), default=3, help="Attempts after the first.")
 @option("--trials", type=click.IntRange(min=1), default=1, help="Times that every case is sent.")
 @click.option("--incremental", is_flag=True, help="Keep the answers there are, send what failed or is missing.")

@@ -100,6 +100,7 @@ def _settings(given: Given, model: str) -> RequestSettings:
 def _extra_body(text: str) -> dict[str, Any]:
     try:
         body = json.loads(text)
+        json.dumps(body, allow_nan=False)
     except ValueError as error:
         raise click.BadParameter(f"not JSON: {error}", param_hint="--extra-body") from error
     if not isinstance(body, dict):

@@ -109,6 +109,9 @@ class TestSet:
 
     def _scan(self) -> str:
         whole, seen, spot = hashlib.sha256(), dict[bytes, int](), 0
+        if self.path.exists() and not self.path.is_file():
+            # Lines are read again when they are sent, which a pipe does not allow.
+            raise DataError(f"{self.path}: is no file; write the test set into one")
         try:
             with self.path.open("rb") as file:
                 for index, line in enumerate(file, 1):
@@ -119,7 +122,8 @@ class TestSet:
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
         if not self._spots:
-            raise DataError(f"{self.path}: holds no request; a test set has one chat completion request per line")
+            bad = f" (line {self.bad_lines[0].index}: {self.bad_lines[0].reason})" if self.bad_lines else ""
+            raise DataError(f"{self.path}: holds no request; a test set has one chat completion request per line{bad}")
         return whole.hexdigest()
 
     def _note(self, index: int, line: bytes, spot: int, seen: dict[bytes, int]) -> None:

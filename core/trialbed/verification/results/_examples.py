@@ -39,6 +39,6 @@ class Examples:
 
 
 def trimmed(text: str) -> str:
-    """A text on one line, cut where it is too long to be read."""
-    line = " ".join(text.split())
+    """A text on one line, cut where it is too long to be read, and without what would steer a terminal."""
+    line = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
     return line if len(line) <= SHOWN else f"{line[:SHOWN]}…"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,20 @@ def test_a_file_without_requests_is_an_error(content: str, tmp_path: Path) -> No
     path = tmp_path / "s.jsonl"
     path.write_text(content)
     with pytest.raises(DataError, match=r"s\.jsonl: holds no request"):
+        TestSet(path)
+
+
+def test_where_no_line_is_a_request_the_first_one_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text("\n[1]\n{oops\n")
+    with pytest.raises(DataError, match=r"\(line 2: not a JSON object\)"):
+        TestSet(path)
+
+
+def test_a_pipe_is_refused_as_it_cannot_be_read_twice(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(DataError, match="pipe: is no file"):
         TestSet(path)
 
 
