@@ -46,13 +46,20 @@ def key_from_file(path: Path, line: int, key: str, name: str) -> str | None:
 
 
 def would_be_committed(path: Path) -> bool:
-    """Whether the file is in a git work tree and not ignored there."""
-    return _git(path, "rev-parse", "--is-inside-work-tree") and not _git(path, "check-ignore", "-q", path.name)
+    """Whether the file is in a git work tree and not ignored there; what a link leads to counts.
+
+    Where git cannot be asked, or does not tell for want of trust in the owner, every file of a work tree counts.
+    """
+    real = path.resolve()
+    if _git(real, "rev-parse", "--is-inside-work-tree") == 0:
+        return _git(real, "check-ignore", "-q", real.name) != 0
+    return any((folder / ".git").exists() for folder in real.parents)
 
 
-def _git(path: Path, *arguments: str) -> bool:
-    command = ["git", "-C", str(path.absolute().parent), *arguments]
+def _git(path: Path, *arguments: str) -> int | None:
+    """Git's exit code in the file's folder; None if it did not run to its end."""
+    command = ["git", "-C", str(path.parent), *arguments]
     try:
-        return subprocess.run(command, capture_output=True, check=False, timeout=10).returncode == 0
+        return subprocess.run(command, capture_output=True, check=False, timeout=10).returncode
     except (OSError, subprocess.TimeoutExpired):
-        return False
+        return None

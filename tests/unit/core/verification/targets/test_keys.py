@@ -45,6 +45,19 @@ def test_in_a_work_tree_only_what_is_ignored_may_hold_a_key(tmp_path: Path) -> N
     assert not would_be_committed(config)
 
 
-def test_without_git_nobody_can_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_link_leads_to_counts(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    subprocess.run(["git", "init", "-q", str(tmp_path / "work")], check=True)
+    (tmp_path / "work" / "config.yaml").write_text("")
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "work" / "config.yaml")
+    assert would_be_committed(tmp_path / "link.yaml")
+
+
+def test_where_git_cannot_be_asked_every_file_of_a_work_tree_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    (work / ".git").mkdir(parents=True)
     monkeypatch.setenv("PATH", str(tmp_path))
+    assert would_be_committed(work / "config.yaml")
     assert not would_be_committed(tmp_path / "config.yaml")
