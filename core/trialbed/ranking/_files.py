@@ -143,9 +143,9 @@ def _f1(found: Agreement) -> tuple[Column, Column]:
 
 
 def _itself(own: Decisions) -> tuple[Column, Column]:
-    """The baseline's F1 with itself; with one trial per case 1 by convention."""
+    """The baseline's F1 with itself; with one trial per case 1 by convention, if it answered at all."""
     itself = self_agreement(own)
-    ones = np.ones(len(own.answers))
+    ones = (np.asarray(own.answers) > 0).astype(float)
     return _f1(itself.agreement) if itself.known.any() else (ones, ones)
 
 
@@ -170,6 +170,6 @@ def _protocol_errors(trials: list[Trials]) -> float:
 
 
 def _notes(own: Decisions, *, is_baseline: bool) -> tuple[str, ...]:
-    if not is_baseline:
+    if not is_baseline or not np.any(own.answers):
         return ()
     return (SELF_F1 if self_agreement(own).known.any() else ONE_TRIAL,)

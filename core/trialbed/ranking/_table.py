@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.ranking._candidates import Candidate
@@ -43,7 +44,10 @@ def _check_columns(path: Path, found: Iterable[str]) -> None:
         raise DataError(f"{path}, line 1: lacks {', '.join(absent)}; a table has the columns {','.join(COLUMNS)}")
 
 
-def _candidate(path: Path, line: int, row: dict[str | None, str | None]) -> Candidate:
+def _candidate(path: Path, line: int, row: dict[str | None, Any]) -> Candidate:
+    if any(row.get(None, ())):
+        # A comma within a number, say: its figures would be taken for those of other columns.
+        raise DataError(f"{path}, line {line}: has more cells than the table has columns")
     cells = {name.strip(): (text or "").strip() for name, text in row.items() if isinstance(name, str)}
     for name in ("model", "vendor"):
         if not cells[name]:

@@ -95,6 +95,12 @@ def test_the_baselines_f1_is_its_own_or_one_by_convention(file: MakeFile) -> Non
     assert "own trials" in often["notes"][0]
 
 
+def test_a_baseline_that_answers_nothing_has_no_f1_to_be_had_by_convention(file: MakeFile) -> None:
+    dead = by_vendor(ranked(file("official", failing=1.0), file("faithful")), "not_ranked")["official"]
+    assert (dead["metrics"]["f1"]["value"], dead["notes"]) == (None, [])
+    assert "f1 is missing" in dead["reasons"]
+
+
 def test_a_failure_is_a_missed_call(file: MakeFile) -> None:
     sure = [float(chance > 0.5) for chance in CHANCES]
     found = ranked(file("official", chances=sure), file("failing", chances=sure, failing=0.08))

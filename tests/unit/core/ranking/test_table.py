@@ -43,6 +43,7 @@ def test_an_empty_cell_and_an_impossible_zero_are_missing(tmp_path: Path) -> Non
         ("m,acme,1,0.8,-5,0.9,300,1500", "line 2: tps is '-5', which is not a number from 0 on"),
         ("m,acme,1,0.8,inf,0.9,300,1500", "line 2: tps is 'inf'"),
         ("m,,1,0.8,50,0.9,300,1500", "line 2: vendor is empty"),
+        ("m,acme,1,0.8,50,0.9,1,300,1500", "line 2: has more cells than the table has columns"),
     ],
 )
 def test_an_error_names_line_and_column(tmp_path: Path, line: str, message: str) -> None:
