@@ -119,6 +119,15 @@ async def test_a_key_in_a_file_that_git_would_commit_is_refused(bench: Run, file
         assert servers["official"].requests.total() == CASES
 
 
+async def test_a_file_of_keys_that_git_would_commit_is_told(bench: Run, file: Path, tmp_path: Path) -> None:
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(tmp_path)], check=True)
+    async with vendors(official="none") as servers:
+        config = configured(tmp_path, servers)
+        assert ".env: git does not ignore this file" in (await bench("verify", file, "--config", config)).err
+        (tmp_path / ".gitignore").write_text(".env\n")
+        assert "git" not in (await bench("verify", file, "--config", config, "--incremental")).err
+
+
 async def test_a_vendor_without_a_key_is_named_before_anything_is_sent(bench: Run, file: Path, tmp_path: Path) -> None:
     async with vendors(official="none", faithful="none") as servers:
         done = await bench("verify", file, "--config", configured(tmp_path, servers, official="k"), code=2)

@@ -76,11 +76,21 @@ def chosen_options(given: Given, targets: list[Target]) -> VerifyOptions:
 
 
 def warn(cases: TestSet) -> None:
-    """Say what is wrong with the test set, so that nobody blames a vendor for it."""
+    """Say what is wrong with the test set, so that nobody blames a vendor for it, and with where keys are kept."""
     for line in cases.bad_lines:
         click.echo(f"Warning: {cases.path}, line {line.index}: {line.reason}; it is no case", err=True)
     for index, name, fault in cases.faults():
         click.echo(f"Warning: {cases.path}, line {index}: the schema of {name} cannot be used: {fault}", err=True)
+    _warn_of_keys()
+
+
+def _warn_of_keys() -> None:
+    from trialbed.settings import read_env_file
+    from trialbed.verification.targets import would_be_committed
+
+    path = read_env_file(Path.cwd())
+    if path is not None and would_be_committed(path):
+        click.echo(f"Warning: {path}: git does not ignore this file; list it in .gitignore to keep its keys", err=True)
 
 
 def _settings(given: Given, model: str) -> RequestSettings:

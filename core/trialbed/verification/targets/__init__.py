@@ -13,6 +13,7 @@ from trialbed import _lazy
 if TYPE_CHECKING:
     from trialbed.verification.targets._drivers import load_adapter, load_vendor
     from trialbed.verification.targets._endpoints import Proxy
+    from trialbed.verification.targets._keys import would_be_committed
     from trialbed.verification.targets._options import VerifyOptions
     from trialbed.verification.targets._planning import config_targets, endpoint_target
     from trialbed.verification.targets._preparation import RequestSettings
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "_drivers": ("load_adapter", "load_vendor"),
     "_endpoints": ("Proxy",),
+    "_keys": ("would_be_committed",),
     "_options": ("VerifyOptions",),
     "_planning": ("config_targets", "endpoint_target"),
     "_preparation": ("RequestSettings",),
@@ -36,6 +38,7 @@ __all__ = [
     "endpoint_target",
     "load_adapter",
     "load_vendor",
+    "would_be_committed",
 ]
 
 __getattr__, __dir__ = _lazy.names(__name__, _HOMES)
