@@ -96,11 +96,11 @@ def build_environments(shelf: Shelf, requests: Sequence[Request]) -> dict[str, B
         raise click.Abort from None
 
 
-def name_strangers(requests: Sequence[Request]) -> None:
+def name_strangers(shelf: Shelf, requests: Sequence[Request]) -> None:
     """Say whose adapters come from the package index by their name alone and are not Trialbed's own."""
     from trialbed.environments import KNOWN, adapter_distribution
 
-    for request in requests:
+    for request in map(shelf.recalled, requests):
         distribution = adapter_distribution(request.label.name)
         if request.label.name not in KNOWN and distribution in request.requirements:
             click.echo(f"{request.label.text}: its adapter is a third party's, {distribution} of the index", err=True)
@@ -112,7 +112,7 @@ def _agree(missing: Sequence[Request], shelf: Shelf, *, yes: bool) -> None:
 
     for request in missing:
         check_name(request.label)
-    name_strangers(missing)
+    name_strangers(shelf, missing)
     names = [request.label.text for request in missing]
     if yes:
         return

@@ -75,7 +75,7 @@ def add(
     lock = read_lock(lock_file.read_bytes().decode(errors="replace"), str(lock_file)) if lock_file else ()
     requests = [_request(label, adapter, lock=lock, refresh=refresh) for label in labels]
     shelf = open_shelf(env_dir)
-    name_strangers(requests)
+    name_strangers(shelf, requests)
     built = build_environments(shelf, requests)
     for label in filter(runs_here, labels):
         click.echo(f"{label}: is installed beside Trialbed too; `bench run` uses that one", err=True)

@@ -181,6 +181,7 @@ def test_an_adapter_from_elsewhere_is_remembered(machine: Machine, tmp_path: Pat
     make_wheel(tmp_path / "other", "somebodys-adapter", "9.0", requires=["acme", "trialbed"], entry_points=ACME)
     other = machine.add("acme")
     assert other["lock_digest"] != row["lock_digest"], "the file is another one now"
+    assert "third party" not in machine.bench("env", "add", "acme").err, "it is the user's own, and not of the index"
 
 
 def test_an_adapter_that_lies_beside_trialbeds_wheel_is_taken_from_there(machine: Machine, tmp_path: Path) -> None:
