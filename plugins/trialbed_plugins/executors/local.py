@@ -64,7 +64,7 @@ class LocalExecutor(Executor):
         try:
             worker = await self._take(framework)
         except StartFailed as error:
-            raise _driver_error(error) from error
+            raise _driver_error(error, framework, own=framework in self.environments) from error
         except WorkerFault as error:
             raise DriverBroken(f"frameworks: {framework!r} cannot be loaded: {error}") from error
         self._idle.append(worker)
@@ -150,9 +150,15 @@ class LocalExecutor(Executor):
         await asyncio.to_thread(shutil.rmtree, self._folder / worker.mark, ignore_errors=True)
 
 
-def _driver_error(error: StartFailed) -> DriverError:
+def _driver_error(error: StartFailed, framework: str, *, own: bool) -> DriverError:
     kind = getattr(errors, error.failed.error, DriverBroken)
-    return kind(error.failed.message) if issubclass(kind, DriverError) else DriverBroken(error.failed.message)
+    text = error.failed.message
+    if own:
+        text += (
+            "\nIf somebody changed its environment, build it anew: "
+            f"`bench env remove {framework}`, then `bench env add {framework}`"
+        )
+    return kind(text) if issubclass(kind, DriverError) else DriverBroken(text)
 
 
 def _not_started(error: StartFailed | WorkerFault, started_at: datetime) -> Outcome:

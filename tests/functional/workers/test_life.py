@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from trialbed.errors import ContractMismatch, DriverBroken, DriverNotFound
+from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
 from trialbed.records import Environment
 from trialbed_plugins.executors.local import LocalExecutor
 
@@ -27,6 +27,13 @@ async def test_describe_says_what_the_worker_found():
     assert (info.name, info.version) == ("hostile", "6.6.6")
     assert (info.adapter, info.adapter_version) == ("hostile-agents", "1.2")
     assert [deviation.text for deviation in info.capabilities] == ["does harm"]
+
+
+async def test_what_its_own_environment_lacks_is_told_with_how_to_build_it_anew():
+    environments = {"broken-import": Environment(python=sys.executable, lock="")}
+    async with LocalExecutor(environments=environments) as executor:
+        with pytest.raises(DriverError, match=r"`bench env remove broken-import`, then `bench env add broken-import`"):
+            await executor.describe("broken-import")
 
 
 @pytest.mark.parametrize(
