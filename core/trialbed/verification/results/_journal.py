@@ -43,6 +43,7 @@ class Journal:
         self._lock = FileLock(path.with_name(f".{path.name}.lock"), thread_local=False)
         self._file = -1
         self._unsynced = False
+        self._stale = False
         self._spots: dict[Key, int] = {}
 
     async def __aenter__(self) -> Self:
@@ -87,8 +88,8 @@ class Journal:
                 yield key, parsed_fast(file.readline())
 
     def discard(self) -> None:
-        """Forget every row."""
-        os.ftruncate(self._file, 0)
+        """Forget every row; they stay in the file until the first new one is there to replace them."""
+        self._stale = True
         self._spots.clear()
 
     def append(self, key: Key, row: Row) -> Row:
@@ -102,6 +103,9 @@ class Journal:
         """
         line = written(row)
         kept = self._redaction.line(line)
+        if self._stale:
+            os.ftruncate(self._file, 0)
+            self._stale = False
         end = os.lseek(self._file, 0, os.SEEK_END)
         try:
             _write(self._file, kept + b"\n")

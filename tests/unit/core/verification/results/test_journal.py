@@ -132,6 +132,20 @@ async def test_rows_can_be_discarded(tmp_path: Path) -> None:
     assert path.read_bytes() == b""
 
 
+async def test_rows_that_are_discarded_stay_until_there_is_a_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text(json.dumps(row(1)) + "\n")
+    async with Journal(path) as journal:
+        list(journal.rows())
+        journal.discard()
+    assert lines(path) == [row(1)]
+    async with Journal(path) as journal:
+        journal.discard()
+        journal.append((2, 0), row(2))
+        journal.append((3, 0), row(3))
+        assert lines(path) == [row(2), row(3)]
+
+
 ROWS = st.lists(
     st.tuples(st.integers(1, 9), st.integers(0, 2), st.text(max_size=20) | st.just("\ud800") | st.just("é\n")),
     min_size=1,
