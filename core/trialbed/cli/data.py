@@ -45,7 +45,10 @@ def list_(data_dir: Path | None, as_json: bool) -> None:
 @data_dir_option
 @json_option
 def import_(folder: Path, data_dir: Path | None, as_json: bool) -> None:
-    """Check a folder of data and keep it, so that --dataset finds its test sets."""
+    """Check a folder of data and keep it.
+
+    --dataset finds its test sets from then on.
+    """
     from trialbed.errors import UsageError
 
     for name, driver in _drivers():
@@ -65,9 +68,9 @@ def import_(folder: Path, data_dir: Path | None, as_json: bool) -> None:
 @response_cache_option
 @json_option
 def import_responses(folder: Path, response_cache: Path | None, as_json: bool) -> None:
-    """Put the answers of a StableToolBench cache folder into the virtual API's response cache.
+    """Import the answers of a StableToolBench cache folder.
 
-    What cannot be read is named on standard error; the rest is imported.
+    They go into the virtual API's response cache. What cannot be read is named on standard error; the rest is imported.
     """
     from dataclasses import asdict
 

@@ -108,8 +108,9 @@ def list_(env_dir: Path | None, as_json: bool) -> None:
 def lock(
     name: str, output: Path | None, adapter: str | None, refresh: bool, env_dir: Path | None, as_json: bool
 ) -> None:
-    """Print the lock of a framework's environment: every package with its exact version.
+    """Print the lock of a framework's environment.
 
+    It names every package with its exact version.
     Without an environment, or with --refresh, versions are chosen now and nothing is installed.
     """
     from trialbed.environments import lock_digest
@@ -136,7 +137,10 @@ def lock(
 @env_dir_option
 @json_option
 def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None, as_json: bool) -> None:
-    """Remove environments: every one of a framework, those of one release, or one by its lock's digest."""
+    """Remove environments.
+
+    Every one of a framework, those of one release, or one by its lock's digest.
+    """
     from trialbed.environments import remove as remove_one
     from trialbed.errors import UsageError
 

@@ -37,8 +37,9 @@ def command() -> None:
 )
 @json_option
 def new(name: str, output: Path, as_json: bool) -> None:
-    """Start a package for an adapter: one that works, over a stand-in for the framework.
+    """Start a package for an adapter.
 
+    It works, over a stand-in for the framework.
     NAME is what --framework will take: lower-case letters, digits and dashes. The package is called trialbed-NAME.
     """
     from trialbed.scaffolding import MARK, write_package
@@ -69,8 +70,9 @@ def new(name: str, output: Path, as_json: bool) -> None:
 @env_dir_option
 @json_option
 def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: Path | None, as_json: bool) -> int:
-    """Check whether an adapter does what the rig asks for, where it is installed.
+    """Check whether an adapter does what the rig asks for.
 
+    It is checked where it is installed.
     NAME is a framework, or NAME==VERSION for a release of it. Exits with 1 if the adapter does not conform: if a
     check fails that its capabilities do not declare, or passes although they do.
     """
@@ -96,8 +98,9 @@ def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: 
 @env_dir_option
 @json_option
 def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
-    """List frameworks, and where each is: here, in an environment of its own, or how to get it.
+    """List frameworks, and where each is.
 
+    That is here, in an environment of its own, or a command that gets it.
     Nothing is loaded for it. With --deviations each adapter is: what a framework forces to be different from what
     the rig asks for is what its adapter declares.
     """

@@ -71,6 +71,20 @@ def test_the_list_is_sorted_and_whole() -> None:
     assert set(COMMANDS) <= set(listed)
 
 
+@pytest.mark.parametrize("path", [path for path in all_commands() if " " in path])
+def test_the_list_of_a_group_shows_what_each_command_does_to_the_end(path: str) -> None:
+    assert not command(path).get_short_help_str(60).endswith("...")
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("adaptor", "adapter"), ("fidelty", "fidelity"), ("list", None)])
+def test_a_misspelt_command_gets_a_suggestion(typed: str, meant: str | None) -> None:
+    result = CliRunner().invoke(cli, [typed])
+    assert result.exit_code == 2
+    assert f"No such command '{typed}'." in result.stderr
+    assert ("Did you mean" in result.stderr) is (meant is not None)
+    assert meant is None or f"Did you mean '{meant}'?" in result.stderr
+
+
 @pytest.mark.parametrize("path", all_commands())
 def test_every_command_has_help_with_an_example(path: str) -> None:
     result = CliRunner().invoke(cli, [*path.split(), "--help"])
