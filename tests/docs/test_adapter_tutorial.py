@@ -53,8 +53,6 @@ def commands(text: str) -> Iterator[str]:
 def follow(reader: Installation, command: str, folder: Path, ran: dict[str, int]) -> str:
     """What a command prints on standard output; it ends as the page says."""
     time = ran[command] = ran.get(command, 0) + 1
-    if command == "pip install trialbed":  # which the reader has
-        return ""
     path = f"{reader.folder / 'bin'}:/usr/bin:/bin"
     done = reader.run("/bin/sh", "-c", command, cwd=folder, PATH=path)
     assert done.returncode == CODES.get(command, [0] * time)[time - 1], f"{command}\n{done.stdout}\n{done.stderr}"

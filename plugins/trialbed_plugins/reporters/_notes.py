@@ -13,8 +13,9 @@ Document = Mapping[str, Any]
 def heading(document: Document) -> str:
     """What was measured, with what: the same for every framework of a run."""
     about = document["metadata"]
+    queries = "1 query" if about["num_queries"] == 1 else f"{about['num_queries']} queries"
     return printable(
-        f"{about['test_set']}: {about['num_queries']} queries, model {about['model']}, "
+        f"{about['test_set']}: {queries}, model {about['model']}, "
         f"judge {about['evaluator_model']}, selector {about['selector']}, seed {about['seed']}, run {about['run_id']}"
     )
 

@@ -33,7 +33,7 @@ class PlainProgress:
         """Say which run it is and what of it is kept."""
         self.total, self.done = total, done
         again = f", {done} of them kept from before" if done else ""
-        click.echo(f"run {run.run_id}: {total} trials{again}", err=True)
+        click.echo(f"run {run.run_id}: {total} trial{'s' * (total != 1)}{again}", err=True)
 
     def advance(self, result: TrialResult) -> None:
         """Count a trial."""
