@@ -132,6 +132,17 @@ class Exchange:
                     stream.feed(chunk, self._clock())
         except (TimeoutError, aiohttp.ClientError):
             response.close()
+        except asyncio.CancelledError:
+            response.close()
+            _cancel_later()
+
+
+def _cancel_later() -> None:
+    """Let the task's cancellation take effect at its next wait: the answer is whole, and is handed over first."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+        task.cancel()
 
 
 class _Run:
