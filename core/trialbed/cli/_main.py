@@ -6,6 +6,8 @@ measured · 130 interrupted.
 
 from __future__ import annotations
 
+import errno
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +18,9 @@ import click
 from trialbed.cli._group import cli
 
 INTERRUPTED = 130
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""Errors of a disk, which are nobody's mistake here."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -37,7 +42,19 @@ def main(args: Sequence[str] | None = None) -> int:
     except TrialbedError as error:
         click.echo(f"Error: {error}", err=True)
         return error.exit_code
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        return _not_written(error)
     return result if isinstance(result, int) else 0
+
+
+def _not_written(error: OSError) -> int:
+    """Say that the disk took no more; what standard output still holds would only fail again at the end."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as long as the process lives
+    where = error.filename or "the output"
+    click.echo(f"Error: {where} cannot be written to its end: {error.strerror}", err=True)
+    return 3
 
 
 def _context(arguments: list[str]) -> dict[str, Any]:

@@ -11,8 +11,11 @@ import click
 from trialbed.errors import UsageError
 
 
-def parse_thresholds(given: Sequence[str]) -> dict[str, float]:
+def parse_thresholds(given: Sequence[str], example: str = "sopr_score=0.8") -> dict[str, float]:
     """``SCORE -> X``.
+
+    Args:
+        example: shown to who writes it otherwise.
 
     Raises:
         UsageError: a text is not of the form SCORE=X.
@@ -22,7 +25,7 @@ def parse_thresholds(given: Sequence[str]) -> dict[str, float]:
         name, _, value = text.partition("=")
         least = _number(value)
         if not name.strip() or least is None:
-            raise UsageError(f"--fail-under: {text!r} is not of the form SCORE=X, such as sopr_score=0.8")
+            raise UsageError(f"--fail-under: {text!r} is not of the form SCORE=X, such as {example}")
         thresholds[name.strip()] = least
     return thresholds
 

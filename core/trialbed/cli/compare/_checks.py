@@ -39,7 +39,7 @@ def figure_thresholds(given: Sequence[str]) -> dict[str, float]:
     Raises:
         UsageError: a text is not of the form FIGURE=X, or there is no such figure; says which there are.
     """
-    thresholds = parse_thresholds(given)
+    thresholds = parse_thresholds(given, example="f1=0.73")
     unknown = [name for name in thresholds if name not in FIGURES]
     if unknown:
         raise UsageError(f"--fail-under: there is no figure {unknown[0]!r}; there are {', '.join(FIGURES)}")

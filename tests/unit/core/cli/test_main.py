@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -45,6 +48,7 @@ def add(monkeypatch: pytest.MonkeyPatch, ends_with: BaseException | int | None) 
         (click.exceptions.Exit(1), 1),
         (KeyboardInterrupt(), 130),
         (click.Abort(), 130),
+        (OSError(errno.ENOSPC, "No space left on device", "out.json"), 3),
     ],
 )
 def test_exit_codes(monkeypatch: pytest.MonkeyPatch, ends_with: BaseException | int | None, code: int) -> None:
@@ -84,3 +88,21 @@ def test_help_is_shown_even_where_the_settings_file_is_broken(tmp_path: Path) ->
     (tmp_path / "bench.toml").write_text("[run\n")
     assert main(["run", "--help"]) == 0
     assert main(["doctor"]) == 2
+
+
+def test_output_that_the_disk_does_not_take_is_an_error_of_one_line(tmp_path: Path) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("there is no /dev/full here")
+    with full.open("w") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "trialbed", "plugins"], stdout=out, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
+    assert done.stderr.startswith("Error: the output cannot be written to its end: ")
+
+
+def test_other_errors_of_the_system_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    add(monkeypatch, PermissionError(errno.EACCES, "no"))
+    with pytest.raises(PermissionError):
+        main(["probe"])
