@@ -51,7 +51,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _not_written(error: OSError) -> int:
     """Say that the disk took no more; what standard output still holds would only fail again at the end."""
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as long as the process lives
+    sys.stdout = io.StringIO()
     where = error.filename or "the output"
     click.echo(f"Error: {where} cannot be written to its end: {error.strerror}", err=True)
     return 3
