@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +12,32 @@ import click
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 """Types of options: a file or a folder that need not be there."""
+
+
+class Finite(click.types.FloatParamType):
+    """A number; ``nan`` and infinities are none, as no request can hold them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        return _finite(self, super().convert(value, param, ctx), param, ctx)
+
+
+class FiniteRange(click.FloatRange):
+    """A number within bounds; ``nan`` is within none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        return _finite(self, super().convert(value, param, ctx), param, ctx)
+
+
+def _finite(
+    kind: click.ParamType[float], value: Any, param: click.Parameter | None, ctx: click.Context | None
+) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        kind.fail(f"{value} is no finite number.", param, ctx)
+    return number
+
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
 

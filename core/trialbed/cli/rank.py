@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli._options import json_option, option
-from trialbed.cli._vendor_options import FiniteRange, csv_option, markdown_option, resamples_option, seed_option
+from trialbed.cli._options import FiniteRange, json_option, option
+from trialbed.cli._vendor_options import csv_option, markdown_option, resamples_option, seed_option
 
 if TYPE_CHECKING:
     from trialbed.ranking import Candidate

@@ -18,6 +18,7 @@ from trialbed.engine._sitting import Sitting
 from trialbed.engine._trial import SCRIPTED
 from trialbed.errors import UsageError
 from trialbed.records import Run
+from trialbed.results import check_folder
 from trialbed.store import Store
 
 RULE = "rule"
@@ -46,7 +47,7 @@ async def run(
 
 
 def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
-    """Look up the dataset, the queries and the drivers.
+    """Look up the dataset, the queries and the drivers, and see that the documents can be written.
 
     Raises:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
@@ -58,6 +59,7 @@ def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
     load_driver("selectors", config.selector)
     if not in_process:
         load_driver("executors", options.executor)
+    check_folder(options.output)
     return Prepared(options, dataset, queries, config)
 
 

@@ -19,7 +19,7 @@ class ModelEndpoint(Record):
     base_url: str
     api_key: str
     model: str
-    temperature: float = 0.0
+    temperature: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     max_tokens: int | None = None
     seed: int = 0
 

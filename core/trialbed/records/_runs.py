@@ -36,7 +36,7 @@ class RunConfig(Record):
     judge: str = "rule"
     judge_votes: int = Field(default=1, ge=1)
     limits: Limits = Limits()
-    temperature: float = 0.0
+    temperature: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     max_tokens: int | None = None
     seed: int = 0
     trialbed_version: str

@@ -11,10 +11,11 @@ from trialbed.results._document import result_document
 from trialbed.results._schema import document_schema
 from trialbed.results._timing import compute_timing
 from trialbed.results._usage import failed, observed_usage, repeated_requests
-from trialbed.results._writing import document_path, write_document
+from trialbed.results._writing import check_folder, document_path, write_document
 
 __all__ = [
     "Comparison",
+    "check_folder",
     "claimed_pairs",
     "compare_calls",
     "compute_timing",

@@ -8,6 +8,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,27 @@ def document_path(document: Mapping[str, Any], folder: str | os.PathLike[str]) -
     """Where a result document stands in a folder; nothing in its names can lead out of it."""
     about = document["metadata"]
     return Path(folder) / f"{_safe(about['agent_name'])}_{_safe(about['test_set'])}.json"
+
+
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """See, before anything is done for it, that documents can be written into a folder; leaves nothing behind.
+
+    Raises:
+        DataError: they cannot.
+    """
+    path = Path(folder)
+    absent: list[Path] = []
+    try:
+        absent += [place for place in (path, *path.parents) if not place.exists()]
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    finally:
+        for place in absent:
+            with suppress(OSError):  # another run may have written into it meanwhile
+                place.rmdir()
 
 
 def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
@@ -39,8 +61,12 @@ def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str]) 
         # A lone surrogate cannot be written as UTF-8; its escape is what JSON writes for it.
         _replace(path, f"{text}\n".encode(errors="backslashreplace"))
     except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}; name another folder with --output") from error
+        raise _unwritable(path, error) from error
     return path
+
+
+def _unwritable(path: Path, error: OSError) -> DataError:
+    return DataError(f"{path} cannot be written: {error.strerror}; name another folder with --output")
 
 
 def _replace(path: Path, content: bytes) -> None:

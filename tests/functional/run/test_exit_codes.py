@@ -57,6 +57,9 @@ def test_fail_under_decides_the_exit_code(bench: Bench, threshold: str, code: in
         (("--executor", "nope"), "there is no 'nope'"),
         (("--fail-under", "sopr_score"), "SCORE=X"),
         (("--limit", "0"), "--limit"),
+        (("--temperature", "nan"), "finite"),
+        (("--timeout", "inf"), "finite"),
+        (("--output", "/proc/results"), "name another folder with --output"),
         (("--bogus",), "--bogus"),
     ],
 )

@@ -13,6 +13,7 @@ import click
 from trialbed.cli._environments import chosen_environments, env_dir_option, yes_option
 from trialbed.cli._options import (
     FOLDER,
+    FiniteRange,
     api_key_env_option,
     base_url_option,
     data_dir_option,
@@ -58,8 +59,8 @@ Examples:
 @option("--judge", default="rule", metavar="rule|MODEL", help="What grades the answers.")
 @option("--judge-votes", type=click.IntRange(min=1), default=1, help="Verdicts per answer.")
 @option("--max-steps", type=click.IntRange(min=1), default=12, help="Model requests per trial, at most.")
-@option("--timeout", type=click.FloatRange(min=0, min_open=True), default=120.0, help="Seconds per trial, at most.")
-@option("--temperature", type=float, default=0.0, help="Sampling temperature of the model.")
+@option("--timeout", type=FiniteRange(min=0, min_open=True), default=120.0, help="Seconds per trial, at most.")
+@option("--temperature", type=FiniteRange(min=0), default=0.0, help="Sampling temperature of the model.")
 @option("--max-tokens", type=click.IntRange(min=1), help="Tokens per completion, at most. [default: the model's]")
 @option("--seed", type=int, default=0, help="Seed that every trial's own seed derives from.")
 @option("--server-url", metavar="URL", help="Use this running server. [default: start one for the run]")

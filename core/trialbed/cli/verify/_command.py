@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli._options import FILE, FOLDER, json_option, option
-from trialbed.cli._vendor_options import Finite, FiniteRange, csv_option, markdown_option
+from trialbed.cli._options import FILE, FOLDER, Finite, FiniteRange, json_option, option
+from trialbed.cli._vendor_options import csv_option, markdown_option
 
 if TYPE_CHECKING:
     from trialbed.verification import Target, TestSet, VerifyOptions

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trialbed.errors import DataError
-from trialbed.results import write_document
+from trialbed.results import check_folder, write_document
 from trialbed.results._writing import _safe
 
 
@@ -21,6 +21,19 @@ def test_the_file_is_named_for_agent_and_test_set(tmp_path: Path) -> None:
     path = write_document(document(x="é"), tmp_path / "results" / "tools")
     assert path == tmp_path / "results" / "tools" / "my_agent_G1_instruction.json"
     assert json.loads(path.read_text(encoding="utf-8")) == document(x="é")
+
+
+def test_a_folder_that_is_looked_at_is_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    check_folder(tmp_path / "there")
+    check_folder(tmp_path / "results" / "tools")
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+
+
+def test_a_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=r"file/tools cannot be written: .*--output"):
+        check_folder(tmp_path / "file" / "tools")
 
 
 def test_a_document_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
