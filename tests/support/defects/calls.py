@@ -1,0 +1,144 @@
+"""Adapters that go wrong in the loop of turns and calls."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from support.defects._defective import Defective, Turn
+
+
+class DropsTheQuestionBehindTheAnswer(Defective):
+    """Answers with the tool's text instead of the model's."""
+
+    caught_by = (
+        "plain_answer",
+        "single_call",
+        "answer_text_is_unchanged",
+        "giving_up",
+        "answer_in_the_last_turn_counts",
+    )
+
+    def _finished(self, text, turns):
+        return super()._finished(self._calls[-1].response if self._calls else "", turns)
+
+
+class NeedsTools(Defective):
+    caught_by = ("no_tools",)
+
+    def _request(self, messages):
+        return {**super()._request(messages), "tools": self._definitions}
+
+
+class MakesCallsTwice(Turn):
+    caught_by = ("single_call", "repeated_calls_are_made_again", "slow_tool", "sequential_calls")
+
+    async def make(self, calls):
+        await super().make(calls)
+        return await super().make(calls)
+
+
+class MakesOneCallPerTurn(Turn):
+    caught_by = ("parallel_calls", "many_calls_in_one_turn", "valid_calls_beside_invalid_ones")
+
+    async def make(self, calls):
+        return await super().make(calls[:1])
+
+
+class MakesTenCallsPerTurn(Turn):
+    caught_by = ("many_calls_in_one_turn",)
+
+    async def make(self, calls):
+        return await super().make(calls[:10])
+
+
+class MixesResultsUp(Turn):
+    caught_by = ("parallel_results_match_ids",)
+
+    async def make(self, calls):
+        ids = iter([call["id"] for call in calls])
+        results = [await made for made in asyncio.as_completed(map(self._result, calls))]
+        return [{**result, "tool_call_id": next(ids)} for result in results]
+
+
+class TakesTurnsWithCalls(Turn):
+    caught_by = ("parallel_calls_overlap",)
+
+    async def make(self, calls):
+        return [await self._result(call) for call in calls]
+
+
+class StopsAfterTenTurns(Turn):
+    caught_by = ("many_turns",)
+
+    async def make(self, calls):
+        if len(self._calls) >= 10:
+            raise RecursionError("recursion limit reached")
+        return await super().make(calls)
+
+
+class CachesCalls(Defective):
+    caught_by = ("repeated_calls_are_made_again",)
+
+    def bind_tools(self, tools, *, server_url):
+        super().bind_tools(tools, server_url=server_url)
+        self._cache: dict[tuple[str, str], str] = {}
+
+    async def _call(self, name, text):
+        if (name, text) not in self._cache:
+            self._cache[name, text] = await super()._call(name, text)
+        return self._cache[name, text]
+
+
+class TakesIdsForUnique(Turn):
+    caught_by = ("ids_may_come_again",)
+
+    def bind_tools(self, tools, *, server_url):
+        super().bind_tools(tools, server_url=server_url)
+        self._made: dict[str, dict[str, Any]] = {}
+
+    async def make(self, calls):
+        for call in calls:
+            if call["id"] not in self._made:
+                self._made[call["id"]] = await self._result(call)
+        return [self._made[call["id"]] for call in calls]
+
+
+class NumbersCallsAnew(Defective):
+    caught_by = ("calls_stay_in_the_conversation",)
+
+    def _request(self, messages):
+        return super()._request([self._renamed(entry) for entry in messages])
+
+    def _renamed(self, entry):
+        if "tool_calls" in entry:
+            return {**entry, "tool_calls": [{**call, "id": f"new_{call['id']}"} for call in entry["tool_calls"]]}
+        return entry
+
+
+class LosesTextBesideCalls(Defective):
+    caught_by = ("text_beside_calls_is_kept",)
+
+    async def _ask(self, messages):
+        message = await super()._ask(messages)
+        return {**message, "content": None} if message.get("tool_calls") else message
+
+
+class TrustsTheFinishReason(Defective):
+    caught_by = ("calls_count_whatever_the_finish_reason",)
+
+    def _message(self, response):
+        message = super()._message(response)
+        if response.json()["choices"][0]["finish_reason"] != "tool_calls":
+            message.pop("tool_calls", None)
+        return message
+
+
+class KnowsItsFieldsOnly(Defective):
+    caught_by = ("fields_of_vendors_are_tolerated",)
+
+    def _message(self, response):
+        message = super()._message(response)
+        if response.json()["choices"][0]["message"].keys() - {"role", "content", "tool_calls"}:
+            raise TypeError("unexpected keyword argument")
+        return message

@@ -1,0 +1,111 @@
+"""Adapters that cannot take what is long, deep, empty or many."""
+
+from __future__ import annotations
+
+import json
+
+from support.defects._defective import Defective
+
+
+class Results(Defective):
+    """Changes what the model is told of a call."""
+
+    def change(self, text):
+        return text
+
+    async def _result(self, call):
+        result = await super()._result(call)
+        return {**result, "content": self.change(result["content"])}
+
+
+class WrapsResults(Results):
+    caught_by = ("unicode_result", "deep_result")
+
+    def change(self, text):
+        return json.dumps({"result": text})
+
+
+class EscapesResults(Results):
+    caught_by = ("unicode_result",)
+
+    def change(self, text):
+        return text.encode("ascii", "backslashreplace").decode()
+
+
+class RewritesJson(Results):
+    caught_by = ("json_result_is_not_rewritten",)
+
+    def change(self, text):
+        try:
+            return json.dumps(json.loads(text))
+        except ValueError:
+            return text
+
+
+class FillsEmptyResults(Results):
+    caught_by = ("empty_result",)
+
+    def change(self, text):
+        return text or "Tool returned no output."
+
+
+class CutsResultsOff(Results):
+    caught_by = ("megabyte_result",)
+
+    def change(self, text):
+        return text[:100_000]
+
+
+class ReprsDeepResults(Results):
+    caught_by = ("deep_result",)
+
+    def change(self, text):
+        return str(json.loads(text)) if text.startswith('{"level"') else text
+
+
+class FormatsTheQuery(Defective):
+    caught_by = ("unicode_conversation",)
+
+    async def answer(self, query):
+        try:
+            return await super().answer(query.format(query=query))
+        except (KeyError, ValueError):
+            return await super().answer(query.replace("{", "").replace("}", ""))
+
+
+class CutsTheQueryOff(Defective):
+    caught_by = ("long_conversation",)
+
+    async def answer(self, query):
+        return await super().answer(query[:100_000])
+
+
+class TrimsTheAnswer(Defective):
+    caught_by = ("answer_text_is_unchanged",)
+
+    def _finished(self, text, turns):
+        return super()._finished(text.removeprefix("Final Answer:").strip(), turns)
+
+
+class RaisesOnLength(Defective):
+    caught_by = ("cut_off_answer_is_kept",)
+
+    def _message(self, response):
+        message = super()._message(response)
+        if response.json()["choices"][0]["finish_reason"] == "length" and "tool_calls" not in message:
+            raise ValueError("could not finish the message because max_tokens was reached")
+        return message
+
+
+class EncodesTheAnswer(Defective):
+    caught_by = ("half_an_emoji_is_survived",)
+
+    def _finished(self, text, turns):
+        return super()._finished(text.encode().decode(), turns)
+
+
+class OffersTwoHundredTools(Defective):
+    caught_by = ("thousand_tools",)
+
+    def bind_tools(self, tools, *, server_url):
+        super().bind_tools(tools[:200], server_url=server_url)
