@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 
 import click
@@ -47,6 +46,8 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            import difflib
+
             close = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
             if not close:
                 raise

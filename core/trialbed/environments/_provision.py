@@ -81,16 +81,17 @@ async def _made(shelf: Shelf, request: Request, progress: Progress) -> tuple[Bui
     uv = Uv(shelf.folder, partial(progress.offline, label))
     progress.resolving(label)
     lines = await resolve(uv, request)
-    installing = asyncio.Event()
+    is_new = False
 
     def begun() -> None:
-        installing.set()
+        nonlocal is_new
+        is_new = True
         progress.building(label, _summary(request, lines))
 
     waiting = partial(progress.waiting, label)
     built = await build(shelf, uv, request.label, lines, begun=begun, waiting=waiting)
     await asyncio.to_thread(shelf.note, request, built)
-    return built, installing.is_set()
+    return built, is_new
 
 
 def _summary(request: Request, lines: tuple[str, ...]) -> str:
