@@ -1,8 +1,8 @@
 """Vendor verification: the same requests to every vendor, and one terminal outcome for each.
 
-Here is the work itself: a run brings every case to every target (``_run``, ``_turns``; ``_work`` and ``_clerk`` for one
-target, ``_sessions`` for its connections), leaves alone what only fails (``_retries``), and sees that the times it
-measures are not its own (``_desk``, ``_lag``). It stands on four parts, of which each imports only those above it:
+Here is the work itself: a run brings every case to every target (``_run``, ``_turns``; ``_work`` and ``_sender`` for
+one target, ``_sessions`` for its connections), leaves alone what only fails (``_retries``), and sees that the times
+it measures are not its own (``_pacer``, ``_lag``). It stands on four parts, of which each imports only those above it:
 
     wire      one request and its answer
     cases     what is asked: the test set and the tools that it declares

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from trialbed.errors import TrialbedError, UsageError
-from trialbed.verification._clerk import Clerk
-from trialbed.verification._desk import Desk
 from trialbed.verification._lag import LagMeter
+from trialbed.verification._pacer import Pacer
 from trialbed.verification._retries import Breaker, RetryPolicy
+from trialbed.verification._sender import Sender
 from trialbed.verification._sessions import exchange_with, new_session
 from trialbed.verification._turns import take_turns
 from trialbed.verification._work import VendorWork
@@ -58,7 +58,7 @@ class Verification:
     targets: Sequence[Target]
     options: VerifyOptions
     progress: VerifyProgress
-    _desk: Desk = field(default_factory=Desk, init=False)
+    _pacer: Pacer = field(default_factory=Pacer, init=False)
     _summaries: list[dict[str, Any]] = field(default_factory=list, init=False)
 
     async def run(self) -> list[dict[str, Any]]:
@@ -100,12 +100,12 @@ class Verification:
         exchange = exchange_with(target, session, options)
         # Where others wait for a place, nobody holds one only to wait.
         breaker = Breaker(waits=len(self.targets) <= options.vendor_concurrency)
-        clerk = Clerk(target, exchange, RetryPolicy(options.retries), breaker, lag, self._desk)
+        sender = Sender(target, exchange, RetryPolicy(options.retries), breaker, lag, self._pacer)
         if todo:
             # Loads what a tokenizer needs, and shows before anything is sent whether the drivers can do their work.
-            await asyncio.to_thread(clerk.rehearse, self.cases.case(0))
+            await asyncio.to_thread(sender.rehearse, self.cases.case(0))
         self.progress.begin(target, len(staying) + len(todo), len(staying))
-        return VendorWork(target, journal, clerk, todo, tally)
+        return VendorWork(target, journal, sender, todo, tally)
 
     def _kept(self, journal: Journal, target: Target) -> dict[Key, bool]:
         if self.options.fresh:

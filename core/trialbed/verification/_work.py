@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from trialbed.errors import DriverError, TrialbedError, UsageError
-from trialbed.verification._clerk import Clerk
 from trialbed.verification._retries import VendorDown, VendorPaused
+from trialbed.verification._sender import Sender
 from trialbed.verification.cases import Case
 from trialbed.verification.results import Journal, Key, Row, Tally
 from trialbed.verification.targets import Target
@@ -34,13 +34,13 @@ class VendorWork:
         failure: what its driver failed at, if that is why it was given up.
     """
 
-    def __init__(self, target: Target, journal: Journal, clerk: Clerk, todo: Sequence[Key], tally: Tally) -> None:
+    def __init__(self, target: Target, journal: Journal, sender: Sender, todo: Sequence[Key], tally: Tally) -> None:
         self.target = target
         self.journal = journal
         self.tally = tally
         self.down = False
         self.failure: str | None = None
-        self._clerk = clerk
+        self._sender = sender
         self._queue = deque(todo)
         self._under_way = set[Key]()
         self._due = len(todo)
@@ -65,7 +65,7 @@ class VendorWork:
 
     async def rest(self) -> None:
         """Wait for as long as the vendor is to be left alone."""
-        if pause := self._clerk.pause:
+        if pause := self._sender.pause:
             await asyncio.sleep(pause)
 
     async def finish(self) -> None:
@@ -84,7 +84,7 @@ class VendorWork:
             key = block.popleft()
             self._under_way.add(key)
             try:
-                await self._clerk.send(case_of(key[0]), key[1], partial(self._keep, key, note))
+                await self._sender.send(case_of(key[0]), key[1], partial(self._keep, key, note))
             except VendorDown:
                 self.down = True
             except VendorPaused:

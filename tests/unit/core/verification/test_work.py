@@ -20,7 +20,7 @@ from trialbed.verification.results._tally import Tally
 Answer = Callable[[int, int], dict[str, Any]]
 
 
-class Clerk:
+class Sender:
     """Answers from memory."""
 
     def __init__(self, answer: Answer) -> None:
@@ -32,7 +32,7 @@ class Clerk:
 
 def work(journal: Journal, answer: Answer, count: int = 10) -> VendorWork:
     todo = [(line, 0) for line in range(1, count + 1)]
-    return VendorWork(target("http://h/v1", journal.path.parent), journal, Clerk(answer), todo, Tally())  # type: ignore[arg-type]
+    return VendorWork(target("http://h/v1", journal.path.parent), journal, Sender(answer), todo, Tally())  # type: ignore[arg-type]
 
 
 async def send(one: VendorWork, size: int = 10) -> None:

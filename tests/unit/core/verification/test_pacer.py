@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import asyncio
 
-from trialbed.verification._desk import Desk
+from trialbed.verification._pacer import Pacer
 
 
 async def test_pieces_of_work_are_done_one_by_one_with_a_look_at_the_network_between() -> None:
-    desk, done = Desk(), list[str]()
+    pacer, done = Pacer(), list[str]()
 
     async def work(name: str) -> None:
-        async with desk.turn():
+        async with pacer.turn():
             done.append(name)
 
     async def network() -> None:
@@ -24,11 +24,11 @@ async def test_pieces_of_work_are_done_one_by_one_with_a_look_at_the_network_bet
 
 
 async def test_a_failure_frees_the_desk() -> None:
-    desk = Desk()
+    pacer = Pacer()
     try:
-        async with desk.turn():
+        async with pacer.turn():
             raise ValueError("spilt")
     except ValueError:
         pass
-    async with asyncio.timeout(1), desk.turn():
+    async with asyncio.timeout(1), pacer.turn():
         pass

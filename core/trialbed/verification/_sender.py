@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trialbed.errors import DriverBroken, TrialbedError
-from trialbed.verification._desk import Desk
 from trialbed.verification._lag import LagMeter
+from trialbed.verification._pacer import Pacer
 from trialbed.verification._retries import Breaker, RetryPolicy, VendorDown, VendorPaused
 from trialbed.verification.cases import CallVerdict, Case, SchemaChecker, declared_schemas
 from trialbed.verification.results import Ended, Row, result_row
@@ -38,7 +38,7 @@ class _Begun:
     attempts: list[Attempt] = field(default_factory=list)
 
 
-class Clerk:
+class Sender:
     """Sends cases of one target, and hands over exactly one row of each."""
 
     def __init__(
@@ -48,14 +48,14 @@ class Clerk:
         policy: RetryPolicy,
         breaker: Breaker,
         lag: LagMeter,
-        desk: Desk,
+        pacer: Pacer,
     ) -> None:
         self._target = target
         self._exchange = exchange
         self._policy = policy
         self._breaker = breaker
         self._lag = lag
-        self._desk = desk
+        self._pacer = pacer
         self._checker = SchemaChecker()
         self._preparation = target.preparation
         self._config = target.digest()
@@ -83,12 +83,12 @@ class Clerk:
                 when it is sent again.
             DriverBroken: the driver of the vendor or of the model failed to prepare the request; nothing was sent.
         """
-        async with self._desk.turn():
+        async with self._pacer.turn():
             prepared = self._prepared(case)
         begun = await self._begin(case, trial, prepared)
         kept = False
         try:
-            async with self._desk.turn():
+            async with self._pacer.turn():
                 kept = True
                 keep(self._row(case, trial, prepared, begun))
         except asyncio.CancelledError:

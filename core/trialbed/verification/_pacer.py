@@ -1,4 +1,4 @@
-"""Where work that takes time is done: a piece at a time, with a look at the network between two."""
+"""Pacing work that takes time: a piece at a time, with a look at the network between two."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LOOKS = 2
 """Turns of the loop that the network has before and after a piece of work."""
 
 
-class Desk:
+class Pacer:
     """Keeps the event loop prompt when many answers come at once.
 
     Preparing a request or writing a row takes a fraction of a millisecond; two hundred of them in one turn of
