@@ -23,16 +23,17 @@ from typing import Any, get_args
 import click
 
 import trialbed
-from trialbed import conformance, contracts, errors, hookspecs
+import trialbed_adapter_kit
+from trialbed import contracts, errors, hookspecs
 from trialbed.cli import cli
 from trialbed.cli._group import COMMANDS
-from trialbed.conformance.checks import THEMES
-from trialbed.drivers import GROUPS
+from trialbed.drivers import GROUPS, list_drivers
 from trialbed.records import FailureKind
 from trialbed.results import document_schema
-from trialbed.verification.results import vocabulary
+from trialbed_adapter_kit.checks import THEMES
 from trialbed_server.faults import ANSWERS, FAULTS, About
 from trialbed_server.gateway.scripted.policies import POLICIES
+from trialbed_verify.verification.results import vocabulary
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -68,12 +69,19 @@ def commands() -> str:
 
 def walk_commands() -> Iterator[tuple[str, click.Command]]:
     """``path -> command`` of every built-in command that is no group, sorted."""
-    for name in sorted(COMMANDS):
+    for name in own_commands():
         command = cli.get_command(click.Context(cli), name)
         if isinstance(command, click.Group):
             yield from ((f"{name} {inner}", command.commands[inner]) for inner in sorted(command.commands))
         elif command is not None:
             yield name, command
+
+
+def own_commands() -> list[str]:
+    """The names of Trialbed's own commands, without those of other distributions here."""
+    return sorted(
+        {*COMMANDS, *(driver.name for driver in list_drivers("commands") if driver.distribution == "trialbed")}
+    )
 
 
 def settings() -> str:
@@ -204,8 +212,8 @@ def checks() -> str:
 
 
 def kit_names() -> str:
-    """Every name that ``trialbed.conformance`` offers."""
-    rows = [(f"`{name}`", _of_kit(getattr(conformance, name), name)) for name in conformance.__all__]
+    """Every name that ``trialbed_adapter_kit`` offers."""
+    rows = [(f"`{name}`", _of_kit(getattr(trialbed_adapter_kit, name), name)) for name in trialbed_adapter_kit.__all__]
     return _table(("name", "what it is"), rows)
 
 

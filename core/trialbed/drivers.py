@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any
 
-from stevedore.driver import DriverManager
-
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
 
 GROUPS = {
@@ -25,6 +23,7 @@ GROUPS = {
     "model_adapters": "trialbed.model_adapters",
     "judges": "trialbed.judges",
     "reporters": "trialbed.reporters",
+    "commands": "trialbed.commands",
     "components": "trialbed.components",
 }
 """Kind of driver -> entry-point group. ``components`` are the parts of Trialbed itself that core loads lazily."""
@@ -82,6 +81,8 @@ def load_driver(kind: str, name: str, contract: str | None = None) -> Any:
     Raises:
         DriverNotFound, DriverBroken, ContractMismatch: as their docstrings say.
     """
+    from stevedore.driver import DriverManager
+
     info = driver_info(kind, name)
     try:
         manager = DriverManager(GROUPS[kind], name, invoke_on_load=False, on_load_failure_callback=_raise)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 if TYPE_CHECKING:
-    import click
     from fastapi import FastAPI
 
     from trialbed.records import Run, Score, TrialResult, TrialSpec
@@ -31,22 +30,6 @@ PROJECT = "trialbed"
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
-
-# -- configuration and command line -------------------------------------------------------------------
-
-
-@hookspec
-def trialbed_register_commands(cli: click.Group) -> None:
-    """Add commands to ``bench``.
-
-    Called when a command is asked for that is not built in, and for ``bench --help``.
-
-    .. versionadded:: 0.1
-
-    Args:
-        cli: the root group; use ``cli.add_command``.
-    """
-
 
 # -- run lifecycle ------------------------------------------------------------------------------------
 

@@ -3,27 +3,6 @@
 The public names are loaded when they are first used, so that ``import trialbed_server`` stays light.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from typing import TYPE_CHECKING
-
-from trialbed import _lazy
-
-if TYPE_CHECKING:
-    from trialbed_server._app import create_app
-    from trialbed_server._options import ServerOptions
-    from trialbed_server._process import serve
-    from trialbed_server.cache_import import import_cache
-    from trialbed_server.faults import FaultScript, serve_faults
-
-_HOMES = {
-    "_app": ("create_app",),
-    "_options": ("ServerOptions",),
-    "_process": ("serve",),
-    "cache_import": ("import_cache",),
-    "faults": ("FaultScript", "serve_faults"),
-}
-
-__all__ = ["FaultScript", "ServerOptions", "create_app", "import_cache", "serve", "serve_faults"]
-
-__getattr__, __dir__ = _lazy.names(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from trialbed.verification.results import vocabulary
 from trialbed_server.faults import ANSWERS, FAULTS
+from trialbed_verify.verification.results import vocabulary
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from trialbed.fidelity.stage._rig import Observed
-from trialbed.fidelity.stage._scenes import Scene, World, stations
 from trialbed.records import Answer, ApiCall, ApiRef, Failure, ModelCall, Outcome, SentCall, ToolSpec, WireLog
+from trialbed_fidelity.harness._rig import Observed
+from trialbed_fidelity.harness._scenes import Scene, World, stations
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

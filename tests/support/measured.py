@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from support.bench import Finished
 
-from trialbed.fidelity import FidelityReport, FrameworkFidelity
+from trialbed_fidelity import FidelityReport, FrameworkFidelity
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from trialbed.verification import (
+from trialbed_verify.verification import (
     RequestSettings,
     Target,
     TestSet,
@@ -17,8 +17,8 @@ from trialbed.verification import (
     VerifyOptions,
     endpoint_target,
 )
-from trialbed.verification.results._summaries import Invocation, summary
-from trialbed.verification.results._tally import Tally
+from trialbed_verify.verification.results._summaries import Invocation, summary
+from trialbed_verify.verification.results._tally import Tally
 
 KEY = "sk-for-tests-0123456789"
 

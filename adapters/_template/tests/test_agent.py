@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from trialbed.conformance import Stage, asks, call
+from trialbed_adapter_kit import Stage, asks, call
 
 pytestmark = pytest.mark.framework("new-framework")
 

@@ -10,7 +10,7 @@ from importlib.metadata import version
 import pytest
 
 from trialbed import Usage
-from trialbed.conformance import Raw, asks, call, forever, tool
+from trialbed_adapter_kit import Raw, asks, call, forever, tool
 
 pytestmark = pytest.mark.framework("agno")
 
@@ -112,7 +112,7 @@ async def test_an_error_of_agno_itself_is_no_answer(stage):
 
 TROUBLE = """
 import asyncio
-from trialbed.conformance import Raw, Stage, asks, call
+from trialbed_adapter_kit import Raw, Stage, asks, call
 from trialbed_agno import AgnoAgent
 
 async def main():

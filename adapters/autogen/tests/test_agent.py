@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from trialbed import Tool
-from trialbed.conformance import Held, Raw, Said, Stage, asks, call, forever, tool
+from trialbed_adapter_kit import Held, Raw, Said, Stage, asks, call, forever, tool
 from trialbed_autogen import AutoGenAgent
 
 pytestmark = pytest.mark.framework("autogen")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.conformance import Call, Held, Meeting, Play, Raw, Said, Stage, asks, call, forever, tool
 from trialbed.records import Answer
+from trialbed_adapter_kit import Call, Held, Meeting, Play, Raw, Said, Stage, asks, call, forever, tool
 
 pytestmark = pytest.mark.framework("crewai")
 

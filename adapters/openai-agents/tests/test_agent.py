@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from agents import TracingProcessor, set_trace_processors, set_tracing_disabled
 
-from trialbed.conformance import Raw, Said, Stage, asks, call, forever, tool
+from trialbed_adapter_kit import Raw, Said, Stage, asks, call, forever, tool
 from trialbed_openai_agents import OpenAIAgentsAgent
 
 pytestmark = pytest.mark.framework("openai-agents")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from trialbed.cli._group import COMMANDS, cli
+from trialbed.cli._group import cli
 from trialbed.errors import SettingsError
 from trialbed.settings import SettingsFile
 
@@ -21,10 +21,11 @@ def default_map(settings: SettingsFile) -> dict[str, Any]:
 
 
 def _options(settings: SettingsFile, command: str, values: dict[str, Any]) -> dict[str, Any]:
-    if command not in COMMANDS:
-        raise SettingsError(f"{settings.path}: [{command}] is no command; there are {', '.join(sorted(COMMANDS))}")
-    found = cli.get_command(click.Context(cli), command)
-    assert found is not None  # noqa: S101 - COMMANDS are built in
+    context = click.Context(cli)
+    found = cli.get_command(context, command)
+    if found is None:
+        names = ", ".join(cli.list_commands(context))
+        raise SettingsError(f"{settings.path}: [{command}] is not a command; commands are {names}")
     known = {name.lstrip("-").replace("-", "_"): option for option in found.params for name in option.opts}
     for key in values:
         if key.replace("-", "_") not in known:

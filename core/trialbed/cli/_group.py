@@ -1,48 +1,52 @@
-"""The root group, which loads a command's module when the command is asked for."""
+"""The root group, which loads a command's module when the command is asked for.
+
+Core's own commands are modules of ``trialbed.cli``. Every other command, of the products that come with Trialbed as of
+third parties, is an entry point of the group ``trialbed.commands``: the command's name, and the ``click.Command``.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 
 import click
 
 COMMANDS = {
-    "adapter": "Start, check and list adapters of frameworks.",
-    "compare": "Compare vendors' results with those of a baseline.",
     "data": "List, import and show datasets.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "env": "Build, list, lock and remove environments of frameworks.",
-    "fidelity": "Measure what frameworks do to the traffic between model and tools.",
     "plugins": "List installed drivers and plugins, broken ones with the reason.",
-    "rank": "Rank vendors by Inverse Rank Fusion over six metrics.",
     "run": "Run trials and report how well frameworks use tools.",
     "serve": "Run the virtual API and the gateway alone.",
-    "verify": "Verify how well vendors' endpoints call tools.",
 }
-"""Built-in command -> what it does, for ``bench --help``."""
+"""Core's commands and what they do, for ``bench --help``."""
+
+GROUP = "trialbed.commands"
+"""The entry-point group of all other commands."""
 
 
 class LazyGroup(click.Group):
-    """A group whose built-in commands are modules of ``trialbed.cli`` and whose others come from plugins."""
+    """The root of all commands. A command's module is imported when the command, or the help on all, is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click gives it
         """Every command's name, sorted."""
-        self._add_plugins()
-        return sorted({*COMMANDS, *self.commands})
+        return sorted({*COMMANDS, *entry_points(group=GROUP).names, *self.commands})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click gives it
-        """The command of this name."""
+        """The command of this name.
+
+        Raises:
+            DriverError: the distribution that offers it cannot be loaded, or several offer it.
+        """
         if cmd_name in COMMANDS:
             command: click.Command = import_module(f"trialbed.cli.{cmd_name}").command
             return command
-        if cmd_name not in self.commands:
-            self._add_plugins()
-        return self.commands.get(cmd_name)
+        return _loaded(cmd_name) if cmd_name in entry_points(group=GROUP).names else self.commands.get(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is asked for; of a wrong name, what it may have been meant to be."""
+        """The command that is asked for; suggests one for a wrong name."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -54,17 +58,37 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"No such command {args[0]!r}. Did you mean {close[0]!r}?", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without loading the built-in ones."""
-        rows = [
-            (name, COMMANDS.get(name) or self.commands[name].get_short_help_str(90)) for name in self.list_commands(ctx)
-        ]
+        """Write the list of commands without importing core's own."""
+        rows = [(name, COMMANDS.get(name) or self._summary(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
-    def _add_plugins(self) -> None:
-        from trialbed.cli._plugin_commands import add_plugin_commands
+    def _summary(self, ctx: click.Context, name: str) -> str:
+        from trialbed.errors import DriverError
 
-        add_plugin_commands(self)
+        try:
+            command = self.get_command(ctx, name)
+        except DriverError as error:
+            click.echo(f"Warning: {error}", err=True)
+            return "(cannot be loaded)"
+        return command.get_short_help_str(90) if command else ""
+
+
+def _loaded(name: str) -> click.Command:
+    from trialbed.drivers import broken_message, driver_info
+    from trialbed.errors import DriverBroken
+
+    info = driver_info("commands", name)
+    try:
+        # Not by stevedore, which takes longer to import than the help on all commands takes to write.
+        command = EntryPoint(name, info.target, GROUP).load()
+        if not isinstance(command, click.Command):
+            raise TypeError(f"it is {type(command).__name__}, not click.Command")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise DriverBroken(broken_message(info, error)) from error
+    return command
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli._environments import build_environments, env_dir_option, name_strangers, open_shelf
-from trialbed.cli._options import json_option
+from trialbed.cli.environments import build_environments, env_dir_option, name_strangers, open_shelf
+from trialbed.cli.options import json_option
 
 if TYPE_CHECKING:
     from trialbed.environments import Built, Request, Shelf

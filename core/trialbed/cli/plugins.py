@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from trialbed.cli._options import json_option
+from trialbed.cli.options import json_option
 
 EPILOG = """\b
 Examples:

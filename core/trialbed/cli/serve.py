@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from trialbed.cli._options import api_key_env_option, base_url_option, option, response_cache_option
+from trialbed.cli.options import api_key_env_option, base_url_option, option, response_cache_option
 
 EPILOG = """\b
 Examples:

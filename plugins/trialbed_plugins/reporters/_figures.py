@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from trialbed.views import Row, compact, printable
 
 Document = Mapping[str, Any]
 
 AVERAGE = "average_"
 SHOWN_AS_PARTS = ("average_gold_answer_time", "average_system_answer_time", "average_evaluation_time")
 """Averages that say what a score says, or nothing."""
-
-LARGE = 100
-
-
-@dataclass(frozen=True)
-class Row:
-    """One figure of every framework; ``alarming`` where any text at all is bad news."""
-
-    label: str
-    cells: tuple[str, ...]
-    alarming: bool = False
 
 
 def rows(documents: Sequence[Document]) -> list[Row]:
@@ -34,16 +24,6 @@ def rows(documents: Sequence[Document]) -> list[Row]:
         Row("solved/unsure/unsolved", tuple(_statuses(summary) for summary in summaries)),
         *(_average(name, summaries) for name in _names(summaries)),
     ]
-
-
-def number(value: float) -> str:
-    """A figure at three significant digits, whole and with separators from 100 on."""
-    return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:.3g}"
-
-
-def printable(text: str) -> str:
-    """The text without characters that would steer a terminal."""
-    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def _answered(summary: Document) -> str:
@@ -85,7 +65,7 @@ def _cell(name: str, summary: Document) -> str:
         return "-"
     interval = summary["intervals"].get(name)
     if interval is None:
-        return number(value) + _other_n(summary, name)
+        return compact(value) + _other_n(summary, name)
     low, high = interval
     return f"{value:.2f} [{low:.2f}, {high:.2f}]" + _other_n(summary, name)
 

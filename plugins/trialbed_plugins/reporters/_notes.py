@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trialbed_plugins.reporters._figures import printable
+from trialbed.views import printable
 
 Document = Mapping[str, Any]
 

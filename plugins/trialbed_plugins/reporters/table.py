@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from trialbed.contracts import Reporter
-from trialbed_plugins.reporters._columns import print_columns, widened
-from trialbed_plugins.reporters._figures import printable, rows
+from trialbed.views import print_columns, printable, widened
+from trialbed_plugins.reporters._figures import rows
 from trialbed_plugins.reporters._notes import heading, notes
 
 Documents = Sequence[Mapping[str, Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.measured import Fidelity, Measured
 
-from trialbed.fidelity import ManyTools
+from trialbed_fidelity import ManyTools
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.measured import Fidelity, Measured
 
-from trialbed.fidelity import Prompt
+from trialbed_fidelity import Prompt
 
 AGENTS = (
     "faithful",

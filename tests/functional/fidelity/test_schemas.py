@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.measured import Fidelity, Measured
 
-from trialbed.fidelity import SchemaFinding, Schemas
+from trialbed_fidelity import SchemaFinding, Schemas
 
 AGENTS = (
     "faithful",

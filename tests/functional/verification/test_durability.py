@@ -14,8 +14,8 @@ from support.verification import rows, target, verify, written_set
 from support.wire import EVENTS, reply, saying
 
 from trialbed.errors import UsageError
-from trialbed.verification.wire import Exchange, _exchange
 from trialbed_server.faults import FaultScript, FaultServer
+from trialbed_verify.verification.wire import Exchange, _exchange
 
 CASES = 60
 CONCURRENCY = 3

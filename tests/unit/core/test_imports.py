@@ -13,8 +13,16 @@ import pytest
 import trialbed
 
 ROOT = Path(__file__).parents[3]
-CORE, SERVER, SELECTION, PLUGINS = "trialbed", "trialbed_server", "trialbed_selection", "trialbed_plugins"
-FOLDERS = {CORE: "core", SERVER: "server", SELECTION: "tool_selection", PLUGINS: "plugins"}
+CORE = "trialbed"
+FOLDERS = {
+    CORE: "core",
+    "trialbed_server": "server",
+    "trialbed_selection": "tool_selection",
+    "trialbed_plugins": "plugins",
+    "trialbed_verify": "plugins",
+    "trialbed_fidelity": "plugins",
+    "trialbed_adapter_kit": "plugins",
+}
 FRAMEWORKS = {"agents", "agno", "autogen_agentchat", "autogen_core", "crewai", "langchain", "langgraph", "openai"}
 HEAVY = {
     "aiohttp",
@@ -53,15 +61,20 @@ def roots_imported(folder: Path) -> dict[str, set[str]]:
     return found
 
 
+def test_every_package_of_the_roots_is_held_to_the_rules() -> None:
+    there = {file.parent.name for root in set(FOLDERS.values()) for file in (ROOT / root).glob("*/__init__.py")}
+    assert there == set(FOLDERS)
+
+
 @pytest.mark.parametrize("package", FOLDERS)
-def test_a_root_imports_core_and_itself_only(package: str) -> None:
+def test_a_package_imports_core_and_itself_only(package: str) -> None:
     found = roots_imported(ROOT / FOLDERS[package] / package)
     others = set(FOLDERS) - {CORE, package}
     assert {other: found[other] for other in others & set(found)} == {}
 
 
 @pytest.mark.parametrize("package", FOLDERS)
-def test_no_root_imports_a_framework(package: str) -> None:
+def test_no_package_imports_a_framework(package: str) -> None:
     found = roots_imported(ROOT / FOLDERS[package] / package)
     assert {name: found[name] for name in FRAMEWORKS & set(found)} == {}
 
@@ -83,7 +96,7 @@ def test_what_is_not_ours_needs_public_names_only(file: Path) -> None:
         "import trialbed.cli; trialbed.cli.main(['--version'])",
         "import trialbed.cli; trialbed.cli.main(['no-such-command'])",
         "import trialbed.cli; trialbed.cli.main(['verify', '--help'])",
-        "import trialbed.verification",
+        "import trialbed_verify.verification",
     ],
 )
 def test_nothing_heavy_is_imported_before_it_is_needed(code: str, tmp_path: Path) -> None:
@@ -95,9 +108,15 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("code", "unneeded"),
     [
-        ("import trialbed.comparison, trialbed.ranking", {"aiohttp", "jsonschema", "pydantic", "stevedore", "yaml"}),
+        (
+            "import trialbed_verify.comparison, trialbed_verify.ranking",
+            {"aiohttp", "jsonschema", "pydantic", "stevedore", "yaml"},
+        ),
         ("import trialbed_server.faults", {"fastapi", "numpy", "pydantic", "sqlalchemy", "starlette", "uvicorn"}),
-        ("from trialbed.verification import Verification", {"fastapi", "numpy", "sqlalchemy", "uvicorn", "rich"}),
+        (
+            "from trialbed_verify.verification import Verification",
+            {"fastapi", "numpy", "sqlalchemy", "uvicorn", "rich"},
+        ),
     ],
 )
 def test_parts_do_not_import_what_they_do_not_need(code: str, unneeded: set[str], tmp_path: Path) -> None:

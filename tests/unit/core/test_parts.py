@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-CORE = ROOT / "core" / "trialbed"
 PARTS = {
-    "fidelity": {
+    "trialbed_fidelity": {
         "reading": (),
-        "stage": (),
+        "harness": (),
         "probe": (),
-        "measurements": ("reading", "stage", "probe"),
+        "measurements": ("reading", "harness", "probe"),
+        "views": ("",),
     },
-    "verification": {
+    "trialbed_verify.verification": {
         "wire": (),
         "cases": ("wire",),
         "targets": ("wire", "cases"),
@@ -26,7 +26,7 @@ PARTS = {
 }
 """Package -> its parts, and what each of them may import."""
 
-BELOW_ALL = {"fidelity": "_not_measured"}
+BELOW_ALL = {"trialbed_fidelity": "_not_measured"}
 """Package -> the module of its own that every part may import."""
 
 EACH_PART = [(package, part) for package, parts in PARTS.items() for part in parts]
@@ -38,26 +38,29 @@ SOURCES = [
 ]
 
 
+def folder(package: str) -> Path:
+    return ROOT / "plugins" / package.replace(".", "/")
+
+
 def imported(file: Path, package: str) -> Iterator[str]:
     """What of a package a file imports, wherever it stands: ``wire``, ``wire._sse``, ``""`` for all of it."""
-    name = f"trialbed.{package}"
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        yield from (module[len(name) + 1 :] for module in modules if f"{module}.".startswith(f"{name}."))
+        yield from (module[len(package) + 1 :] for module in modules if f"{module}.".startswith(f"{package}."))
 
 
 def part_of(file: Path, package: str) -> str | None:
     """The part that a file is in; empty for the package's own modules, None outside."""
-    if not file.is_relative_to(CORE / package):
+    if not file.is_relative_to(folder(package)):
         return None
-    first = file.relative_to(CORE / package).parts[0]
+    first = file.relative_to(folder(package)).parts[0]
     return first if first in PARTS[package] else ""
 
 
 @pytest.mark.parametrize("package", PARTS)
 def test_the_parts_are_all_there_is(package: str) -> None:
-    assert {file.parent.name for file in (CORE / package).glob("*/__init__.py")} == set(PARTS[package])
+    assert {file.parent.name for file in folder(package).glob("*/__init__.py")} == set(PARTS[package])
 
 
 @pytest.mark.parametrize(("package", "part"), EACH_PART)
@@ -65,7 +68,7 @@ def test_a_part_imports_itself_and_those_below_it(package: str, part: str) -> No
     allowed = {part, *PARTS[package][part], BELOW_ALL.get(package)}
     found = [
         (file.name, module)
-        for file in sorted((CORE / package / part).glob("*.py"))
+        for file in sorted((folder(package) / part).glob("*.py"))
         for module in imported(file, package)
         if module.split(".")[0] not in allowed
     ]
@@ -88,8 +91,8 @@ def test_whoever_is_outside_a_part_uses_its_public_names(package: str) -> None:
 @pytest.mark.parametrize(
     ("package", "some"),
     [
-        ("fidelity", {"_measure", "measurements._load", "probe", "reading", "stage._rig"}),
-        ("verification", {"wire", "wire._outcomes", "wire.json_text", "cases"}),
+        ("trialbed_fidelity", {"_options", "measurements._load", "probe", "reading", "harness._rig"}),
+        ("trialbed_verify.verification", {"wire", "wire._outcomes", "wire.json_text", "cases"}),
     ],
 )
 def test_there_is_something_to_see(package: str, some: set[str]) -> None:

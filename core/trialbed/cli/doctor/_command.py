@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from trialbed.cli._options import json_option
+from trialbed.cli.options import json_option
 
 EPILOG = """\b
 Examples:

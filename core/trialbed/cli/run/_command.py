@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli._environments import chosen_environments, env_dir_option, yes_option
-from trialbed.cli._options import (
+from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
+from trialbed.cli.options import (
     FOLDER,
     FiniteRange,
     api_key_env_option,
@@ -98,7 +98,7 @@ def command(
     A framework that is not installed here, or not in the release that is asked for, runs in an environment of
     its own, which is built with uv at the first time (see bench env).
     """
-    from trialbed.cli._thresholds import below, parse_thresholds
+    from trialbed.cli.thresholds import below, parse_thresholds
 
     thresholds = parse_thresholds(fail_under)
     options = _options(frameworks, given)
@@ -132,8 +132,8 @@ def _with_environments(options: RunOptions, *, yes: bool, env_dir: Path | None) 
 
 
 async def _run(options: RunOptions) -> list[dict[str, Any]]:
-    from trialbed.cli._signals import cancel_on_terminate
     from trialbed.cli.run._progress import progress
+    from trialbed.cli.signals import cancel_on_terminate
     from trialbed.engine import run
 
     with cancel_on_terminate(), progress() as shown:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import click
 
-from trialbed.cli._progress import is_line_due, new_bar, told_if_ended_early
+from trialbed.cli.progress import is_line_due, new_bar, told_if_ended_early
 from trialbed.engine import Progress
 from trialbed.records import Run, TrialResult
 

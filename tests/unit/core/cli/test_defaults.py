@@ -83,7 +83,7 @@ def test_several_values_in_one_variable(asked: Any, monkeypatch: pytest.MonkeyPa
     ("toml", "said"),
     [
         ("[run]\nsed = 1\n", "[run] has no option 'sed'; see bench run --help"),
-        ("[rum]\nseed = 1\n", "[rum] is no command"),
+        ("[rum]\nseed = 1\n", "[rum] is not a command"),
         ('[run]\nlimit = "many"\n', "[run] limit: 'many' is not a valid integer"),
         ("[run]\nlimit = 0\n", "[run] limit: 0 is not in the range"),
         ("[run]\nlimit = [1]\n", "[run] limit: "),

@@ -126,54 +126,65 @@ def test_a_broken_plugin_harms_no_other_command(arguments: list[str]) -> None:
     assert main(arguments) == 0
 
 
-def add_greeter(fake_distribution: FakeDistribution) -> None:
-    """A plugin that adds ``bench greet``."""
-    source = """
+def add_command(fake_distribution: FakeDistribution, name: str, source: str) -> None:
+    """A distribution that adds ``bench NAME``."""
+    fake_distribution(
+        f"trialbed-{name}",
+        "3.1",
+        entry_points={"trialbed.commands": {name: f"{name}_module:command"}},
+        modules={f"{name}_module": source},
+    )
+
+
+GREETER = """
 import click
-from trialbed import hookimpl
 
 @click.command("greet")
-def greet():
+def command():
     "Say hello."
     click.echo("hello")
-
-@hookimpl
-def trialbed_register_commands(cli):
-    cli.add_command(greet)
 """
-    fake_distribution(
-        "greeter", entry_points={"trialbed.plugins": {"greeter": "greeter_module"}}, modules={"greeter_module": source}
-    )
 
 
 @pytest.mark.usefixtures("broken")
-def test_a_plugin_adds_a_command_beside_a_broken_one(
-    fake_distribution: FakeDistribution, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from trialbed.cli import cli
-
-    monkeypatch.setattr(cli, "commands", {})
-    add_greeter(fake_distribution)
+def test_a_distribution_adds_a_command(fake_distribution: FakeDistribution, capsys: pytest.CaptureFixture[str]) -> None:
+    add_command(fake_distribution, "greet", GREETER)
     assert main(["greet"]) == 0
-    shown = capsys.readouterr()
-    assert shown.out == "hello\n"
-    assert "Warning: plugin 'bad' of trialbed-bad 3.1" in shown.err
+    assert capsys.readouterr() == ("hello\n", "")
     assert main(["--help"]) == 0
     assert "Say hello." in capsys.readouterr().out
-
-
-def test_a_plugin_that_fails_to_add_its_commands_is_named_and_harms_no_other(
-    fake_distribution: FakeDistribution, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from trialbed.cli import cli
-
-    monkeypatch.setattr(cli, "commands", {})
-    add_greeter(fake_distribution)
-    source = "from trialbed import hookimpl\n\n@hookimpl\ndef trialbed_register_commands(cli):\n    cli.add(7)\n"
-    fake_distribution(
-        "clumsy", entry_points={"trialbed.plugins": {"clumsy": "clumsy_module"}}, modules={"clumsy_module": source}
+    assert main(["plugins", "--json"]) == 0
+    items = json.loads(capsys.readouterr().out)
+    assert {"kind": "commands", "name": "greet", "distribution": "trialbed-greet", "version": "3.1", "problem": ""} in (
+        items
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "cause"),
+    [("raise RuntimeError('no licence')", "RuntimeError: no licence"), ("command = 7", "it is int, not click.Command")],
+)
+def test_a_command_that_cannot_be_loaded_is_named_and_harms_no_other(
+    fake_distribution: FakeDistribution, capsys: pytest.CaptureFixture[str], source: str, cause: str
+) -> None:
+    add_command(fake_distribution, "greet", GREETER)
+    add_command(fake_distribution, "clumsy", source)
     assert main(["greet"]) == 0
+    assert capsys.readouterr() == ("hello\n", "")
+    assert main(["clumsy"]) == 2
     shown = capsys.readouterr()
-    assert shown.out == "hello\n"
-    assert "Warning: plugin 'clumsy' cannot add its commands: AttributeError" in shown.err
+    assert "'clumsy' of trialbed-clumsy 3.1 cannot be loaded" in shown.err
+    assert cause in shown.err
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr()
+    assert cause in shown.err
+    assert "Say hello." in shown.out
+
+
+def test_two_distributions_with_one_command_are_both_named(
+    fake_distribution: FakeDistribution, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_command(fake_distribution, "greet", GREETER)
+    fake_distribution("other", "1.0", entry_points={"trialbed.commands": {"greet": "elsewhere:command"}}, modules={})
+    assert main(["greet"]) == 2
+    assert "'greet' is offered by" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.cli._thresholds import below, parse_thresholds
+from trialbed.cli.thresholds import below, parse_thresholds
 from trialbed.errors import UsageError
 
 

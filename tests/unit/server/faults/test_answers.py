@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from trialbed.verification.wire._bodies import read_body
-from trialbed.verification.wire._streams import StreamReading
 from trialbed_server.faults import Fault, FaultScript
 from trialbed_server.faults._answers import Completion, right_answer
 from trialbed_server.faults._changes import changed, changed_chunks, changed_document
 from trialbed_server.faults._names import FAULTS
+from trialbed_verify.verification.wire._bodies import read_body
+from trialbed_verify.verification.wire._streams import StreamReading
 
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"required": ["city"]}}}
 

@@ -1,11 +1,9 @@
-"""Scores and a command: the hooks that Acme listens to."""
+"""Scores: the hooks that Acme listens to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-import click
 
 from trialbed import Score, ScoreContext, TrialResult, hookimpl
 
@@ -22,15 +20,3 @@ def score_trial(context: ScoreContext) -> Iterable[Score]:
 def aggregate_scores(results: Sequence[TrialResult]) -> Mapping[str, Any]:
     """``acme_api_calls``: how many calls there were over all trials."""
     return {"acme_api_calls": sum(len(result.wire.api_calls) for result in results)}
-
-
-@hookimpl
-def trialbed_register_commands(cli: click.Group) -> None:
-    """``bench acme-hello``."""
-    cli.add_command(hello)
-
-
-@click.command("acme-hello")
-def hello() -> None:
-    """Greet from another distribution."""
-    click.echo("Hello from Acme")

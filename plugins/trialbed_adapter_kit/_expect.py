@@ -1,0 +1,162 @@
+"""Saying what was expected and what was seen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from trialbed.records import Answer
+from trialbed_adapter_kit._check import CheckFailed
+from trialbed_adapter_kit._recording import ModelRequest, Play
+
+SHOWN = 300
+"""Characters of a value that a message shows."""
+
+
+def expect(right: bool, expected: str, seen: Any) -> None:
+    """Fail unless it is right.
+
+    Args:
+        expected: in words.
+        seen: in words, or any value.
+
+    Raises:
+        CheckFailed: with both, the seen one shortened.
+    """
+    if not right:
+        raise CheckFailed(f"expected {expected}; seen: {shortened(seen) if isinstance(seen, str) else shown(seen)}")
+
+
+def expect_equal(what: str, seen: Any, expected: Any) -> None:
+    """Fail unless both are the same JSON value; says where they part.
+
+    Raises:
+        CheckFailed: they differ.
+    """
+    place = difference(expected, seen)
+    if place is not None:
+        raise CheckFailed(f"{what}: {place}")
+
+
+def answered(play: Play, text: str | None = None) -> Answer:
+    """The answer of a trial that did not fail, and that said this.
+
+    Raises:
+        CheckFailed: it failed, or said something else.
+    """
+    if play.answer is None:
+        raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(play)}")
+    if text is not None:
+        expect_equal("final_answer", play.answer.final_answer, text)
+    return play.answer
+
+
+def asked(play: Play, times: int) -> tuple[ModelRequest, ...]:
+    """The requests of a trial that asked the model so often.
+
+    Raises:
+        CheckFailed: it asked more or less often.
+    """
+    ended = f", and the trial failed: {_failure(play)}" if play.failure else ""
+    expect(len(play.requests) == times, f"{times} model request{'s' * (times != 1)}", f"{len(play.requests)}{ended}")
+    return play.requests
+
+
+def called(play: Play, *calls: tuple[str, Any]) -> None:
+    """Fail unless exactly these calls were made, in any order.
+
+    Raises:
+        CheckFailed: others were made.
+    """
+    made = [[call.tool, call.arguments] for call in play.calls]
+    expect_equal("calls that reached the Apis", in_order(made), in_order([list(pair) for pair in calls]))
+
+
+def told(request: ModelRequest, words: Sequence[str]) -> None:
+    """Fail unless the request has as many results as there are words, each with its word, in order.
+
+    Each must be some text, and stand under the id of a call in the conversation.
+
+    Raises:
+        CheckFailed: it has others.
+    """
+    texts = [text for _, text in request.results]
+    right = len(texts) == len(words) and all(word in text for word, text in zip(words, texts, strict=True))
+    what = f"{len(words)} tool message{'s' * (len(words) != 1)}"
+    expect(right, f"{what} with {shown(list(words))}" if any(words) else what, texts)
+    expect(all(texts), f"{what} with some text", texts)
+    ids = {made for made, _, _ in request.wanted}
+    expect(all(made in ids for made, _ in request.results), f"results of the calls {sorted(ids)}", request.results)
+
+
+def in_order(values: Iterable[Any]) -> list[Any]:
+    """The values, in an order that does not depend on the one they came in."""
+    return sorted(values, key=lambda value: json.dumps(value, sort_keys=True))
+
+
+def difference(expected: Any, seen: Any, place: str = "") -> str | None:
+    """Where two JSON values part, and what stands there; None if they are the same.
+
+    Types are told apart: 1 is not true, and not "1".
+    """
+    if isinstance(expected, dict) and isinstance(seen, dict):
+        for key in [*expected, *(key for key in seen if key not in expected)]:
+            here = f"{place}.{key}" if place else str(key)
+            if key not in seen:
+                return f"expected {here} = {shown(expected[key])}; seen: it is missing"
+            if key not in expected:
+                return f"expected nothing at {here}; seen: {shown(seen[key])}"
+            if found := difference(expected[key], seen[key], here):
+                return found
+        return None
+    if isinstance(expected, list) and isinstance(seen, list):
+        if len(expected) != len(seen):
+            return f"expected {len(expected)} entries{_at(place)}, {shown(expected)}; seen: {len(seen)}, {shown(seen)}"
+        for index, (one, other) in enumerate(zip(expected, seen, strict=True)):
+            if found := difference(one, other, f"{place}[{index}]"):
+                return found
+        return None
+    if _same(expected, seen):
+        return None
+    if isinstance(expected, str) and isinstance(seen, str) and max(len(expected), len(seen)) > SHOWN:
+        return _text_difference(expected, seen, place)
+    return f"expected {shown(expected)}{_at(place)}; seen: {shown(seen)}"
+
+
+def shown(value: Any) -> str:
+    """A value as JSON, shortened."""
+    return shortened(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+def shortened(text: str) -> str:
+    """The beginning and the end of a text."""
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 60]} … {text[-40:]} ({len(text)} characters)"
+
+
+def _same(expected: Any, seen: Any) -> bool:
+    if isinstance(expected, bool) or isinstance(seen, bool):
+        return expected is seen
+    return type(expected) is type(seen) and bool(expected == seen)
+
+
+def _text_difference(expected: str, seen: str, place: str) -> str:
+    """Where a long text begins to differ, and what stands there."""
+    at = next((i for i, pair in enumerate(zip(expected, seen, strict=False)) if pair[0] != pair[1]), None)
+    at = min(len(expected), len(seen)) if at is None else at
+    return (
+        f"expected a text of {len(expected)} characters{_at(place)}; seen: one of {len(seen)} that differs from "
+        f"character {at}: {shown(seen[at : at + 60])} in place of {shown(expected[at : at + 60])}"
+    )
+
+
+def _at(place: str) -> str:
+    return f" at {place}" if place else ""
+
+
+def _failure(play: Play) -> str:
+    if play.failure is None:
+        return "no"
+    # The markers below a line of code are for those who see the whole traceback.
+    lines = [line for line in play.failure.detail.splitlines() if line.strip(" ^~")]
+    return f"{play.failure.kind}: {play.failure.message}" + "".join(f"\n  {line}" for line in lines[-5:-1])

@@ -1,0 +1,179 @@
+"""Running checks: one adapter, one event loop, one stage, as in a worker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+
+from trialbed._closing import Closing
+from trialbed.contracts import BaseAgent
+from trialbed.records import Deviation
+from trialbed_adapter_kit._alarm import BLOCKED, LoopBlocked, alarm
+from trialbed_adapter_kit._check import Check, CheckFailed
+from trialbed_adapter_kit._network import NetworkWatch
+from trialbed_adapter_kit._report import Finding, Outcome, Report
+from trialbed_adapter_kit._stage import Stage
+from trialbed_adapter_kit._trial import tool_client
+
+SETTLE = 1.0
+"""Seconds that leaked tasks have to end once they are cancelled."""
+
+
+class Kit(Closing):
+    """Runs checks on one adapter. Use it as a context manager; not from a running event loop.
+
+    Args:
+        agent_class: the adapter.
+        checks: all there are, to hold the adapter's declarations against.
+        network: as for ``Stage``.
+    """
+
+    def __init__(
+        self, agent_class: type[BaseAgent], checks: Iterable[Check], network: NetworkWatch | None = None
+    ) -> None:
+        self.agent_class = agent_class
+        self._checks = {check.name: check for check in checks}
+        # With a factory the runner leaves the thread's current loop to whoever set it.
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self._runner.get_loop().set_default_executor(_Threads())
+        self._stage = Stage(agent_class, network)
+        self._stage.client = self._client = tool_client()
+
+    def run(self, check: Check) -> Finding:
+        """Run one check."""
+        begun = time.perf_counter()
+        outcome, message = self._outcome(check)
+        outcome, message = self._judged(check, outcome, message)
+        return Finding(
+            check=check.name,
+            level=check.level,
+            outcome=outcome,
+            message=message,
+            seconds=round(time.perf_counter() - begun, 3),
+        )
+
+    def misnamed(self) -> list[Finding]:
+        """A finding for each declaration that names no check."""
+        return [
+            Finding(check=deviation.check, level="should", outcome="outdated", message=_misnamed(deviation))
+            for deviation in self.agent_class.capabilities
+            if deviation.check and deviation.check not in self._checks
+        ]
+
+    def close(self) -> None:
+        """Stop the stage and the loop."""
+        self._stage.close()
+        self._runner.run(self._client.aclose())
+        self._runner.close()
+
+    def _outcome(self, check: Check) -> tuple[Outcome, str]:
+        try:
+            with alarm(self._runner.get_loop(), BLOCKED):
+                self._runner.run(self._play(check))
+        except CheckFailed as failed:
+            return "failed", str(failed)
+        except LoopBlocked as blocked:
+            return "failed", _blocked(blocked)
+        except Exception as error:  # noqa: BLE001 - whatever breaks a check is reported as its error
+            return "error", "".join(traceback.format_exception(error))
+        return "passed", ""
+
+    async def _play(self, check: Check) -> None:
+        before = asyncio.all_tasks()
+        try:
+            await check.play(self._stage)
+        finally:
+            self._stage.clear()
+            await _cancelled(asyncio.all_tasks() - before)
+
+    def _judged(self, check: Check, outcome: Outcome, message: str) -> tuple[Outcome, str]:
+        """The outcome in the light of what the adapter declares."""
+        declared = next((item for item in self.agent_class.capabilities if item.check == check.name), None)
+        if outcome == "failed":
+            if declared is None:
+                return "failed", f"{message}\n{_advice(check)}"
+            if check.level == "must":
+                return "failed", f"{message}\n{_advice(check)}\ncapabilities declares it, but a must cannot be declared"
+            upstream = f" ({declared.upstream})" if declared.upstream else ""
+            return "declared", f"{declared.text}{upstream}\n{message}"
+        if outcome == "passed" and declared is not None:
+            return "outdated", _outdated(check, declared)
+        return outcome, message
+
+
+def check_adapter(
+    agent_class: type[BaseAgent],
+    checks: Iterable[Check] | None = None,
+    *,
+    framework: str = "",
+    adapter: str = "",
+    adapter_version: str = "",
+    network: NetworkWatch | None = None,
+    progress: Callable[[Finding], None] | None = None,
+) -> Report:
+    """Run checks on an adapter, in this process.
+
+    Args:
+        agent_class: the adapter.
+        checks: default: all.
+        framework, adapter, adapter_version: for the report.
+        network: as for ``Stage``.
+        progress: called with each finding as it is made.
+    """
+    from trialbed_adapter_kit.checks import CHECKS
+
+    findings: list[Finding] = []
+    with Kit(agent_class, CHECKS, network) as kit:
+        for finding in chain(map(kit.run, CHECKS if checks is None else checks), kit.misnamed()):
+            findings.append(finding)
+            if progress is not None:
+                progress(finding)
+    return Report(
+        framework=framework or agent_class.__name__,
+        version=agent_class.framework_version(),
+        adapter=adapter,
+        adapter_version=adapter_version,
+        findings=tuple(findings),
+    )
+
+
+class _Threads(ThreadPoolExecutor):
+    """The loop's threads; nobody waits for one that an adapter keeps for ever."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - the base's
+        super().shutdown(wait=False, cancel_futures=cancel_futures)
+
+
+def _blocked(blocked: LoopBlocked) -> str:
+    where = "".join(traceback.format_tb(blocked.__traceback__)[-3:])
+    return f"expected the event loop to go on; seen: it was blocked for {BLOCKED:g} s in\n{where}"
+
+
+def _advice(check: Check) -> str:
+    return f"why: {check.reason}\nhint: {check.hint}"
+
+
+def _outdated(check: Check, declared: Deviation) -> str:
+    return (
+        f"capabilities declares {check.name!r} ({declared.text}), but the check passes: the declaration is no "
+        f"longer true; remove it"
+    )
+
+
+def _misnamed(declared: Deviation) -> str:
+    return (
+        f"capabilities declares {declared.check!r} ({declared.text}), and there is no such check; correct the name, "
+        f"or leave it empty where no check looks at the deviation"
+    )
+
+
+async def _cancelled(tasks: set[asyncio.Task[object]]) -> None:
+    """End what a check left behind, as a worker does between trials."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=SETTLE)

@@ -1,0 +1,22 @@
+"""The checks, by theme."""
+
+from trialbed_adapter_kit._check import Check
+from trialbed_adapter_kit.checks import (
+    arguments,
+    calls,
+    claims,
+    conditions,
+    faults,
+    hygiene,
+    isolation,
+    limits,
+    schemas,
+    sizes,
+)
+
+THEMES = (calls, arguments, faults, schemas, limits, sizes, conditions, claims, isolation, hygiene)
+
+CHECKS: tuple[Check, ...] = tuple(check for theme in THEMES for check in theme.CHECKS)
+"""Every check, in the order in which they are run; who else was talked to is looked at last."""
+
+__all__ = ["CHECKS", "THEMES"]

@@ -1,0 +1,212 @@
+"""Conditions: every framework asks the same model the same question in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from trialbed_adapter_kit._check import may, must, should
+from trialbed_adapter_kit._expect import answered, asked, expect, expect_equal
+from trialbed_adapter_kit._recording import ModelRequest, text_of
+from trialbed_adapter_kit._script import asks, call
+from trialbed_adapter_kit._stage import KEY, QUERY, SYSTEM_PROMPT, Conditions, Stage
+from trialbed_adapter_kit._tools import tool
+
+USUAL = {"model", "messages", "temperature", "seed", "max_tokens", "tools", "stream"}
+"""The fields of a request that the rig asks for; ``stream`` is allowed to say false."""
+
+
+@must(
+    reason="A framework that does not pass the query on is not measured on it.",
+    hint="Hand the query over as the user's message.",
+)
+async def query_is_sent(stage: Stage) -> None:
+    """The query's text stands in a user message of every request."""
+    for request in await _requests(stage):
+        said = request.said_by("user")
+        expect(any(QUERY in text for text in said), f"a user message with {QUERY!r}", said)
+
+
+@must(
+    reason="All frameworks get the same instructions.",
+    hint="Hand self.system_prompt over as the framework's instructions.",
+)
+async def system_prompt_is_sent(stage: Stage) -> None:
+    """The system prompt's text stands in a system (or developer) message of every request."""
+    for request in await _requests(stage):
+        said = request.said_by("system", "developer")
+        expect(any(SYSTEM_PROMPT in text for text in said), f"a system message with {SYSTEM_PROMPT!r}", said)
+
+
+@should(
+    reason="Words that a framework adds are instructions that the others did not get.",
+    hint="Look for the framework's own prompt templates, names and roles, and switch them off or override them.",
+)
+async def nothing_is_added_to_the_messages(stage: Stage) -> None:
+    """The first request holds the system prompt and the query, each in its role, and nothing else."""
+    first, _ = await _requests(stage)
+    expected = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": QUERY}]
+    expect_equal("messages of the first request", [_plain(entry) for entry in first.messages], expected)
+
+
+@should(
+    reason="Words that a framework adds later are instructions too.",
+    hint="Look for reminders, reflections and summaries that the framework puts between turns.",
+)
+async def nothing_is_added_between_turns(stage: Stage) -> None:
+    """Each further request adds the model's message and the results of its calls, and nothing else."""
+    turns = [asks(call("Echo_text", {"text": str(number)})) for number in range(3)]
+    play = await stage.play(*turns, "done")
+    answered(play, "done")
+    requests = asked(play, 4)
+    roles = [entry.get("role") for entry in requests[-1].messages[len(requests[0].messages) :]]
+    expect_equal("roles of the messages after the first request", roles, ["assistant", "tool"] * 3)
+
+
+@must(
+    reason="Another model is another experiment.",
+    hint="Hand self.endpoint.model over as it is; some frameworks take a prefix for the vendor.",
+)
+async def model_is_named(stage: Stage) -> None:
+    """Every request names the trial's model, slashes, dots and colons included."""
+    name = "vendor/stage-4.1:free"
+    for request in await _requests(stage, model=name):
+        expect_equal("model", request.body.get("model"), name)
+
+
+@should(
+    reason="Frameworks' defaults differ; the rig's temperature is the same for all.",
+    hint="Set the temperature on the model's settings, 0 too: it is easily taken for none.",
+)
+async def temperature_is_sent(stage: Stage) -> None:
+    """Every request has the trial's temperature, 0 too."""
+    await _number_is_sent(stage, "temperature", (0.0, 0.7))
+
+
+@should(
+    reason="The seed makes a trial repeatable where the model can do it.",
+    hint="Set the seed on the model's settings, 0 too: it is easily taken for none.",
+)
+async def seed_is_sent(stage: Stage) -> None:
+    """Every request has the trial's seed, 0 too."""
+    await _number_is_sent(stage, "seed", (0, 123456789))
+
+
+@should(
+    reason="The bound on a completion is part of the conditions.",
+    hint="Send it as `max_tokens`, which all compatible endpoints know; SDKs may rename it.",
+)
+async def max_tokens_is_sent(stage: Stage) -> None:
+    """Every request has the trial's max_tokens under that name, and none where there is none."""
+    for request in await _requests(stage, max_tokens=321):
+        expect_equal("max_tokens", request.body.get("max_tokens"), 321)
+        expect("max_completion_tokens" not in request.body, "no other bound", request.body.get("max_completion_tokens"))
+    for request in await _requests(stage):
+        bounds = {name: request.body.get(name) for name in ("max_tokens", "max_completion_tokens")}
+        expect(not any(bounds.values()), "no bound on tokens where the trial has none", bounds)
+
+
+@should(
+    reason="A streamed response is timed and counted in another way.",
+    hint="Switch streaming off.",
+)
+async def responses_are_not_streamed(stage: Stage) -> None:
+    """No request asks for a stream."""
+    for request in await _requests(stage):
+        expect(not request.body.get("stream"), "no `stream`, or false", request.body.get("stream"))
+
+
+@must(
+    reason="The gateway knows a trial by its URL and takes the dummy key; endpoints without a gateway take no other.",
+    hint="Hand self.endpoint.api_key to the client; do not let it read one from the environment.",
+)
+async def key_is_sent(stage: Stage) -> None:
+    """Every request carries the trial's key as a bearer token."""
+    for request in await _requests(stage):
+        expect_equal("authorization", request.headers.get("authorization"), f"Bearer {KEY}")
+
+
+@must(
+    reason="The gateway measures chat completions; what goes elsewhere is not measured.",
+    hint="Choose the chat completions API, and switch look-ups of models off.",
+)
+async def only_chat_completions_are_asked_for(stage: Stage) -> None:
+    """The trial asks for chat completions and makes its calls, and sends nothing else to the rig."""
+    before = len(stage.strays)
+    play = await stage.play(asks(call("Echo_text", {"text": "x"})), "done")
+    answered(play, "done")
+    asked(play, 2)
+    strays = [*play.strays, *stage.strays[before:]]
+    expect(not strays, "only POST /v1/chat/completions, and calls of the offered Apis", strays)
+
+
+@should(
+    reason="A trial that cannot be repeated cannot be compared with its recording.",
+    hint="Look for times, random ids and sets in what the framework sends.",
+)
+async def requests_can_be_repeated(stage: Stage) -> None:
+    """Two trials that are the same send the same requests."""
+    one = [request.body for request in await _requests(stage)]
+    other = [request.body for request in await _requests(stage)]
+    expect_equal("requests of a second trial, compared with the first's", other, one)
+
+
+@may(
+    reason="Further settings can change what a model does; most do not.",
+    hint="Nothing needs to be done; name what matters in capabilities.",
+)
+async def nothing_else_is_set(stage: Stage) -> None:
+    """Requests have no fields but model, messages, temperature, seed, max_tokens, tools and `stream: false`."""
+    for request in await _requests(stage, max_tokens=100):
+        more = {name: value for name, value in request.body.items() if name not in USUAL}
+        expect(not more, "no further fields", more)
+
+
+@may(
+    reason="A new connection per request costs time that a framework's users would pay as well.",
+    hint="Keep one client for the whole trial.",
+)
+async def connection_is_reused(stage: Stage) -> None:
+    """The requests of a trial come over one connection."""
+    play = await stage.play(asks(call("Echo_text", {"text": "x"})), asks(call("Echo_text", {"text": "y"})), "done")
+    answered(play, "done")
+    expect(play.connections == 1, "one connection for three requests", f"{play.connections}")
+
+
+async def _number_is_sent(stage: Stage, setting: str, numbers: Sequence[float]) -> None:
+    """Every request has the setting as the trial has it; ``false`` is no 0."""
+    for number in numbers:
+        for request in await _requests(stage, **{setting: number}):
+            seen = request.body.get(setting)
+            expect(seen == number and seen is not False, f"{setting} {number}", seen)
+
+
+async def _requests(stage: Stage, **conditions: Any) -> tuple[ModelRequest, ...]:
+    """The two requests of a trial with a call."""
+    wanted: Conditions = {"tools": [tool()], **conditions}  # type: ignore[typeddict-item]
+    play = await stage.play(asks(call("Echo_text", {"text": "x"})), "done", **wanted)
+    answered(play, "done")
+    return asked(play, 2)
+
+
+def _plain(entry: dict[str, Any]) -> dict[str, Any]:
+    """The message with its text as text, and without what says nothing."""
+    return {name: value for name, value in entry.items() if value} | {"content": text_of(entry.get("content"))}
+
+
+CHECKS = (
+    query_is_sent,
+    system_prompt_is_sent,
+    nothing_is_added_to_the_messages,
+    nothing_is_added_between_turns,
+    model_is_named,
+    temperature_is_sent,
+    seed_is_sent,
+    max_tokens_is_sent,
+    responses_are_not_streamed,
+    key_is_sent,
+    only_chat_completions_are_asked_for,
+    requests_can_be_repeated,
+    nothing_else_is_set,
+    connection_is_reused,
+)

@@ -1,0 +1,175 @@
+"""``bench adapter``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.environments import env_dir_option, yes_option
+from trialbed.cli.options import FOLDER, json_option
+
+if TYPE_CHECKING:
+    from trialbed_adapter_kit import Level
+    from trialbed_adapter_kit.scaffolding import AdapterNames
+
+EPILOG = """\b
+Examples:
+  bench adapter new my-framework
+  bench adapter check langgraph
+  bench adapter list
+"""
+
+
+@click.group("adapter", epilog=EPILOG)
+def command() -> None:
+    """Start, check and list adapters of frameworks."""
+
+
+@command.command("new", epilog="Example: bench adapter new my-framework")
+@click.argument("name")
+@click.option(
+    "--output",
+    type=FOLDER,
+    default=Path(),
+    help="Folder in which the package's folder is made. [default: the working directory]",
+)
+@json_option
+def new(name: str, output: Path, as_json: bool) -> None:
+    """Start a package for an adapter.
+
+    It works, over a stand-in for the framework.
+    NAME is what --framework will take: lower-case letters, digits and dashes. The package is called trialbed-NAME.
+    """
+    from trialbed_adapter_kit.scaffolding import MARK, write_package
+
+    names = _free_names(name)
+    files = write_package(names, output)
+    steps = _next_steps(names, output)
+    if as_json:
+        _print_json(_described(names, output, files) | {"next": steps})
+        return
+    click.echo(f"Made {output / names.distribution}. It works as it stands, over a stand-in for the framework:\n")
+    for step in steps:
+        click.echo(f"  {step}")
+    click.echo(f"\nThen put your framework in, where src/{names.module}/_agent.py says {MARK}.")
+
+
+@command.command("check", epilog="Example: bench adapter check langgraph --level must")
+@click.argument("name")
+@click.option("--check", "checks", multiple=True, metavar="CHECK", help="Only this check; repeatable.")
+@click.option(
+    "--level",
+    type=click.Choice(["must", "should", "may"]),
+    default="may",
+    show_default=True,
+    help="Only checks of this level and above.",
+)
+@yes_option
+@env_dir_option
+@json_option
+def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: Path | None, as_json: bool) -> int:
+    """Check whether an adapter does what the rig asks for.
+
+    It is checked where it is installed.
+    NAME is a framework, or NAME==VERSION for a release of it. Exits with 1 if the adapter does not conform: if a
+    check fails that its capabilities do not declare, or passes although they do.
+    """
+    from trialbed.cli.environments import chosen_environments
+    from trialbed.records import framework_name
+    from trialbed_adapter_kit.cli._conformance import choose, run_kit, show_report
+
+    choose(checks, level)
+    environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
+    chosen = [argument for wanted in checks for argument in ("--check", wanted)]
+    report = run_kit(framework_name(name), environment, [*chosen, "--level", level])
+    if as_json:
+        _print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
+    else:
+        show_report(report)
+    return 0 if report.ok else 1
+
+
+@command.command("list", epilog="Example: bench adapter list --deviations")
+@click.option(
+    "--deviations", is_flag=True, help="Load each adapter, in a process of its own, and count what it declares."
+)
+@env_dir_option
+@json_option
+def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
+    """List frameworks, and where each is.
+
+    That is here, in an environment of its own, or a command that gets it.
+    Nothing is loaded for it. With --deviations each adapter is: what a framework forces to be different from what
+    the rig asks for is what its adapter declares.
+    """
+    from trialbed.cli.environments import open_shelf
+    from trialbed_adapter_kit.cli._places import places, with_deviations
+
+    found = places(open_shelf(env_dir))
+    if deviations:
+        found = list(with_deviations(found))
+    if as_json:
+        _print_json([place.as_json() for place in found])
+        return
+    titles = ["framework", "version", "adapter", "where", "deviations"]
+    _print_table(titles[: None if deviations else -1], [place.as_row() for place in found])
+    for place in found:
+        if place.problem:
+            click.echo(f"{place.framework}: {place.problem}", err=True)
+
+
+def _free_names(name: str) -> AdapterNames:
+    """The names for a framework that no installed or known adapter has."""
+    from trialbed.drivers import list_drivers
+    from trialbed.environments import KNOWN
+    from trialbed.errors import UsageError
+    from trialbed_adapter_kit.scaffolding import adapter_names
+
+    names = adapter_names(name)
+    owners = {driver.name: driver.distribution for driver in list_drivers("frameworks")}
+    owner = owners.get(name) or (names.distribution if name in KNOWN else None)
+    if owner is not None:
+        raise UsageError(f"there is a framework {name!r} already, of {owner}; choose another name")
+    return names
+
+
+def _next_steps(names: AdapterNames, output: Path) -> list[str]:
+    import shlex
+
+    return [
+        f"pip install -e {shlex.quote(f'{output / names.distribution}[test]')}",
+        f"bench adapter check {names.framework}",
+        f"bench run --framework reference --framework {names.framework}",
+    ]
+
+
+def _described(names: AdapterNames, output: Path, files: list[Path]) -> dict[str, Any]:
+    return {
+        "framework": names.framework,
+        "distribution": names.distribution,
+        "module": names.module,
+        "agent_class": names.agent_class,
+        "folder": str(output / names.distribution),
+        "files": [str(output / file) for file in files],
+    }
+
+
+def _print_json(value: Any) -> None:
+    import json
+
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _print_table(titles: list[str], rows: list[tuple[str, ...]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(*row[: len(titles)])
+    console: Any = Console(highlight=False, markup=False, soft_wrap=False)
+    console.print(table)

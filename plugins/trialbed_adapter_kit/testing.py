@@ -1,0 +1,120 @@
+"""For the tests of an adapter: every conformance check as a pytest test.
+
+::
+
+    from trialbed_adapter_kit.testing import AdapterConformance
+
+
+    class TestAcme(AdapterConformance):
+        framework = "acme"
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import ExitStack
+from typing import ClassVar
+
+try:
+    import pytest
+except ImportError as error:
+    raise ImportError(
+        "trialbed_adapter_kit.testing needs pytest; install it, or run python -m trialbed_adapter_kit"
+    ) from error
+
+from trialbed.contracts import BaseAgent
+from trialbed.errors import UsageError
+from trialbed_adapter_kit import CHECKS, Check, Finding, Kit, NetworkWatch, Report, like_a_worker, named_agent
+from trialbed_adapter_kit.pytest_plugin import REPORT
+
+__all__ = ["AdapterConformance"]
+
+
+class AdapterConformance:
+    """One test per check. Subclass it, and name the adapter.
+
+    A declared deviation is an expected failure, one that is no longer true a failure. A ``may`` that the
+    adapter does not do is skipped, with the reason.
+
+    Class attributes:
+        framework: the name of its entry point; or
+        agent: its class.
+    """
+
+    framework: ClassVar[str] = ""
+    agent: ClassVar[type[BaseAgent] | None] = None
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+    def test_conformance(self, check: Check, request: pytest.FixtureRequest) -> None:
+        """The adapter does what the check asks for, or declares that it does not."""
+        bench = _bench(request)
+        with warnings.catch_warnings():
+            # What a framework warns of in a worker is no error there either.
+            warnings.simplefilter("default")
+            finding = bench.kit.run(check)
+        bench.note(request, finding)
+        if finding.outcome == "declared":
+            pytest.xfail(_first_line(finding))
+        if not finding.ok:
+            pytest.fail(finding.message, pytrace=False)
+        if finding.outcome == "failed":
+            pytest.skip(f"may: {_first_line(finding)}")
+
+    def test_declarations_name_checks(self, request: pytest.FixtureRequest) -> None:
+        """Every deviation that names a check names one that there is."""
+        bench = _bench(request)
+        misnamed = bench.kit.misnamed()
+        bench.note(request, *misnamed)
+        if misnamed:
+            pytest.fail("\n".join(finding.message for finding in misnamed), pytrace=False)
+
+
+def _first_line(finding: Finding) -> str:
+    return finding.message.partition("\n")[0]
+
+
+class _Bench:
+    """What the tests of one class share: the kit, and an environment like a worker's."""
+
+    def __init__(self, owner: type[AdapterConformance]) -> None:
+        with ExitStack() as stack:
+            stack.enter_context(like_a_worker())
+            network = stack.enter_context(NetworkWatch())
+            agent_class, self._report = _subject(owner)
+            self.kit = stack.enter_context(Kit(agent_class, CHECKS, network))
+            self.close = stack.pop_all().close
+
+    def note(self, request: pytest.FixtureRequest, *findings: Finding) -> None:
+        """Report findings beside the test, for the summary at the end."""
+        report = self._report.model_copy(update={"findings": findings})
+        request.node.user_properties.append((REPORT, report.model_dump_json()))
+
+
+BENCH = pytest.StashKey[_Bench]()
+BROKEN = pytest.StashKey[str]()
+
+
+def _bench(request: pytest.FixtureRequest) -> _Bench:
+    """The bench of the test's class; made for its first test, and given back after its last."""
+    node = request.node.getparent(pytest.Class)
+    found: _Bench | None = node.stash.get(BENCH, None)
+    if found is not None:
+        return found
+    if BROKEN in node.stash:
+        pytest.fail(f"{node.obj.__qualname__}: {node.stash[BROKEN]} (the first test says more)", pytrace=False)
+    try:
+        found = _Bench(node.obj)
+    except Exception as error:
+        node.stash[BROKEN] = str(error)
+        raise
+    node.stash[BENCH] = found
+    node.addfinalizer(found.close)
+    return found
+
+
+def _subject(owner: type[AdapterConformance]) -> tuple[type[BaseAgent], Report]:
+    """The adapter that a test class names, and a report about it without findings."""
+    if owner.agent is None and not owner.framework:
+        raise UsageError(f'{owner.__qualname__} names no adapter: set framework = "NAME" or agent = TheClass')
+    agent_class, names = named_agent(owner.agent or owner.framework)
+    return agent_class, Report(version=agent_class.framework_version(), **names)

@@ -1,0 +1,41 @@
+"""What is to be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import get_args
+
+from trialbed.records import Environment
+from trialbed_fidelity._report import Part
+
+REFERENCE = "reference"
+PARTS: tuple[Part, ...] = get_args(Part)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FidelityOptions:
+    """A measurement as asked for.
+
+    Attributes:
+        frameworks: labels; the reference is always measured too, first.
+        parts: which of ``PARTS``.
+        tools: tools on offer per trial, where the part does not say otherwise.
+        many: tool counts of the part ``many``.
+        rounds: rounds of the part ``load``, at each of ``concurrencies``.
+        environments: label -> its own environment, for those that do not run in this interpreter.
+    """
+
+    frameworks: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = PARTS
+    tools: int = 20
+    many: tuple[int, ...] = (120, 1000)
+    rounds: int = 5
+    concurrencies: tuple[int, ...] = (1, 8, 32)
+    environments: Mapping[str, Environment] = field(default_factory=dict)
+    executor: str = "local"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The reference and all that was asked for, each once."""
+        return tuple(dict.fromkeys((REFERENCE, *self.frameworks)))

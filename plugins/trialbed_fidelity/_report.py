@@ -1,0 +1,65 @@
+"""The result of ``bench fidelity``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from trialbed.records import Record
+from trialbed_fidelity._conditions import Conditions
+from trialbed_fidelity.measurements import Behaviour, Load, ManyTools, Prompt, Schemas
+
+Part = Literal["schemas", "prompt", "behaviour", "many", "load"]
+
+
+class Missing(Record):
+    """A part that could not be measured, and why. ``part`` is empty where the framework could not be loaded."""
+
+    part: Part | Literal[""]
+    reason: str
+
+
+class FrameworkFidelity(Record):
+    """What was observed of one framework; a part is None where it was not asked for or is ``missing``.
+
+    Attributes:
+        framework: the label asked for.
+        version: the framework's own, None if it could not be loaded. ``adapter``: distribution and version of its
+            adapter. ``python``: of the interpreter it ran in.
+        lock_digest: of the environment it ran in, empty if it ran in the rig's own.
+        declared: what its adapter declares to be different by force of the framework.
+    """
+
+    framework: str
+    version: str | None = None
+    adapter: str | None = None
+    python: str | None = None
+    lock_digest: str = ""
+    declared: tuple[str, ...] = ()
+    schemas: Schemas | None = None
+    prompt: Prompt | None = None
+    behaviour: Behaviour | None = None
+    many: tuple[ManyTools, ...] | None = None
+    load: Load | None = None
+    missing: tuple[Missing, ...] = ()
+
+
+class FidelityReport(Record):
+    """What each framework does to the traffic; ``reference``, the zero point, is the first."""
+
+    conditions: Conditions
+    frameworks: tuple[FrameworkFidelity, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing that was asked for is missing."""
+        return not any(framework.missing for framework in self.frameworks)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing at all was measured of any framework but the reference."""
+        return all(_empty(framework) for framework in self.frameworks[1:] or self.frameworks)
+
+
+def _empty(framework: FrameworkFidelity) -> bool:
+    parts = (framework.schemas, framework.prompt, framework.behaviour, framework.many, framework.load)
+    return all(part is None for part in parts)

@@ -1,0 +1,197 @@
+"""``bench fidelity``."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.environments import env_dir_option, yes_option
+from trialbed.cli.options import FILE, json_option, option
+
+if TYPE_CHECKING:
+    from trialbed_fidelity import FidelityOptions, FidelityReport
+
+PARTS = ("schemas", "prompt", "behaviour", "many", "load")
+FORMATS = ("table", "markdown", "json")
+
+EPILOG = """\b
+Examples:
+  bench fidelity -f langgraph
+  bench fidelity -f langgraph --part schemas --part prompt
+  bench fidelity -f langgraph --part load --rounds 9 --concurrency 1 --concurrency 16
+  bench fidelity -f langgraph --part many --many 129
+  bench fidelity -f langgraph --output fidelity.json --markdown fidelity.md
+  bench fidelity --from fidelity.json --format markdown
+"""
+
+
+@click.command("fidelity", epilog=EPILOG)
+@option(
+    "-f",
+    "--framework",
+    "frameworks",
+    multiple=True,
+    metavar="NAME[==VERSION]",
+    help="Framework to measure, in this release of it; repeatable.",
+)
+@option(
+    "--part",
+    "parts",
+    type=click.Choice(PARTS),
+    multiple=True,
+    help="Measure this part only; repeatable. [default: all of them]",
+)
+@option("--tools", type=click.IntRange(min=4), default=20, help="Tools offered per trial; not in schemas and many.")
+@option(
+    "--many", type=click.IntRange(min=2), multiple=True, default=(120, 1000), help="Tool count of many; repeatable."
+)
+@option("--rounds", type=click.IntRange(min=1), default=5, help="Rounds of load that are counted.")
+@option(
+    "--concurrency",
+    "concurrencies",
+    type=click.IntRange(min=1),
+    multiple=True,
+    default=(1, 8, 32),
+    envvar=None,
+    help="Trials at a time in load; repeatable.",
+)
+@option("--executor", default="local", metavar="NAME", help="Where workers run; load runs on this machine.")
+@option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    envvar=None,
+    help="What is printed; --json is --format json.",
+)
+@option(
+    "-o",
+    "--output",
+    envvar=None,
+    type=FILE,
+    help="Write the figures to this file, as JSON.",
+)
+@option(
+    "--markdown",
+    envvar=None,
+    type=FILE,
+    help="Write the tables to this file; of a page that marks their place, only that part is replaced.",
+)
+@option(
+    "--from",
+    "source",
+    envvar=None,
+    type=FILE,
+    help="Show the figures that --output wrote to this file; measure nothing.",
+)
+@yes_option
+@env_dir_option
+@json_option
+def command(source: Path | None, form: str, as_json: bool, **given: Any) -> int:
+    """Measure what frameworks do to the traffic between model and tools.
+
+    Each framework gets the same scripted traffic as the reference loop, which is always measured too. What it
+    sends is compared with what it was given: tool schemas, prompts, requests, settings, parallel calls and
+    limits; and it is timed at a model that answers at once. Only what was observed is shown. Exits with 1 if a
+    part could not be measured for a framework.
+    """
+    markdown, output = given.pop("markdown"), given.pop("output")
+    report = _read(source) if source else _measured(given)
+    if output is not None:
+        _write(output, report.model_dump_json(indent=2) + "\n")
+    if markdown is not None:
+        _write_markdown(markdown, report)
+    _print(report, "json" if as_json else form)
+    return _exit_code(report)
+
+
+def _measured(given: dict[str, Any]) -> FidelityReport:
+    try:
+        return asyncio.run(_measure(_options(given)))
+    except asyncio.CancelledError:
+        raise click.Abort from None
+
+
+async def _measure(options: FidelityOptions) -> FidelityReport:
+    from trialbed.cli.signals import cancel_on_terminate
+    from trialbed_fidelity import measure
+
+    with cancel_on_terminate(), _steps() as say:
+        return await measure(options, say)
+
+
+def _options(given: dict[str, Any]) -> FidelityOptions:
+    from trialbed.cli.environments import chosen_environments
+    from trialbed_fidelity import FidelityOptions
+
+    yes, env_dir = given.pop("yes"), given.pop("env_dir")
+    frameworks = tuple(dict.fromkeys(given["frameworks"]))
+    environments = chosen_environments([name for name in frameworks if name != "reference"], yes=yes, env_dir=env_dir)
+    parts = tuple(part for part in PARTS if not given["parts"] or part in given["parts"])
+    return FidelityOptions(**{**given, "parts": parts, "environments": environments})
+
+
+@contextmanager
+def _steps() -> Iterator[Callable[[str], None]]:
+    """What tells steps on standard error: one line that changes on a terminal, a line each elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda text: click.echo(text, err=True)
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update
+
+
+def _read(path: Path) -> FidelityReport:
+    from trialbed.errors import DataError
+    from trialbed_fidelity import FidelityReport
+
+    try:
+        return FidelityReport.model_validate_json(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise DataError(f"{path}: holds no figures of bench fidelity: {str(error).splitlines()[0]}") from error
+
+
+def _print(report: FidelityReport, form: str) -> None:
+    if form == "json":
+        click.echo(report.model_dump_json(indent=2))
+    elif form == "markdown":
+        from trialbed_fidelity.views import markdown
+
+        click.echo(markdown(report), nl=False)
+    else:
+        from trialbed_fidelity.views import write_table
+
+        write_table(report, sys.stdout)
+
+
+def _write_markdown(path: Path, report: FidelityReport) -> None:
+    from trialbed_fidelity.views import placed
+
+    page = path.read_text(encoding="utf-8") if path.exists() else ""
+    _write(path, placed(page, report))
+
+
+def _write(path: Path, text: str) -> None:
+    from trialbed.errors import UsageError
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    click.echo(f"written: {path}", err=True)
+
+
+def _exit_code(report: FidelityReport) -> int:
+    from trialbed.errors import NothingMeasured
+
+    if report.empty:
+        raise NothingMeasured("nothing could be measured; the reasons are above")
+    return 0 if report.complete else 1

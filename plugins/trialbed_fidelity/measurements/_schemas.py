@@ -1,0 +1,177 @@
+"""What a framework does to tool schemas, and to the arguments of calls."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from trialbed.records import Json, Limits, Record, ToolSpec
+from trialbed_fidelity._not_measured import NotMeasured
+from trialbed_fidelity.harness import HardSchema, Observed, Rig, Scene, corpus, stations, world_of
+from trialbed_fidelity.reading import (
+    COMPARED,
+    Difference,
+    Effect,
+    Order,
+    SentTool,
+    altered,
+    body,
+    differences,
+    matched,
+    order_of,
+    sent_tools,
+    worst,
+)
+
+Called = Literal["as sent", "changed", "not made", "not told"]
+
+PATIENCE = 120.0
+"""Seconds in which the tools that a framework fails with are looked for, at most."""
+
+LIMITS = Limits(max_steps=3, timeout=90.0)
+
+
+class SchemaFinding(Record):
+    """What became of one tool.
+
+    Attributes:
+        effects: everything that happened to it, none if it was sent as it was given. ``refused``: the framework
+            fails if it is offered this tool; ``missing``: it was not sent; ``renamed``: under another name; the
+            others are the kinds of ``differences``.
+        differences: between description and parameters as given and as sent; pointers begin with
+            ``/description`` or ``/parameters``.
+        sent_name: the name it was sent under, None if it was not.
+        beside: what the framework put beside name, description and parameters, such as ``strict``.
+        call: what became of the model's call of this tool: it reached the Api with the arguments that the model
+            sent, with others (``call_differences``), or not at all. ``not told`` where there was no such call.
+        reason: why it was refused, or why the trial failed after it was sent.
+    """
+
+    name: str
+    stresses: str
+    effects: tuple[Effect, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    sent_name: str | None = None
+    beside: dict[str, Json] = Field(default_factory=dict)
+    call: Called = "not told"
+    call_differences: tuple[Difference, ...] = ()
+    reason: str = ""
+
+
+class Schemas(Record):
+    """What became of every schema of the corpus.
+
+    Attributes:
+        order: of the tools: as given, sorted by name, or another one.
+        trials: in how many trials they were offered; more than one if the framework failed with all of them.
+    """
+
+    findings: tuple[SchemaFinding, ...]
+    order: Order
+    trials: int
+
+
+async def measure_schemas(rig: Rig, framework: str) -> Schemas:
+    """Offer the corpus, have every tool called, and compare.
+
+    Raises:
+        NotMeasured: the framework fails whatever it is offered, or with so much that finding it all takes too long.
+    """
+    offers = _Offers(rig, framework)
+    findings = await offers.findings(corpus())
+    return Schemas(findings=findings, order=worst(offers.orders), trials=offers.trials)
+
+
+class _Offers:
+    """Offers schemas, all at once where that works, else halves of them."""
+
+    def __init__(self, rig: Rig, framework: str) -> None:
+        self._rig = rig
+        self._framework = framework
+        self._began = time.monotonic()
+        self.trials = 0
+        self.orders: list[Order] = []
+
+    async def findings(self, schemas: tuple[HardSchema, ...]) -> tuple[SchemaFinding, ...]:
+        seen = await self._play(schemas)
+        if seen.outcome.failure is not None and len(schemas) > 1:
+            await self._still_hopeful()
+            middle = len(schemas) // 2
+            return (*await self.findings(schemas[:middle]), *await self.findings(schemas[middle:]))
+        if not seen.wire.model_calls:
+            return tuple(_refused(schema, seen) for schema in schemas)
+        tools = sent_tools(body(seen.wire.model_calls[0]))
+        self.orders.append(order_of([schema.name for schema in schemas], matched(_specs(schemas), tools), tools))
+        return findings_of(schemas, tools, seen)
+
+    async def _still_hopeful(self) -> None:
+        """Whether it makes sense to look for the tools that the framework fails with.
+
+        Raises:
+            NotMeasured: it fails with the plainest tool too, or it took too long.
+        """
+        if self.trials == 1:
+            plain = await self._rig.play(self._framework, Scene(world=stations(1, 1), limits=LIMITS))
+            if plain.failure:
+                raise NotMeasured(plain.failure)
+        if time.monotonic() - self._began > PATIENCE:
+            raise NotMeasured(
+                f"the framework fails with so many tools that {PATIENCE:g} s did not do to tell them apart"
+            )
+
+    async def _play(self, schemas: tuple[HardSchema, ...]) -> Observed:
+        self.trials += 1
+        scene = Scene(world=world_of(schemas), model="scripted:parallel", limits=LIMITS)
+        return await self._rig.play(self._framework, scene)
+
+
+def findings_of(schemas: Sequence[HardSchema], tools: Sequence[SentTool], seen: Observed) -> tuple[SchemaFinding, ...]:
+    """What became of these schemas, which were offered together."""
+    partners = matched(_specs(schemas), tools)
+    arrived = {call.api: call.arguments for call in reversed(seen.wire.api_calls)}
+    asked = {call.name for turn in seen.wire.model_calls for call in turn.tool_calls if call.problem is None}
+    return tuple(
+        finding_of(schema, partners.get(schema.name), seen.failure).model_copy(
+            update=_call(schema, arrived, asked=schema.name in asked)
+        )
+        for schema in schemas
+    )
+
+
+def finding_of(schema: HardSchema, sent: SentTool | None, reason: str = "") -> SchemaFinding:
+    """What became of one schema, its call aside."""
+    finding = SchemaFinding(name=schema.name, stresses=schema.stresses, reason=reason)
+    if sent is None:
+        return finding.model_copy(update={"effects": ("missing",)})
+    effects, found = altered(schema.tool, sent)
+    others = {key: value for key, value in sent.function.items() if key not in ("name", *COMPARED)}
+    return finding.model_copy(
+        update={
+            "effects": effects,
+            "differences": found,
+            "sent_name": sent.name,
+            "beside": {**others, **sent.beside},
+        }
+    )
+
+
+def _specs(schemas: Sequence[HardSchema]) -> list[ToolSpec]:
+    return [schema.tool for schema in schemas]
+
+
+def _refused(schema: HardSchema, seen: Observed) -> SchemaFinding:
+    reason = seen.failure or "the framework asked the model nothing"
+    effect: Effect = "refused" if seen.failure else "missing"
+    return SchemaFinding(name=schema.name, stresses=schema.stresses, effects=(effect,), reason=reason)
+
+
+def _call(schema: HardSchema, arrived: Mapping[Any, Json], *, asked: bool) -> dict[str, Any]:
+    if not asked:
+        return {"call": "not told"}
+    if schema.api.ref not in arrived:
+        return {"call": "not made"}
+    found = differences(schema.arguments, arrived[schema.api.ref])
+    return {"call": "changed" if found else "as sent", "call_differences": found}

@@ -1,0 +1,33 @@
+"""Reading what frameworks sent: no trial is played here, and nothing but the wire log is needed.
+
+Requests are read (``body``, ``messages``, ``sent_tools``), tools that were sent are matched with those that were
+given, and JSON values, tools, conversations and numbers of requests are compared with what they should be.
+"""
+
+from trialbed_fidelity.reading._bodies import SentTool, body, messages, sent_tools
+from trialbed_fidelity.reading._conversation import MessageChange, message_changes
+from trialbed_fidelity.reading._differences import Difference, differences, is_same
+from trialbed_fidelity.reading._matching import matched
+from trialbed_fidelity.reading._requests import Requests, explain
+from trialbed_fidelity.reading._tools import COMPARED, Effect, Order, altered, order_of, worst
+
+__all__ = [
+    "COMPARED",
+    "Difference",
+    "Effect",
+    "MessageChange",
+    "Order",
+    "Requests",
+    "SentTool",
+    "altered",
+    "body",
+    "differences",
+    "explain",
+    "is_same",
+    "matched",
+    "message_changes",
+    "messages",
+    "order_of",
+    "sent_tools",
+    "worst",
+]

@@ -1,0 +1,121 @@
+"""What fidelity figures rest on, and what is to be known beside them, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trialbed.views import printable
+from trialbed_fidelity import (
+    Behaviour,
+    Conditions,
+    Difference,
+    FidelityReport,
+    FrameworkFidelity,
+    MessageChange,
+    Prompt,
+)
+from trialbed_fidelity.views._cells import DASH, MEBIBYTE, value
+
+BUSY = 0.5
+"""Waiting processes per core, before the measurement, from which on times are told to be too long."""
+
+LONGEST = 300
+"""Characters of a message or a reason that a note shows."""
+
+
+def heading(conditions: Conditions) -> str:
+    """When, where and with what."""
+    loads = " to ".join(
+        "?" if load is None else f"{load:.1f}" for load in (conditions.load_before, conditions.load_after)
+    )
+    return (
+        f"Measured {conditions.measured_at:%Y-%m-%d %H:%M} UTC in {conditions.seconds:.0f} s, with Trialbed "
+        f"{conditions.trialbed} on Python {conditions.python}; {conditions.system}, {conditions.processor}, "
+        f"{conditions.cores} cores, {conditions.memory / MEBIBYTE / 1024:.0f} GiB, load average {loads}."
+    )
+
+
+def notes(report: FidelityReport) -> Iterator[str]:
+    """How to read the figures, and what stands behind some of them."""
+    yield (
+        "The reference is the plainest correct loop, and the zero point: it got the same traffic. Figures of time are "
+        f"median [lowest, highest] of n rounds. Tokens are an estimate, a token per 4 bytes. {DASH} was not observed."
+    )
+    load = report.conditions.load_before
+    if load is not None and load / report.conditions.cores > BUSY:
+        yield "The machine was at work on other things when this began: times are too long."
+    for framework in report.frameworks:
+        name = printable(framework.framework)
+        for note in _own(framework):
+            yield f"{name}: {printable(note)}"
+
+
+def _own(framework: FrameworkFidelity) -> Iterator[str]:
+    for text in framework.declared:
+        yield f"its adapter declares: {text}"
+    for missing in framework.missing:
+        yield f"{missing.part or 'everything'} could not be measured: {_cut(missing.reason)}"
+    if framework.schemas is not None:
+        for finding in framework.schemas.findings:
+            if finding.reason:
+                yield f"with the tool {finding.name}: {_cut(finding.reason)}"
+    if framework.prompt is not None:
+        yield from dict.fromkeys(_prompt(framework.prompt))
+    if framework.behaviour is not None:
+        yield from _behaviour(framework.behaviour)
+    for many in framework.many or ():
+        for text in dict.fromkeys((many.reason, many.ended)):
+            if text:
+                yield f"with {many.offered:,} tools: {_cut(text)}"
+    for level in framework.load.levels if framework.load else ():
+        if level.reason:
+            yield f"load, {level.concurrency} at a time, the first trial that failed: {_cut(level.reason)}"
+
+
+def _prompt(found: Prompt) -> Iterator[str]:
+    """Every change of a message, those of the first request once only, though later requests repeat them."""
+    known = {(change.kind, change.index) for change in found.first}
+    for change in found.first:
+        yield f"first request, {_message(change)}"
+    for change in found.last:
+        if (change.kind, change.index) not in known:
+            yield f"later requests, {_message(change)}"
+
+
+def _message(change: MessageChange) -> str:
+    if change.kind == "changed":
+        return f"{change.role} message changed: {'; '.join(map(_difference, change.differences))}"
+    content = change.message.get("content") if isinstance(change.message, dict) else change.message
+    return f"{change.role} message {change.kind}: {_cut(str(content))}"
+
+
+def _difference(difference: Difference) -> str:
+    place = f"{difference.pointer or '/'} {difference.kind}"
+    if difference.kind == "changed":
+        before, after = difference.given, difference.sent
+        if isinstance(before, str) and isinstance(after, str) and before and before in after:
+            return f"{place}, {value(after.replace(before, '…'))} was put around it"
+        return f"{place} from {value(before)} to {value(after)}"
+    return f"{place}: {value(difference.sent if difference.kind == 'added' else difference.given)}"
+
+
+def _behaviour(found: Behaviour) -> Iterator[str]:
+    for policy in found.turns:
+        if policy.ended or policy.reason:
+            yield f"scripted:{policy.policy}: {_cut(policy.ended or policy.reason)}"
+    for refusal in found.refusals:
+        if refusal.reason:
+            yield f"status {refusal.policy}: {_cut(refusal.reason)}"
+    if found.settings_reason:
+        yield f"settings could not be told: {_cut(found.settings_reason)}"
+    if found.parallel.ended:
+        yield f"parallel calls: {_cut(found.parallel.ended)}"
+    if found.step_limit.ended:
+        yield f"at the step limit: {_cut(found.step_limit.ended)}"
+    if found.step_limit.answered:
+        yield "at the step limit it gave an answer, though the model had given none"
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

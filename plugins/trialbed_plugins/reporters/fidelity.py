@@ -1,8 +1,0 @@
-"""Views of fidelity reports: tables for the terminal, and Markdown."""
-
-from __future__ import annotations
-
-from trialbed_plugins.reporters._fidelity_markdown import markdown, placed
-from trialbed_plugins.reporters._fidelity_table import write_table
-
-__all__ = ["markdown", "placed", "write_table"]

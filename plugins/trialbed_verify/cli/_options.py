@@ -1,0 +1,17 @@
+"""Options that the comparison and the ranking of vendors share."""
+
+from __future__ import annotations
+
+import click
+
+from trialbed.cli.options import FILE, option
+
+resamples_option = option(
+    "--resamples", type=click.IntRange(min=100), default=2000, help="Resamples of the bootstrap behind intervals."
+)
+
+seed_option = option("--seed", type=click.IntRange(min=0), default=0, help="Seed of every draw.")
+
+markdown_option = click.option("--markdown", type=FILE, metavar="FILE", help="Write the tables as Markdown.")
+
+csv_option = click.option("--csv", type=FILE, metavar="FILE", help="Write the figures as CSV.")

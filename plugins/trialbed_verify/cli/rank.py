@@ -1,0 +1,100 @@
+"""``bench rank``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.options import FiniteRange, json_option, option
+from trialbed_verify.cli._options import csv_option, markdown_option, resamples_option, seed_option
+
+if TYPE_CHECKING:
+    from trialbed_verify.ranking import Candidate
+
+EPILOG = """\b
+Examples:
+  bench rank table.csv
+  bench rank official.jsonl a.jsonl b.jsonl --baseline official
+  bench rank official=run1.jsonl acme=run2.jsonl --baseline official --model kimi-k2
+  bench rank data/kimi-k2_a_results.jsonl data/kimi-k2_b_results.jsonl --markdown ranks.md --csv ranks.csv
+"""
+
+
+@click.command("rank", epilog=EPILOG)
+@click.argument("files", nargs=-1, required=True, metavar="TABLE.csv|[VENDOR=]FILE...")
+@click.option("--baseline", "baselines", multiple=True, metavar="VENDOR", help="A model's baseline; one per model.")
+@click.option("--model", metavar="NAME", help="The model of all files, whatever name their requests have for it.")
+@click.option("--force", is_flag=True, help="Rank by the common cases of files whose requests or settings differ.")
+@option("--k", type=click.IntRange(min=0), default=5, help="Added to each rank.")
+@option("--min-success", type=FiniteRange(0, 1), default=0.9, help="Success rate below which none is ranked.")
+@option(
+    "--max-protocol-errors",
+    type=FiniteRange(0, 1),
+    default=0.05,
+    help="Share of answers that break the protocol above which none is ranked.",
+)
+@option(
+    "--min-f1",
+    type=FiniteRange(0, 1),
+    help="F1 below which a vendor comes last. [default: what chance would give; of a table 0.5]",
+)
+@resamples_option
+@seed_option
+@markdown_option
+@csv_option
+@json_option
+def command(files: tuple[str, ...], **given: Any) -> None:
+    """Rank vendors by Inverse Rank Fusion over six metrics.
+
+    Of result files, as bench verify writes them, or of a table with the columns model, vendor, success_rate, f1, tps,
+    schema_accuracy, ttft_ms and avg_token. A vendor that fails too often, or of which a metric is missing, is not
+    ranked; one that decides no better than chance comes last. Ranks of result files have intervals.
+    """
+    from trialbed_verify.ranking import Gates, RankOptions, rank
+
+    gates = Gates(given["min_success"], given["max_protocol_errors"], given["min_f1"])
+    found = _table(files, given) if _is_table(files) else _results(files, given)
+    _write(rank(found, RankOptions(given["k"], gates, given["resamples"], given["seed"])), given)
+
+
+def _is_table(files: tuple[str, ...]) -> bool:
+    tables = [file for file in files if file.lower().endswith(".csv")]
+    if tables and len(files) > 1:
+        raise click.UsageError(f"{tables[0]} is a table: rank it alone, or rank result files")
+    return bool(tables)
+
+
+def _table(files: tuple[str, ...], given: dict[str, Any]) -> list[Candidate]:
+    from trialbed_verify.ranking import read_table
+
+    if given["baselines"] or given["model"] or given["force"]:
+        raise click.UsageError("--baseline, --model and --force are about result files; a table has its F1 and models")
+    return read_table(Path(files[0]))
+
+
+def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[Candidate]:
+    from trialbed_verify.ranking import FileOptions, candidates, marked_baselines, read_sources
+
+    sources = read_sources(files)
+    baselines = given["baselines"] or marked_baselines(sources)
+    options = FileOptions(baselines, given["model"], given["force"], given["resamples"], given["seed"])
+    return candidates(sources, options)
+
+
+def _write(document: dict[str, Any], given: dict[str, Any]) -> None:
+    import json
+
+    from trialbed.views import csv_text, markdown, print_sheets, write_text
+    from trialbed_verify.ranking import ranking_records, ranking_sheets
+
+    if given["markdown"]:
+        write_text(given["markdown"], markdown(ranking_sheets(document)), "--markdown")
+    if given["csv"]:
+        write_text(given["csv"], csv_text(ranking_records(document)), "--csv")
+    if given["as_json"]:
+        click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
+    else:
+        print_sheets(ranking_sheets(document), sys.stdout)

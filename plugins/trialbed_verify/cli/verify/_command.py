@@ -1,0 +1,101 @@
+"""``bench verify``."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.options import FILE, FOLDER, Finite, FiniteRange, json_option, option
+from trialbed_verify.cli._options import csv_option, markdown_option
+
+if TYPE_CHECKING:
+    from trialbed_verify.verification import Target, TestSet, VerifyOptions
+
+EPILOG = """\b
+Examples:
+  bench verify samples.jsonl --model gpt-4o-mini --base-url https://api.openai.com/v1
+  bench verify samples.jsonl --model kimi-k2 --base-url URL --concurrency 30 --incremental
+  bench verify samples.jsonl --model MODEL --base-url URL --extra-body '{"top_p": 0.9}'
+  bench verify samples.jsonl --config config.yaml --vendor-concurrency 5 --request-concurrency 30
+  bench verify samples.jsonl --config config.yaml --trials 5 --markdown report.md --csv figures.csv
+"""
+
+
+@click.command("verify", epilog=EPILOG)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@option("-m", "--model", help="The model to ask for.")
+@option("--base-url", metavar="URL", help="OpenAI-compatible endpoint, ending before /chat/completions.")
+@click.option("--api-key", metavar="KEY", envvar="OPENAI_API_KEY", help="The endpoint's key; better kept in .env.")
+@option("-c", "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Models and vendors.")
+@option("--model-type", metavar="NAME", help="Model adapter. [default: the one that knows the model]")
+@option("--temperature", type=Finite(), help="Replaces every request's own. [default: each line's]")
+@option("--max-tokens", type=click.IntRange(min=1), help="Replaces every request's own. [default: each line's]")
+@option("--extra-body", metavar="JSON", default="{}", help="Object merged into every request, last.")
+@option(
+    "-j",
+    "--concurrency",
+    "--request-concurrency",
+    type=click.IntRange(min=1),
+    default=5,
+    help="Requests under way at one vendor.",
+)
+@option("--vendor-concurrency", type=click.IntRange(min=1), default=1, help="Vendors at a time; more take turns.")
+@option("-o", "--output", type=FILE, default=Path("results.jsonl"), help="Results, one line per case.")
+@option("--summary", type=FILE, default=Path("summary.json"), help="Summary of the results.")
+@option("--output-dir", type=FOLDER, default=Path("data"), help="Results and summaries of --config.")
+@option("--timeout", type=FiniteRange(min=0, min_open=True), default=600.0, help="Seconds for one attempt.")
+@option("--retries", type=click.IntRange(min=0), default=3, help="Attempts after the first.")
+@option("--trials", type=click.IntRange(min=1), default=1, help="Times that every case is sent.")
+@click.option("--incremental", is_flag=True, help="Keep the answers there are, send what failed or is missing.")
+@click.option("--fresh", is_flag=True, help="Discard the results there are.")
+@click.option("--use-raw-completions", is_flag=True, help="Use /completions; needs --tokenizer-model.")
+@option("--tokenizer-model", metavar="NAME|DIR", help="Tokenizer whose chat template makes the prompts.")
+@markdown_option
+@csv_option
+@json_option
+def command(file: Path, *, as_json: bool, **given: Any) -> int:
+    """Verify how well vendors' endpoints call tools.
+
+    FILE is a test set: one chat completion request per line. Every request is sent to the endpoint of --base-url,
+    or to every model and vendor of --config, and ends in exactly one outcome. Answers are kept as they come, so
+    that none that was paid for is lost. With --config, vendors are compared with their model's baseline and ranked.
+    """
+    from trialbed_verify.cli.verify._setup import checked_files, chosen_options, chosen_targets, warn
+    from trialbed_verify.verification import TestSet
+
+    targets = chosen_targets(given)
+    cases = TestSet(file)
+    checked_files(targets, file, given)
+    warn(cases)
+    summaries = _sent(cases, targets, chosen_options(given, targets))
+    return _reported(summaries, targets, given, as_json=as_json)
+
+
+def _sent(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
+    try:
+        return asyncio.run(_verify(cases, targets, options))
+    except asyncio.CancelledError:
+        raise click.Abort from None
+
+
+async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
+    from trialbed.cli.signals import cancel_on_terminate
+    from trialbed_verify.cli.verify._progress import verify_progress
+    from trialbed_verify.verification import Verification
+
+    with cancel_on_terminate(), verify_progress() as progress, cases:
+        return await Verification(cases, targets, options, progress).run()
+
+
+def _reported(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], *, as_json: bool) -> int:
+    from trialbed_verify.cli.verify._report import VerifyReport, beside_baselines
+
+    standing = beside_baselines(targets) if given["config"] else None
+    report = VerifyReport(summaries, standing)
+    report.write(given["markdown"], given["csv"])
+    report.print(as_json=as_json)
+    report.check()
+    return 0

@@ -1,0 +1,97 @@
+"""Progress of a verification on stderr: a live bar per target on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.progress import TaskID
+
+from trialbed.cli.progress import is_line_due, new_bar, told_if_ended_early
+from trialbed_verify.verification import ANSWERED, Target, VerifyProgress
+
+
+@contextmanager
+def verify_progress() -> Iterator[VerifyProgress]:
+    """What shows the progress here; says how to go on if it ends early."""
+    shown: PlainProgress = LiveProgress() if sys.stderr.isatty() else PlainProgress()
+    with told_if_ended_early(shown):
+        yield shown
+        shown.end()
+
+
+class PlainProgress:
+    """A line at the start, at each tenth and at the end of every target."""
+
+    def __init__(self) -> None:
+        self.totals: dict[Target, int] = {}
+        self.done: Counter[Target] = Counter()
+        self.failures: Counter[Target] = Counter()
+
+    def begin(self, target: Target, total: int, kept: int) -> None:
+        """Say what is sent where."""
+        self.totals[target], self.done[target] = total, kept
+        again = f", {kept} of them kept from before" if kept else ""
+        click.echo(f"{_label(target)}: {total} requests{again} -> {target.output}", err=True)
+
+    def advance(self, target: Target, row: dict[str, Any]) -> None:
+        """Count a case."""
+        self.done[target] += 1
+        self.failures[target] += row["outcome"] not in ANSWERED
+        self.show(target)
+
+    def down(self, target: Target, left: int, failure: str | None) -> None:
+        """Say that a vendor is given up."""
+        why = "its driver failed" if failure else "only fails"
+        click.echo(f"{_label(target)}: {why}; {left} requests are not sent. Go on later with --incremental.", err=True)
+
+    def show(self, target: Target) -> None:
+        """Print a line if a tenth is full."""
+        done, total = self.done[target], self.totals[target]
+        if is_line_due(done, total):
+            click.echo(f"{_label(target)}: [{done}/{total}]{self.failed(target)}", err=True)
+
+    def failed(self, target: Target) -> str:
+        """The failures so far."""
+        return f" {self.failures[target]} failed" if self.failures[target] else ""
+
+    def end(self) -> None:
+        """Nothing is open."""
+
+    def say_how_to_resume(self) -> None:
+        """Say what is kept of a verification that ended early."""
+        if self.done.total():
+            ended = self.done.total()
+            click.echo(f"{ended} requests have ended and are kept; --incremental goes on from there.", err=True)
+
+
+class LiveProgress(PlainProgress):
+    """Bars that move."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bar = new_bar()
+        self._tasks: dict[Target, TaskID] = {}
+
+    def begin(self, target: Target, total: int, kept: int) -> None:
+        """Start the target's bar."""
+        super().begin(target, total, kept)
+        self._bar.start()
+        self._tasks[target] = self._bar.add_task(escape(_label(target)), total=total, completed=kept, failed="")
+
+    def show(self, target: Target) -> None:
+        """Move the target's bar."""
+        self._bar.update(self._tasks[target], completed=self.done[target], failed=self.failed(target))
+
+    def end(self) -> None:
+        """Take the bars away."""
+        self._bar.stop()
+
+
+def _label(target: Target) -> str:
+    return f"{target.settings.model} at {target.name}"

@@ -1,0 +1,128 @@
+"""From the options of ``bench verify`` to what is sent where."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from trialbed_verify.verification import RequestSettings, Target, TestSet, VerifyOptions
+
+Given = dict[str, Any]
+"""The options by their names."""
+
+
+def chosen_targets(given: Given) -> list[Target]:
+    """The endpoint of ``--base-url``, or those of ``--config``.
+
+    Raises:
+        UsageError: options are missing or contradict each other; never shows a key.
+    """
+    from trialbed_verify.verification import config_targets, endpoint_target
+
+    if given["config"]:
+        if given["model"] or given["base_url"]:
+            raise click.UsageError("--config names models and vendors; leave --model and --base-url out")
+        settings = _settings(given, "")
+        return config_targets(given["config"], settings, given["model_type"], given["output_dir"])
+    if not (given["model"] and given["base_url"]):
+        raise click.UsageError("name an endpoint with --model and --base-url, or many with --config")
+    key = given["api_key"]
+    if not key:
+        raise click.UsageError(
+            "the endpoint needs a key: put OPENAI_API_KEY into .env, or give --api-key (any word, if it asks for none)"
+        )
+    settings = _settings(given, given["model"])
+    return [endpoint_target(given["base_url"], key, settings, given["model_type"], given["output"], given["summary"])]
+
+
+def checked_files(targets: list[Target], file: Path, given: Given) -> None:
+    """See that every file can be written, before anything is paid for.
+
+    Raises:
+        UsageError: one cannot, or two are one.
+    """
+    from trialbed_verify.verification import check_files, target_files
+
+    reports = [(f"--{name}", given[name]) for name in ("markdown", "csv") if given[name]]
+    read = [("the test set", file), *([("--config", given["config"])] if given["config"] else [])]
+    check_files([*target_files(targets), *reports], read)
+
+
+def chosen_options(given: Given, targets: list[Target]) -> VerifyOptions:
+    """How the cases are sent; asks what shall become of results there are, where somebody can answer."""
+    from trialbed_verify.verification import VerifyOptions
+
+    if given["incremental"] and given["fresh"]:
+        raise click.UsageError("--incremental keeps the results there are, --fresh discards them: choose one")
+    incremental, fresh = given["incremental"], given["fresh"]
+    held = [target.output for target in targets if target.output.exists() and target.output.stat().st_size]
+    if held and not (incremental or fresh) and sys.stdin.isatty():
+        answer = _ask(held)
+        incremental, fresh = answer == "continue", answer == "discard"
+    return VerifyOptions(
+        trials=given["trials"],
+        vendor_concurrency=given["vendor_concurrency"],
+        request_concurrency=given["concurrency"],
+        timeout=given["timeout"],
+        retries=given["retries"],
+        incremental=incremental,
+        fresh=fresh,
+    )
+
+
+def warn(cases: TestSet) -> None:
+    """Say what is wrong with the test set, so that nobody blames a vendor for it, and with where keys are kept."""
+    for line in cases.bad_lines:
+        click.echo(f"Warning: {cases.path}, line {line.index}: {line.reason}; it is no case", err=True)
+    for index, name, fault in cases.faults():
+        click.echo(f"Warning: {cases.path}, line {index}: the schema of {name} cannot be used: {fault}", err=True)
+    _warn_of_keys()
+
+
+def _warn_of_keys() -> None:
+    from trialbed.settings import read_env_file
+    from trialbed_verify.verification.targets import would_be_committed
+
+    path = read_env_file(Path.cwd())
+    if path is not None and would_be_committed(path):
+        click.echo(f"Warning: {path}: git does not ignore this file; list it in .gitignore to keep its keys", err=True)
+
+
+def _settings(given: Given, model: str) -> RequestSettings:
+    from trialbed_verify.verification import RequestSettings
+
+    if given["use_raw_completions"] and not given["tokenizer_model"]:
+        raise click.UsageError("--use-raw-completions needs --tokenizer-model")
+    return RequestSettings(
+        model=model,
+        temperature=given["temperature"],
+        max_tokens=given["max_tokens"],
+        extra_body=_extra_body(given["extra_body"]),
+        tokenizer=given["tokenizer_model"] if given["use_raw_completions"] else None,
+    )
+
+
+def _extra_body(text: str) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+        json.dumps(body, allow_nan=False)
+    except ValueError as error:
+        raise click.BadParameter(f"not JSON: {error}", param_hint="--extra-body") from error
+    if not isinstance(body, dict):
+        raise click.BadParameter("must be a JSON object", param_hint="--extra-body")
+    return body
+
+
+def _ask(held: list[Path]) -> str:
+    """What to do about results there are; ends the command for ``stop``."""
+    choice = click.Choice(["continue", "discard", "stop"])
+    question = f"{', '.join(map(str, held))}: there are results of an earlier time"
+    answer: str = click.prompt(question, type=choice, default="continue", err=True)
+    if answer == "stop":
+        raise click.Abort
+    return answer

@@ -1,0 +1,134 @@
+"""Comparing vendors with a baseline: from files to one document per vendor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trialbed.statistics import RESAMPLES, CaseBootstrap, holm
+from trialbed_verify.comparison._consistency import consistency, stable_subset
+from trialbed_verify.comparison._counts import Decisions, confusion, decisions, outcomes
+from trialbed_verify.comparison._figures import FIGURES, difference, differences, distribution
+from trialbed_verify.comparison._k2 import k2_style
+from trialbed_verify.comparison._pairing import Pair, Pairing, pair
+from trialbed_verify.comparison._rates import schema_accuracy, success_rate
+from trialbed_verify.comparison._results import Results, Trials
+from trialbed_verify.comparison._significance import Tested, tests
+from trialbed_verify.comparison._similarity import agreement, similarity
+from trialbed_verify.comparison._verdict import verdict
+
+MARGIN = 0.02
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """How vendors are compared.
+
+    Attributes:
+        margin: the greatest difference in F1 that counts as none; chosen before the results are seen.
+        resamples: of the bootstrap.
+        seed: of every draw.
+        force: compare the common cases of files that differ.
+    """
+
+    margin: float = MARGIN
+    resamples: int = RESAMPLES
+    seed: int = 0
+    force: bool = False
+
+
+def compare(baseline: Results, vendors: Sequence[Results], options: CompareOptions | None = None) -> list[Document]:
+    """One document per vendor: the K2-style keys, and ours beside them.
+
+    p-values are corrected for all vendors and metrics together.
+
+    Raises:
+        UsageError: the requests or settings of two files differ and ``force`` is not set; says where.
+    """
+    chosen = options or CompareOptions()
+    found = [_Comparison(pair(baseline, vendor, force=chosen.force), chosen) for vendor in vendors]
+    tested = {(number, test.metric): test for number, one in enumerate(found) for test in one.tests}
+    corrected = holm({key: test.p for key, test in tested.items()})
+    return [
+        one.document([test.as_json() | {"p_holm": corrected[number, test.metric]} for test in one.tests])
+        for number, one in enumerate(found)
+    ]
+
+
+class _Comparison:
+    """One vendor's."""
+
+    def __init__(self, pairing: Pairing, options: CompareOptions) -> None:
+        self.pairing = pairing
+        self.options = options
+        self.pairs: list[Pair] = pairing.pairs
+        self.ours: list[Trials] = [pair.baseline for pair in self.pairs]
+        self.theirs: list[Trials] = [pair.vendor for pair in self.pairs]
+        self.baseline: Decisions = decisions(self.ours)
+        self.vendor: Decisions = decisions(self.theirs)
+        self.bootstrap = CaseBootstrap(len(self.pairs), options.resamples, options.seed)
+        self.tests: list[Tested] = tests(self.pairs, self.baseline, self.vendor, options.seed)
+
+    def document(self, tested: list[Document]) -> Document:
+        """All that is known of the vendor beside the baseline."""
+        itself = consistency(self.baseline, self.ours, self.bootstrap)
+        return {
+            **k2_style(self.pairing),
+            "baseline": _about(self.pairing.baseline),
+            "vendor": _about(self.pairing.vendor),
+            "pairing": self.pairing.as_json() | {"forced": self.options.force},
+            "verdict": verdict(self.baseline, self.vendor, self.bootstrap, self.options.margin),
+            "similarity": self._similarity(),
+            "self_consistency": {
+                "baseline": itself,
+                "vendor": consistency(self.vendor, self.theirs, self.bootstrap),
+            },
+            "stable_subset": stable_subset(self.baseline, self.vendor, self.bootstrap) if itself else None,
+            "decisions": confusion(self.pairs),
+            "outcomes": {"baseline": _ended(self.ours), "vendor": _ended(self.theirs)},
+            "success_rate": {
+                "baseline": success_rate(self.ours).as_json(),
+                "vendor": success_rate(self.theirs).as_json(),
+            },
+            "schema_accuracy": {"baseline": schema_accuracy(self.ours), "vendor": schema_accuracy(self.theirs)},
+            "figures": {figure: self._figure(figure) for figure in FIGURES},
+            "tests": tested,
+            "served": {"baseline": _served(self.ours), "vendor": _served(self.theirs)},
+            "options": {"resamples": self.options.resamples, "seed": self.options.seed, "margin": self.options.margin},
+            "notes": [*self.pairing.baseline.notes, *self.pairing.vendor.notes],
+        }
+
+    def _similarity(self) -> Document:
+        return {
+            name: similarity(agreement(self.baseline, self.vendor, delivered=delivered), self.bootstrap)
+            for name, delivered in (("answered", False), ("delivered", True))
+        }
+
+    def _figure(self, figure: str) -> Document:
+        paired = differences(figure, self.pairs)
+        return {
+            "baseline": distribution(figure, self.ours, self.bootstrap),
+            "vendor": distribution(figure, self.theirs, self.bootstrap),
+            "difference": difference(paired, self.bootstrap),
+        }
+
+
+def _about(side: Results) -> Document:
+    return {"file": str(side.path), "vendor": side.vendor, "model": side.model, "rows": len(side.rows)}
+
+
+def _ended(trials: list[Trials]) -> Document:
+    return outcomes(row for rows in trials for row in rows.values())
+
+
+def _served(trials: list[Trials]) -> list[Document]:
+    """What the answers say who served them, as far as they do."""
+    counted = Counter(row.served for rows in trials for row in rows.values() if any(row.served))
+    return [
+        {"model": model, "system_fingerprint": fingerprint, "provider": provider, "rows": count}
+        for (model, fingerprint, provider), count in counted.most_common()
+    ]

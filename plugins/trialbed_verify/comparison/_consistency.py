@@ -1,0 +1,96 @@
+"""How consistent a side is with itself: the ceiling of what another can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trialbed.statistics import CaseBootstrap
+from trialbed_verify.comparison._counts import Decisions
+from trialbed_verify.comparison._results import Trials
+from trialbed_verify.comparison._similarity import Agreement, agreement, f1, similarity
+
+UNKNOWN = "self-consistency is unknown: the baseline has one trial per case; repeat it with bench verify --trials 5"
+
+
+@dataclass(frozen=True)
+class SelfAgreement:
+    """The agreement of a side's trials with each other, per case: over all pairs of two different trials.
+
+    Attributes:
+        known: cases with two valid answers or more; the others count nothing.
+        stable: cases of which all valid answers decide alike.
+        agreement: as between two sides; its false positives and negatives are equal.
+    """
+
+    known: NDArray[np.bool_]
+    stable: NDArray[np.bool_]
+    agreement: Agreement
+
+
+def self_agreement(side: Decisions) -> SelfAgreement:
+    """Unbiased: no trial is compared with itself."""
+    n, k = side.answers, side.triggers
+    known = n >= 2
+    pairs = np.where(known, n * (n - 1), 1.0)
+    split = k * (n - k) / pairs * known
+    both, neither = k * (k - 1) / pairs * known, (n - k) * (n - k - 1) / pairs * known
+    return SelfAgreement(known, known & ((k == 0) | (k == n)), Agreement(both, split, split, neither))
+
+
+def flip_rate(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+    """The chance that two trials of one case decide differently."""
+    return (fp + fn) / (tp + fp + fn + tn)
+
+
+def consistency(side: Decisions, trials: Sequence[Trials], bootstrap: CaseBootstrap) -> dict[str, Any] | None:
+    """Self-F1, flip rate and the stable cases; None with one trial per case: unknown, not perfect."""
+    found = self_agreement(side)
+    cases = int(found.known.sum())
+    if not cases:
+        return None
+    return {
+        "cases": cases,
+        "trials": int(side.trials.max()),
+        "self_f1": bootstrap.estimate(f1, *found.agreement.errors, n=cases).as_json(),
+        "pairs_of_trials": _spread(_pairwise(trials)),
+        "flip_rate": bootstrap.estimate(flip_rate, *found.agreement.table, n=cases).as_json(),
+        "stable_cases": int(found.stable.sum()),
+    }
+
+
+def stable_subset(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap) -> dict[str, Any]:
+    """How alike the vendor decides where the baseline's trials are unanimous, as answered and as delivered."""
+    stable = self_agreement(baseline).stable
+    return {
+        name: similarity(agreement(baseline, vendor, delivered=delivered).only(stable), bootstrap)
+        for name, delivered in (("answered", False), ("delivered", True))
+    }
+
+
+def _pairwise(trials: Sequence[Trials]) -> Iterator[float]:
+    """F1 of every two trials; it is the same in both directions."""
+    numbers = sorted({number for rows in trials for number in rows})
+    told = np.array([[_told(rows, number) for number in numbers] for rows in trials])
+    for one, other in combinations(told.T, 2):
+        known = np.isfinite(one) & np.isfinite(other)
+        both, either = float((one * other)[known].sum()), float((one + other)[known].sum())
+        if either:
+            yield 2 * both / either
+
+
+def _told(rows: Trials, number: int) -> float:
+    row = rows.get(number)
+    return np.nan if row is None or row.decision == "none" else float(row.decision == "tool_calls")
+
+
+def _spread(values: Iterator[float]) -> dict[str, float | int | None]:
+    found = sorted(values)
+    if not found:
+        return {"n": 0, "least": None, "mean": None, "greatest": None}
+    return {"n": len(found), "least": found[0], "mean": sum(found) / len(found), "greatest": found[-1]}

@@ -1,0 +1,181 @@
+"""Which rows of two files are of the same case, and whether the files can be compared at all."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from trialbed.errors import UsageError
+from trialbed_verify.comparison._results import Case, Results, Trials
+from trialbed_verify.verification.results import ResultRow
+
+SHOWN = 5
+"""Lines that an error names."""
+
+ABSENT = "absent"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The trials of one case in both files."""
+
+    baseline: Trials
+    vendor: Trials
+
+    def rows(self) -> Iterator[tuple[ResultRow, ResultRow]]:
+        """The rows of equal trial numbers."""
+        for trial, row in self.baseline.items():
+            if trial in self.vendor:
+                yield row, self.vendor[trial]
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Two files, case by case.
+
+    Attributes:
+        by_name: whether cases were told by the rows' own names, else by what the requests ask.
+        cases: the pairs by their case, in the baseline's order.
+        only_baseline, only_vendor: rows of cases that one file alone has.
+        asked_otherwise: pairs of one case whose prepared requests ask different things.
+        settings: "key: baseline's value / vendor's value" -> pairs of which it is so.
+    """
+
+    baseline: Results
+    vendor: Results
+    by_name: bool
+    cases: dict[Case, Pair]
+    only_baseline: tuple[ResultRow, ...]
+    only_vendor: tuple[ResultRow, ...]
+    asked_otherwise: tuple[tuple[ResultRow, ResultRow], ...]
+    settings: dict[str, int]
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The pairs alone."""
+        return list(self.cases.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """What was paired and what was left out."""
+        return {
+            "by": "case" if self.by_name else "request",
+            "cases": len(self.cases),
+            "only_baseline": len(self.only_baseline),
+            "only_vendor": len(self.only_vendor),
+            "asked_otherwise": len(self.asked_otherwise),
+            "settings": self.settings,
+        }
+
+
+def pair(
+    baseline: Results,
+    vendor: Results,
+    *,
+    force: bool = False,
+    by_name: bool | None = None,
+    may_lack: bool = False,
+) -> Pairing:
+    """Pair two files by content.
+
+    Args:
+        force: compare what both have although the files differ in their requests or settings.
+        by_name: tell cases by the rows' own names; default: if all rows of both have them.
+        may_lack: do not refuse a vendor's file for cases that it lacks.
+
+    Raises:
+        UsageError: the requests or settings differ and ``force`` was not asked for, or nothing is common;
+            says which lines and keys.
+    """
+    if by_name is None:
+        by_name = baseline.names_cases and vendor.names_cases
+    ours, theirs = baseline.cases(by_name=by_name), vendor.cases(by_name=by_name)
+    cases = {case: Pair(trials, theirs[case]) for case, trials in ours.items() if case in theirs}
+    found = Pairing(
+        baseline=baseline,
+        vendor=vendor,
+        by_name=by_name,
+        cases=cases,
+        only_baseline=_rows_beyond(ours, cases),
+        only_vendor=_rows_beyond(theirs, cases),
+        asked_otherwise=tuple(_asked_otherwise(cases.values())),
+        settings=_settings(cases.values()),
+    )
+    if not cases:
+        _refuse("the files have no request in common, so there is nothing to compare", found)
+    if not force and any(True for _ in _problems(found, may_lack=may_lack)):
+        hint = f"with --force the {len(cases)} common cases are compared"
+        _refuse("the files do not hold the same requests:", found, hint)
+    return found
+
+
+def _refuse(what: str, found: Pairing, *hints: str) -> NoReturn:
+    raise UsageError("\n  ".join([what, *_problems(found), *hints]))
+
+
+def _problems(found: Pairing, *, may_lack: bool = False) -> Iterator[str]:
+    """What keeps the files from being compared, one line each."""
+    for rows, there, here in (
+        ((), found.baseline, found.vendor) if may_lack else (found.only_baseline, found.baseline, found.vendor),
+        (found.only_vendor, found.vendor, found.baseline),
+    ):
+        if rows:
+            yield f"{here.path} lacks {len(rows)} rows of {there.path}: {_lines([row.line for row in rows])}"
+    if found.asked_otherwise:
+        lines = _lines([row.line for row, _ in found.asked_otherwise])
+        parts = Counter(part for pair in found.asked_otherwise for part in _parts(*pair))
+        yield f"{len(found.asked_otherwise)} cases ask otherwise ({', '.join(parts)}): {found.baseline.path}, {lines}"
+    for difference, count in found.settings.items():
+        yield f"the settings of {count} requests differ: {difference}"
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:SHOWN]))
+    return f"line{'s' * (len(numbers) > 1)} {shown}{' …' * (len(numbers) > SHOWN)}"
+
+
+def _rows_beyond(trials: dict[Case, dict[int, ResultRow]], common: dict[Case, Pair]) -> tuple[ResultRow, ...]:
+    return tuple(row for case, rows in trials.items() if case not in common for row in rows.values())
+
+
+def _first(pair: Pair) -> tuple[ResultRow, ResultRow]:
+    return next(iter(pair.baseline.values())), next(iter(pair.vendor.values()))
+
+
+def _asked_otherwise(pairs: Any) -> Iterator[tuple[ResultRow, ResultRow]]:
+    for ours, theirs in map(_first, pairs):
+        if ours.requested.content != theirs.requested.content:
+            yield ours, theirs
+
+
+def _parts(ours: ResultRow, theirs: ResultRow) -> list[str]:
+    """The parts of two requests that differ."""
+    one, other = dict(ours.requested.content), dict(theirs.requested.content)
+    return [part for part in {**one, **other} if one.get(part) != other.get(part)]
+
+
+def _settings(pairs: Any) -> dict[str, int]:
+    differing = Counter((ours.requested.settings, theirs.requested.settings) for ours, theirs in map(_first, pairs))
+    found: Counter[str] = Counter()
+    for (ours, theirs), count in differing.items():
+        if ours != theirs:
+            for difference in _differences(ours, theirs):
+                found[difference] += count
+    return dict(found.most_common())
+
+
+@lru_cache(maxsize=1024)
+def _differences(ours: str, theirs: str) -> tuple[str, ...]:
+    one, other = json.loads(ours), json.loads(theirs)
+    return tuple(
+        f"{key} is {_shown(one, key)} in the baseline and {_shown(other, key)} in the vendor's"
+        for key in sorted({*one, *other})
+        if one.get(key) != other.get(key)
+    )
+
+
+def _shown(settings: dict[str, Any], key: str) -> str:
+    return json.dumps(settings[key], ensure_ascii=False) if key in settings else ABSENT

@@ -1,0 +1,136 @@
+"""A results file as it is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trialbed.errors import DataError
+from trialbed_verify.verification.results import ResultRow, RowReader
+
+Case = tuple[object, ...]
+"""What identifies a case in every file: what it asks, and which of its repeats it is."""
+
+Trials = Mapping[int, ResultRow]
+"""Number of the trial -> its row."""
+
+SUFFIXES = ("_results", "-results", ".results")
+
+
+@dataclass(frozen=True)
+class Results:
+    """The answers of one vendor with one model.
+
+    Attributes:
+        path: the file they come from.
+        vendor: as the rows name it, else the file's name.
+        model: as the rows name it, else the model of their requests, if it is one.
+        rows: the last row of each key, in order of the test set.
+        notes: what a reader of the figures should know about the file.
+    """
+
+    path: Path
+    vendor: str
+    model: str | None
+    rows: tuple[ResultRow, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names_cases(self) -> bool:
+        """Whether every row says which case it is of."""
+        return all(row.case is not None for row in self.rows)
+
+    def cases(self, *, by_name: bool) -> dict[Case, dict[int, ResultRow]]:
+        """Case -> its trials.
+
+        Args:
+            by_name: take the rows' own names of cases; else what they ask, repeats in order of the test set.
+        """
+        found: dict[Case, dict[int, ResultRow]] = {}
+        seen: dict[tuple[Case, int], int] = {}
+        for row in self.rows:
+            asked: Case = (row.case,) if by_name else row.requested.content
+            number = 0 if by_name else seen.get((asked, row.trial), 0)
+            seen[asked, row.trial] = number + 1
+            found.setdefault((asked, number), {})[row.trial] = row
+        return found
+
+
+def read_results(path: Path) -> list[Results]:
+    """The results in a file, one per vendor, model and configuration, in the order in which they begin.
+
+    Raises:
+        DataError: the file cannot be read, or holds something else; names file and line.
+    """
+    reader = RowReader(path)
+    last: dict[tuple[object, ...], dict[tuple[object, ...], ResultRow]] = {}
+    for row in reader:
+        group = last.setdefault((row.vendor, row.model, row.config), {})
+        group.pop(row.key, None)
+        group[row.key] = row
+    if not last:
+        raise DataError(f"{path}: holds no result row")
+    notes = () if reader.torn is None else (f"{path}: line {reader.torn} is cut off and was passed over",)
+    return [_results(path, group.values(), notes) for group in last.values()]
+
+
+def read_one(path: Path) -> Results:
+    """The results in a file of one vendor, model and configuration.
+
+    Raises:
+        DataError: as for ``read_results``, or the file holds several.
+    """
+    first, *others = read_results(path)
+    if others:
+        names = ", ".join(sorted({f"{found.vendor} / {found.model}" for found in (first, *others)}))
+        raise DataError(
+            f"{path}: holds rows of {len(others) + 1} configurations ({names}); "
+            "a comparison needs one per file: run bench verify with an --output of its own for each"
+        )
+    return first
+
+
+def as_trials(files: Sequence[Results]) -> Results:
+    """Several files of one vendor as trials of it, numbered on from file to file.
+
+    Raises:
+        DataError: they are of different models.
+    """
+    first, *others = files
+    offset, rows = 0, list[ResultRow]()
+    for file in files:
+        if file.model != first.model:
+            raise DataError(
+                f"{first.path} is of {first.model} and {file.path} of {file.model}; "
+                "trials of a baseline are of one model"
+            )
+        rows += (replace(row, trial=row.trial + offset) for row in file.rows)
+        offset += 1 + max(row.trial for row in file.rows)
+    if not others:
+        return first
+    names = ", ".join(str(file.path) for file in files)
+    notes = (
+        f"{len(files)} files are trials of {first.vendor}: {names}",
+        *(note for file in files for note in file.notes),
+    )
+    return replace(first, rows=tuple(sorted(rows, key=_place)), notes=notes)
+
+
+def file_label(path: Path) -> str:
+    """What to call the vendor of a file whose rows do not say."""
+    stem = path.stem
+    for suffix in SUFFIXES:
+        stem = stem.removesuffix(suffix)
+    return stem or path.name
+
+
+def _results(path: Path, rows: Iterable[ResultRow], notes: tuple[str, ...]) -> Results:
+    ordered = tuple(sorted(rows, key=_place))
+    asked = {row.asked_model for row in ordered}
+    model = ordered[0].model or (next(iter(asked)) if len(asked) == 1 else None)
+    return Results(path, ordered[0].vendor or file_label(path), model, ordered, notes)
+
+
+def _place(row: ResultRow) -> tuple[int, int, int]:
+    return row.line if row.data_index is None else row.data_index, row.trial, row.line

@@ -1,0 +1,159 @@
+"""A comparison as tables of text and as records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trialbed.views import UNKNOWN, Sheet, estimate, number
+from trialbed_verify.comparison._figures import FIGURES, QUANTILES
+
+Document = Mapping[str, Any]
+
+DIGITS = {"total_tokens": 1, "completion_tokens": 1, "ttft_ms": 1, "tps": 2, "duration_ms": 1}
+
+
+def comparison_sheets(documents: Sequence[Document]) -> list[Sheet]:
+    """For each vendor: the verdict, rates beside the baseline's, figures, and tests."""
+    return [sheet for document in documents for sheet in _sheets(document)]
+
+
+def comparison_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
+    """One record per vendor and figure."""
+    return [
+        {"vendor": document["vendor"]["vendor"], "baseline": document["baseline"]["vendor"], **record}
+        for document in documents
+        for record in _records(document)
+    ]
+
+
+def _sheets(document: Document) -> Iterator[Sheet]:
+    vendor, baseline = document["vendor"]["vendor"], document["baseline"]["vendor"]
+    found = document["verdict"]
+    yield Sheet(f"{vendor} beside {baseline}: {found['finding']}", (), (), [f"{found['reason']}.", *_paired(document)])
+    yield Sheet("Decisions", ("", "answered", "delivered"), list(_similarity(document)), list(_decided(document)))
+    yield Sheet("Rates", ("", baseline, vendor), list(_rates(document)), list(_failures(document)))
+    yield Sheet("Tokens and times", ("", baseline, vendor, "paired difference"), list(_figures(document)))
+    if document["tests"]:
+        yield Sheet("Tests", ("", "method", "cases", "p", "p corrected (Holm)"), list(_tests(document)))
+
+
+def _paired(document: Document) -> Iterator[str]:
+    about = document["pairing"]
+    yield f"{about['cases']} cases, paired by {about['by']}; {document['common_indices']} pairs of rows."
+    left_out = about["only_baseline"] + about["only_vendor"]
+    if left_out:
+        yield f"Left out, as only one file has them: {left_out} rows."
+    if about["asked_otherwise"]:
+        yield f"Cases whose requests differ: {about['asked_otherwise']}."
+    yield from (f"Settings of {count} requests differ: {text}." for text, count in about["settings"].items())
+    yield from (f"{note}." for note in document["notes"])
+
+
+def _similarity(document: Document) -> Iterator[tuple[str, ...]]:
+    sides = [document["similarity"][side] for side in ("answered", "delivered")]
+    for name in ("cases", "TP", "FP", "FN", "TN"):
+        yield name, *(f"{side[name]:g}" for side in sides)
+    for name, words in (
+        ("precision", "precision"),
+        ("recall", "recall"),
+        ("f1", "F1"),
+        ("chance_f1", "F1 of chance"),
+        ("kappa", "kappa"),
+    ):
+        yield words, *(estimate(side[name]) for side in sides)
+    stable = document["stable_subset"]
+    if stable:
+        cells = [f"{estimate(stable[side]['f1'])} n={stable[side]['cases']}" for side in ("answered", "delivered")]
+        yield "F1, stable cases", *cells
+
+
+def _decided(document: Document) -> Iterator[str]:
+    itself = document["self_consistency"]["baseline"]
+    if itself is None:
+        yield "The baseline has one trial per case: how consistent it is with itself is unknown."
+    else:
+        yield (
+            f"The baseline with itself ({itself['trials']} trials): F1 {estimate(itself['self_f1'])}, "
+            f"flip rate {estimate(itself['flip_rate'])}, {itself['stable_cases']} of {itself['cases']} cases stable."
+        )
+    yield "answered: cases that both answered. delivered: a failure is a missed call."
+    k2 = document["tool_call_trigger_similarity"]
+    yield (
+        f"K2-style, of {document['matched_success']} pairs without failures: TP {k2['TP']}, FP {k2['FP']}, "
+        f"FN {k2['FN']}, TN {k2['TN']}, precision {k2['precision']}, recall {k2['recall']}, F1 {k2['f1']}, "
+        f"schema accuracy {document['tool_call_schema_accuracy']['schema_accuracy']}."
+    )
+
+
+def _rates(document: Document) -> Iterator[tuple[str, ...]]:
+    rates, schema = document["success_rate"], document["schema_accuracy"]
+    sides = ("baseline", "vendor")
+    yield "success", *(_with_n(rates[side]) for side in sides)
+    yield "schema, per response", *(_with_n(schema[side]["per_response"]) for side in sides)
+    yield "schema, per call", *(_with_n(schema[side]["per_call"]) for side in sides)
+
+
+def _with_n(found: Mapping[str, Any] | None) -> str:
+    if found is None or found["value"] is None:
+        return UNKNOWN
+    return f"{estimate(found)} n={found['n']}"
+
+
+def _failures(document: Document) -> Iterator[str]:
+    for side in ("baseline", "vendor"):
+        name, ended, schema = document[side]["vendor"], document["outcomes"][side], document["schema_accuracy"][side]
+        for words, counts in (
+            ("failed", ended["problems"]),
+            ("ended otherwise", ended["other_finish_reasons"]),
+            ("calls were wrong", schema["reasons"]),
+        ):
+            if counts:
+                yield f"{name} {words}: {', '.join(f'{count} {kind}' for kind, count in counts.items())}."
+
+
+def _figures(document: Document) -> Iterator[tuple[str, ...]]:
+    for figure in FIGURES:
+        own, digits = document["figures"][figure], DIGITS[figure]
+        sides = [own[side] for side in ("baseline", "vendor")]
+        if not any(side["n"] for side in sides):
+            yield f"{figure}", *(UNKNOWN for _ in range(3))
+            continue
+        cells = [estimate(side["mean"], digits) + _lacking(side) for side in sides]
+        yield f"{figure} mean", *cells, estimate(own["difference"], digits)
+        spread = ["/".join(number(side[name]["value"], digits) for name in QUANTILES) for side in sides]
+        yield f"{figure} {'/'.join(QUANTILES)}", *spread, ""
+
+
+def _lacking(side: Mapping[str, Any]) -> str:
+    return f", {side['missing']} missing" if side["missing"] else ""
+
+
+def _tests(document: Document) -> Iterator[tuple[str, ...]]:
+    for test in document["tests"]:
+        yield test["metric"], test["method"], str(test["cases"]), _p(test["p"]), _p(test["p_holm"])
+
+
+def _p(value: float) -> str:
+    return f"{value:.4f}" if value >= 0.0001 else "< 0.0001"
+
+
+def _records(document: Document) -> Iterator[dict[str, Any]]:
+    for name, side in document["similarity"].items():
+        for figure in ("precision", "recall", "f1", "chance_f1", "kappa"):
+            yield {"side": name, "figure": figure, **side[figure]}
+    itself = document["self_consistency"]["baseline"]
+    if itself is not None:
+        for figure in ("self_f1", "flip_rate"):
+            yield {"side": "baseline", "figure": figure, **itself[figure]}
+    for side in ("baseline", "vendor"):
+        yield {"side": side, "figure": "success_rate", **document["success_rate"][side]}
+        for unit in ("per_response", "per_call"):
+            found = document["schema_accuracy"][side][unit]
+            if found is not None:
+                yield {"side": side, "figure": f"schema_accuracy_{unit}", **found}
+        for figure in FIGURES:
+            own = document["figures"][figure][side]
+            yield {"side": side, "figure": f"{figure}_mean", **own["mean"]}
+            for name in QUANTILES:
+                yield {"side": side, "figure": f"{figure}_{name}", **own[name], "n": own["n"]}

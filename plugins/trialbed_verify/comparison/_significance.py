@@ -1,0 +1,84 @@
+"""Tests of what differs between a vendor and the baseline, case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trialbed.statistics import mcnemar, sign_flip
+from trialbed_verify.comparison._counts import Column, Decisions
+from trialbed_verify.comparison._figures import differences
+from trialbed_verify.comparison._pairing import Pair
+from trialbed_verify.comparison._rates import response_verdicts
+
+FIGURES = ("total_tokens", "ttft_ms", "tps")
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One test: of which metric, by which method, on how many cases.
+
+    Attributes:
+        up, down: cases that are yes with the vendor only, and with the baseline only; None for other tests.
+        p: its p-value, not corrected for there being others.
+    """
+
+    metric: str
+    method: str
+    cases: int
+    p: float
+    up: int | None = None
+    down: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """For the document."""
+        return {
+            "metric": self.metric,
+            "method": self.method,
+            "cases": self.cases,
+            "vendor_only": self.up,
+            "baseline_only": self.down,
+            "p": self.p,
+        }
+
+
+def tests(pairs: Sequence[Pair], baseline: Decisions, vendor: Decisions, seed: int) -> list[Tested]:
+    """Every test that there is data for."""
+    valid = (response_verdicts(pair.baseline for pair in pairs), response_verdicts(pair.vendor for pair in pairs))
+    shares = {
+        "trigger_rate": (_majority(baseline), _majority(vendor)),
+        "success_rate": (baseline.answers / baseline.trials, vendor.answers / vendor.trials),
+        "schema_accuracy": (_means(valid[0], len(pairs)), _means(valid[1], len(pairs))),
+    }
+    found = [_shares(metric, *sides, seed) for metric, sides in shares.items()]
+    found += [_differences(figure, differences(figure, pairs), seed) for figure in FIGURES]
+    return [test for test in found if test.cases]
+
+
+def _shares(metric: str, ours: Column, theirs: Column, seed: int) -> Tested:
+    known = np.isfinite(ours) & np.isfinite(theirs)
+    ours, theirs = ours[known], theirs[known]
+    if not np.isin(np.concatenate((ours, theirs)), (0.0, 1.0)).all():
+        return _differences(metric, theirs - ours, seed)
+    up, down = int((theirs > ours).sum()), int((theirs < ours).sum())
+    return Tested(metric, "McNemar", len(ours), mcnemar(down, up), up, down)
+
+
+def _differences(metric: str, values: Column, seed: int) -> Tested:
+    known = values[np.isfinite(values)]
+    return Tested(metric, "sign flips", len(known), sign_flip(known, seed=seed) if len(known) else 1.0)
+
+
+def _majority(side: Decisions) -> Column:
+    """1 where most valid answers call tools, 0 where few do, nan where half do or there are none."""
+    share = side.shares(delivered=False)
+    return np.where(share == 0.5, np.nan, np.where(np.isnan(share), np.nan, np.round(share)))
+
+
+def _means(values: dict[int, list[float]], cases: int) -> Column:
+    return np.array(
+        [sum(values[case]) / len(values[case]) if values[case] else np.nan for case in range(cases)], dtype=np.float64
+    )

@@ -1,0 +1,84 @@
+"""Whether a vendor decides as the baseline does, as far as the baseline decides as itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trialbed.statistics import CaseBootstrap, Equivalence, judge_equivalence
+from trialbed_verify.comparison._consistency import UNKNOWN, self_agreement
+from trialbed_verify.comparison._counts import Decisions
+from trialbed_verify.comparison._similarity import agreement, f1
+
+NO_ANSWER = "the vendor gave no valid answer in any case that the baseline answered twice"
+NO_TRIGGER = "nobody called tools in any case that the baseline answered twice"
+
+
+def shortfall(tp: Any, fp: Any, fn: Any, self_tp: Any, self_fp: Any, self_fn: Any) -> Any:
+    """Vendor's F1 less the baseline's with itself."""
+    return f1(tp, fp, fn) - f1(self_tp, self_fp, self_fn)
+
+
+def verdict(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, margin: float) -> dict[str, Any]:
+    """Equivalent, different or inconclusive, with the reason; and both figures that it rests on.
+
+    The finding is about decisions as delivered: a failure where the baseline calls tools is a miss.
+    """
+    delivered = _judge(baseline, vendor, bootstrap, margin, delivered=True)
+    answered = _judge(baseline, vendor, bootstrap, margin, delivered=False)
+    finding = "inconclusive" if isinstance(delivered, str) else delivered.finding
+    return {
+        "finding": finding,
+        "reason": delivered if isinstance(delivered, str) else _reason(delivered),
+        "margin": margin,
+        "delivered": None if isinstance(delivered, str) else _as_json(delivered),
+        "answered": None if isinstance(answered, str) else _as_json(answered),
+    }
+
+
+def _judge(
+    baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, margin: float, *, delivered: bool
+) -> Equivalence | str:
+    """The finding, or why there can be none."""
+    itself = self_agreement(baseline)
+    if not itself.known.any():
+        return UNKNOWN
+    theirs = vendor.shares(delivered=delivered)
+    common = itself.known & np.isfinite(theirs)
+    if not common.any():
+        return NO_ANSWER
+    columns = (
+        *agreement(baseline, vendor, delivered=delivered).only(common).errors,
+        *itself.agreement.only(common).errors,
+    )
+    difference = bootstrap.value(shortfall, *columns)
+    draws = bootstrap.draws(shortfall, *columns)
+    if not np.isfinite(difference) or not np.isfinite(draws).any():
+        return NO_TRIGGER
+    return judge_equivalence(difference, draws, margin)
+
+
+def _reason(found: Equivalence) -> str:
+    low, high, _ = found.interval
+    place = {
+        "equivalent": "lies within",
+        "different": "lies beyond",
+        "inconclusive": "reaches across an end of",
+    }[found.finding]
+    return (
+        f"F1 less the baseline's self-F1 is {found.difference:+.4f}, and its 90 % interval [{low:+.4f}, {high:+.4f}] "
+        f"{place} the margin of ±{found.margin:g}"
+    )
+
+
+def _as_json(found: Equivalence) -> dict[str, Any]:
+    return {
+        "finding": found.finding,
+        "difference": found.difference,
+        "low": found.interval.low,
+        "high": found.interval.high,
+        "level": found.interval.level,
+        "p_equivalent": found.p_equivalent,
+        "p_different": found.p_different,
+    }

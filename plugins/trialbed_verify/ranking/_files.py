@@ -1,0 +1,175 @@
+"""Result files as candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trialbed.errors import UsageError
+from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate
+from trialbed_verify.comparison._consistency import self_agreement
+from trialbed_verify.comparison._counts import Column, Decisions, decisions
+from trialbed_verify.comparison._figures import sums_of
+from trialbed_verify.comparison._pairing import Pairing, pair
+from trialbed_verify.comparison._rates import response_verdicts
+from trialbed_verify.comparison._results import Case, Results, Trials
+from trialbed_verify.comparison._similarity import Agreement, agreement, excess_f1
+from trialbed_verify.ranking._candidates import Candidate
+
+FIGURES = {"tps": "tps", "ttft_ms": "ttft_ms", "avg_token": "total_tokens"}
+"""Metric -> the figure of result rows whose mean it is."""
+
+ONE_TRIAL = "its F1 is 1 by convention: with one trial per case its consistency with itself is unknown"
+SELF_F1 = "its F1 is that of its own trials with each other"
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How result files become candidates.
+
+    Attributes:
+        baselines: names of vendors; one of each model.
+        model: the model of all files, whatever their rows say; None to believe the rows.
+        force: rank by the common cases of files that differ.
+        resamples, seed: of the bootstrap.
+    """
+
+    baselines: tuple[str, ...] = ()
+    model: str | None = None
+    force: bool = False
+    resamples: int = RESAMPLES
+    seed: int = 0
+
+
+def candidates(files: Sequence[Results], options: FileOptions) -> list[Candidate]:
+    """One candidate per vendor and model.
+
+    Raises:
+        UsageError: a model has no baseline or two, a vendor is there twice, or a file of a model holds other
+            requests than the baseline's. One that merely lacks some is not ranked, and keeps nobody else from it.
+    """
+    named = [replace(one, model=options.model) if options.model else one for one in files]
+    _check_models(named)
+    found = []
+    for model in dict.fromkeys(one.model for one in named):
+        own = [one for one in named if one.model == model]
+        found += _of_model(str(model), own, _baseline(str(model), own, options.baselines), options)
+    return found
+
+
+def _check_models(files: Sequence[Results]) -> None:
+    for one in files:
+        if one.model is None:
+            raise UsageError(f"{one.path}: its rows do not name one model; say which it is with --model")
+    unnamed = {one.model for one in files if one.rows[0].model is None}
+    if len(unnamed) > 1:
+        raise UsageError(
+            f"the files ask for different models ({', '.join(sorted(map(str, unnamed)))}); "
+            "if these are names of one, give it a name with --model"
+        )
+    seen: dict[tuple[str | None, str], Results] = {}
+    for one in files:
+        other = seen.setdefault((one.model, one.vendor), one)
+        if other is not one:
+            raise UsageError(
+                f"{other.path} and {one.path} both hold {one.model} at {one.vendor}; tell them apart by VENDOR=FILE"
+            )
+
+
+def _baseline(model: str, files: Sequence[Results], names: Sequence[str]) -> Results:
+    found = [one for one in files if one.vendor in names]
+    vendors = ", ".join(one.vendor for one in files)
+    if not found:
+        raise UsageError(f"{model} has no baseline to measure F1 against; name one of {vendors} with --baseline")
+    if len(found) > 1:
+        raise UsageError(f"{model} has {len(found)} baselines: {', '.join(one.vendor for one in found)}; name one")
+    return found[0]
+
+
+def _of_model(model: str, files: Sequence[Results], baseline: Results, options: FileOptions) -> list[Candidate]:
+    by_name = all(one.names_cases for one in files)
+    pairings = [pair(baseline, one, force=options.force, by_name=by_name, may_lack=True) for one in files]
+    whole = [options.force or not found.only_baseline for found in pairings]
+    complete = [found for found, is_whole in zip(pairings, whole, strict=True) if is_whole]
+    common = [case for case in complete[0].cases if all(case in found.cases for found in complete)]
+    if not common:
+        raise UsageError(f"{model}: there is no case that all files have in common, so there is nothing to rank")
+    return [
+        _candidate(found, model, common if is_whole else list(found.cases), options)
+        for found, is_whole in zip(pairings, whole, strict=True)
+    ]
+
+
+def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOptions) -> Candidate:
+    is_baseline = pairing.vendor is pairing.baseline
+    bootstrap = CaseBootstrap(len(common), options.resamples, options.seed)
+    ours, theirs = ([getattr(pairing.cases[case], side) for case in common] for side in ("baseline", "vendor"))
+    reference, own = decisions(ours), decisions(theirs)
+    found = agreement(reference, own, delivered=True)
+    columns = {
+        "success_rate": (own.answers, own.trials),
+        "f1": _itself(own) if is_baseline else _f1(found),
+        "schema_accuracy": _schema(theirs),
+        **{metric: sums_of(figure, theirs) for metric, figure in FIGURES.items()},
+    }
+    counts = {metric: int(whole.sum()) for metric, (_, whole) in columns.items()} | {"f1": found.cases}
+    metrics = {metric: bootstrap.estimate(_ratio, *pair, n=counts[metric]) for metric, pair in columns.items()}
+    return Candidate(
+        model=model,
+        vendor=pairing.vendor.vendor,
+        metrics=metrics,
+        is_baseline=is_baseline,
+        protocol_errors=_protocol_errors(theirs),
+        excess=None if is_baseline else _excess(reference, found, bootstrap),
+        columns=columns,
+        incomplete="" if options.force else _incomplete(pairing),
+        notes=_notes(own, is_baseline=is_baseline) + pairing.vendor.notes,
+    )
+
+
+def _incomplete(pairing: Pairing) -> str:
+    lacking = len(pairing.only_baseline)
+    return f"{pairing.vendor.path.name} lacks {lacking} rows that the baseline has" if lacking else ""
+
+
+def _ratio(part: Column, whole: Column) -> Column:
+    return part / whole
+
+
+def _f1(found: Agreement) -> tuple[Column, Column]:
+    return 2 * found.tp, 2 * found.tp + found.fp + found.fn
+
+
+def _itself(own: Decisions) -> tuple[Column, Column]:
+    """The baseline's F1 with itself; with one trial per case 1 by convention, if it answered at all."""
+    itself = self_agreement(own)
+    ones = (np.asarray(own.answers) > 0).astype(float)
+    return _f1(itself.agreement) if itself.known.any() else (ones, ones)
+
+
+def _schema(trials: list[Trials]) -> tuple[Column, Column]:
+    verdicts = response_verdicts(trials)
+    told = [verdicts[case] for case in range(len(trials))]
+    return np.array([sum(values) for values in told]), np.array([float(len(values)) for values in told])
+
+
+def _excess(reference: Decisions, found: Agreement, bootstrap: CaseBootstrap) -> Estimate | None:
+    """F1 less that of chance; None where the baseline decides the same in all cases, so that F1 tells nothing."""
+    shares = reference.shares(delivered=False)
+    known = shares[np.isfinite(shares)]
+    if not len(known) or (known == known[0]).all():
+        return None
+    return bootstrap.estimate(excess_f1, *found.table, level=0.9)
+
+
+def _protocol_errors(trials: list[Trials]) -> float:
+    ended = [row.outcome for rows in trials for row in rows.values()]
+    return ended.count("protocol_error") / len(ended)
+
+
+def _notes(own: Decisions, *, is_baseline: bool) -> tuple[str, ...]:
+    if not is_baseline or not np.any(own.answers):
+        return ()
+    return (SELF_F1 if self_agreement(own).known.any() else ONE_TRIAL,)

@@ -1,0 +1,117 @@
+"""From candidates to the document: a standing per model, and one of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from trialbed.statistics import RESAMPLES
+from trialbed_verify.ranking._candidates import Candidate
+from trialbed_verify.ranking._gates import Gates
+from trialbed_verify.ranking._irf import K, irf, places, ranks_by_metric
+from trialbed_verify.ranking._resampled import ResampledRanks, resampled_ranks
+
+Document = dict[str, Any]
+Name = tuple[str, str]
+
+NO_INTERVALS = "Intervals of ranks need result files: a table does not say what its figures rest on"
+
+
+@dataclass(frozen=True)
+class RankOptions:
+    """How vendors are ranked.
+
+    Attributes:
+        k: added to each rank.
+        gates: what is asked of a vendor before it is ranked.
+        resamples: of the bootstrap.
+        seed: of every draw.
+    """
+
+    k: int = K
+    gates: Gates = field(default_factory=Gates)
+    resamples: int = RESAMPLES
+    seed: int = 0
+
+
+def rank(candidates: Sequence[Candidate], options: RankOptions | None = None) -> Document:
+    """The standing of the vendors of each model, and of all models' vendors together."""
+    chosen = options or RankOptions()
+    models = dict.fromkeys(candidate.model for candidate in candidates)
+    resampled = all(candidate.columns is not None for candidate in candidates)
+    return {
+        "k": chosen.k,
+        "gates": chosen.gates.as_json(),
+        "resamples": chosen.resamples if resampled else None,
+        "seed": chosen.seed if resampled else None,
+        "models": [
+            {"model": model, **_standing([one for one in candidates if one.model == model], chosen)} for model in models
+        ],
+        "global": _standing(candidates, chosen),
+        "notes": [] if resampled else [NO_INTERVALS],
+    }
+
+
+def _standing(candidates: Sequence[Candidate], options: RankOptions) -> Document:
+    """Those that are ranked; those that come behind them; those that are not ranked."""
+    excluded = {one.name: options.gates.exclusions(one) for one in candidates}
+    failing = {one.name: options.gates.failings(one) for one in candidates if not excluded[one.name]}
+    ranked = [one for one in candidates if failing.get(one.name) == []]
+    behind = [one for one in candidates if failing.get(one.name)]
+    return {
+        "baseline": next((one.vendor for one in candidates if one.is_baseline), None),
+        "ranked": _ranked(ranked, options),
+        "behind": [
+            _row(one) | {"rank": len(ranked) + 1, "tie": len(behind) > 1, "reasons": failing[one.name]}
+            for one in behind
+        ],
+        "not_ranked": [_row(one) | {"reasons": excluded[one.name]} for one in candidates if excluded[one.name]],
+    }
+
+
+def _ranked(candidates: list[Candidate], options: RankOptions) -> list[Document]:
+    ranks = ranks_by_metric({one.name: one.values() for one in candidates})
+    scores = {name: irf(own, options.k) for name, own in ranks.items()}
+    standing = places(scores)
+    resampled = resampled_ranks(candidates, options.k, options.resamples, options.seed)
+    rows = [
+        _row(one)
+        | _score(one.name, scores, standing)
+        | {"ranks": {metric: float(own) for metric, own in ranks[one.name].items()}}
+        | _certainty(number, candidates, resampled)
+        for number, one in enumerate(candidates)
+    ]
+    return sorted(rows, key=lambda row: row["rank"])
+
+
+def _row(candidate: Candidate) -> Document:
+    return {
+        "model": candidate.model,
+        "vendor": candidate.vendor,
+        "is_baseline": candidate.is_baseline,
+        "metrics": candidate.metrics_json(),
+        "notes": list(candidate.notes),
+    }
+
+
+def _score(name: Name, scores: dict[Name, Fraction], standing: dict[Name, int]) -> Document:
+    score = scores[name]
+    return {
+        "rank": standing[name],
+        "tie": sum(other == score for other in scores.values()) > 1,
+        "irf": float(score),
+        "irf_exact": str(score),
+    }
+
+
+def _certainty(number: int, candidates: list[Candidate], resampled: ResampledRanks | None) -> Document:
+    if resampled is None:
+        return {"rank_low": None, "rank_high": None, "tied_with": None}
+    low, high = resampled.interval(number)
+    return {
+        "rank_low": low,
+        "rank_high": high,
+        "tied_with": [list(candidates[other].name) for other in resampled.ties(number)],
+    }

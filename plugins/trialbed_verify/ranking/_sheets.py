@@ -1,0 +1,119 @@
+"""A ranking as tables of text and as records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trialbed.views import UNKNOWN, Sheet, number
+from trialbed_verify.ranking._metrics import METRICS
+
+Document = Mapping[str, Any]
+
+DIGITS = {"tps": 2, "ttft_ms": 1, "avg_token": 1}
+
+
+def ranking_sheets(document: Document) -> list[Sheet]:
+    """A table per model, and one of all if there are several."""
+    sheets = [_sheet(found["model"], found, document) for found in document["models"]]
+    if len(sheets) > 1:
+        sheets.append(_sheet("all models", document["global"], document, of_all=True))
+    if document["notes"]:
+        sheets.append(Sheet("Note", (), (), [f"{note}." for note in document["notes"]]))
+    return sheets
+
+
+def ranking_records(document: Document) -> list[dict[str, Any]]:
+    """One record per model and vendor, with the places in its model and among all."""
+    overall = {(row["model"], row["vendor"]): row for _, row in _rows(document["global"])}
+    return [
+        _record(status, row, overall[row["model"], row["vendor"]])
+        for found in document["models"]
+        for status, row in _rows(found)
+    ]
+
+
+def _rows(standing: Document) -> Iterator[tuple[str, Document]]:
+    for status in ("ranked", "behind", "not_ranked"):
+        yield from ((status, row) for row in standing[status])
+
+
+def _sheet(title: str, standing: Document, document: Document, *, of_all: bool = False) -> Sheet:
+    intervals = document["resamples"] is not None
+    columns = ["vendor", "rank", *(["rank 95 %"] if intervals else []), "IRF"]
+    columns += [about.label for about in METRICS.values()]
+    rows = [_cells(status, row, intervals=intervals, of_all=of_all) for status, row in _rows(standing)]
+    heading = f"{title}: IRF over six metrics, k = {document['k']}"
+    if not standing["ranked"]:
+        heading += "; nobody is ranked"
+    return Sheet(heading, columns, rows, list(_notes(standing, of_all=of_all)))
+
+
+def _cells(status: str, row: Document, *, intervals: bool, of_all: bool) -> list[str]:
+    cells = [_name(row, of_all=of_all) + "*" * row["is_baseline"], _place(status, row)]
+    if intervals:
+        cells.append(_range(row))
+    cells.append(number(row["irf"]) if status == "ranked" else UNKNOWN)
+    return cells + [number(row["metrics"][name]["value"], DIGITS.get(name, 4)) for name in METRICS]
+
+
+def _place(status: str, row: Document) -> str:
+    if status == "not_ranked":
+        return UNKNOWN
+    return f"{row['rank']}{' tie' * row['tie']}{' last' * (status == 'behind')}"
+
+
+def _range(row: Document) -> str:
+    return UNKNOWN if row.get("rank_low") is None else f"{row['rank_low']}-{row['rank_high']}"
+
+
+def _name(row: Document, *, of_all: bool) -> str:
+    return f"{row['vendor']} ({row['model']})" if of_all else str(row["vendor"])
+
+
+def _notes(standing: Document, *, of_all: bool) -> Iterator[str]:
+    yield from _ties(standing["ranked"], of_all=of_all)
+    yield from _shared_ranks(standing["ranked"], of_all=of_all)
+    for status, words in (("behind", "behind all that are ranked"), ("not_ranked", "not ranked")):
+        for row in standing[status]:
+            yield f"{_name(row, of_all=of_all)} is {words}: {'; '.join(row['reasons'])}."
+    for _, row in _rows(standing):
+        yield from (f"{_name(row, of_all=of_all)}{'*' * row['is_baseline']}: {note}." for note in row["notes"])
+
+
+def _ties(ranked: list[Document], *, of_all: bool) -> Iterator[str]:
+    """Who cannot be told apart: an equal score, or data that do not settle who is ahead."""
+    names = {(row["model"], row["vendor"]): _name(row, of_all=of_all) for row in ranked}
+    for place, row in enumerate(ranked, 1):
+        own = [tuple(name) for name in row["tied_with"] or ()]
+        others = [names[key] for other in ranked[place:] if (key := (other["model"], other["vendor"])) in own]
+        if others:
+            yield f"{_name(row, of_all=of_all)} ties with {', '.join(others)}: neither is ahead in 95 % of resamples."
+
+
+def _shared_ranks(ranked: list[Document], *, of_all: bool) -> Iterator[str]:
+    """Who is equal in a metric, and the rank that they share there."""
+    for metric, about in METRICS.items():
+        sharing: dict[float, list[str]] = {}
+        for row in ranked:
+            sharing.setdefault(row["ranks"][metric], []).append(_name(row, of_all=of_all))
+        for rank, names in sorted(sharing.items()):
+            if len(names) > 1:
+                yield f"Equal in {about.label}, rank {rank:g} each: {', '.join(names)}."
+
+
+def _record(status: str, row: Document, overall: Document) -> dict[str, Any]:
+    return {
+        "model": row["model"],
+        "vendor": row["vendor"],
+        "status": status,
+        "rank": row.get("rank"),
+        "tie": row.get("tie"),
+        "rank_low": row.get("rank_low"),
+        "rank_high": row.get("rank_high"),
+        "irf": row.get("irf"),
+        "global_rank": overall.get("rank"),
+        "global_irf": overall.get("irf"),
+        **{name: row["metrics"][name]["value"] for name in METRICS},
+        "reasons": "; ".join(row.get("reasons", ())),
+    }

@@ -1,0 +1,138 @@
+"""The results of one verification: each vendor beside its model's baseline, and the rank of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from trialbed.errors import DataError, UsageError
+from trialbed.views import Sheet, estimate
+from trialbed_verify.comparison import CompareOptions, Results, compare, read_one
+from trialbed_verify.comparison._pairing import pair
+from trialbed_verify.ranking._candidates import Candidate
+from trialbed_verify.ranking._files import FileOptions, candidates
+from trialbed_verify.ranking._rank import rank
+from trialbed_verify.ranking._sheets import ranking_sheets
+
+Document = dict[str, Any]
+
+NO_BASELINE = (
+    "none of its vendors is the baseline, so there is no similarity, no verdict and no rank; mark one with "
+    "is_baseline: true"
+)
+NO_OTHER = "its baseline is its only vendor: there is nothing to compare"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A results file that a verification wrote."""
+
+    model: str
+    vendor: str
+    path: Path
+    is_baseline: bool
+
+
+def standings(files: Sequence[Verified]) -> Document:
+    """Comparisons and ranks, as far as the files hold what they need; what they lack is said in notes.
+
+    Vendors are compared over the cases that both files have, whatever settings their drivers force; the documents
+    say what was left out and what differs.
+    """
+    models = [
+        _model([file for file in files if file.model == model]) for model in dict.fromkeys(f.model for f in files)
+    ]
+    found = [candidate for _, own in models for candidate in own]
+    return {"models": [document for document, _ in models], "ranking": rank(found) if found else None}
+
+
+def standing_sheets(document: Mapping[str, Any]) -> list[Sheet]:
+    """A table of comparisons for each model, and the ranking's."""
+    ranking = document["ranking"]
+    return [*map(_sheet, document["models"]), *(ranking_sheets(ranking) if ranking else ())]
+
+
+def _model(files: Sequence[Verified]) -> tuple[Document, list[Candidate]]:
+    marked = next((file for file in files if file.is_baseline), None)
+    document: Document = {
+        "model": files[0].model,
+        "baseline": marked.vendor if marked else None,
+        "comparisons": [],
+        "notes": [],
+    }
+    if marked is None or len(files) == 1:
+        document["notes"].append(NO_BASELINE if marked is None else NO_OTHER)
+        return document, []
+    readable = dict(_readable(files, document["notes"]))
+    baseline = readable.pop(marked, None)
+    if baseline is None:
+        document["notes"].append(f"{marked.vendor} is the baseline and has no rows: there is nothing to compare with")
+        return document, []
+    vendors = [one for one in readable.values() if _has_common(baseline, one, document["notes"])]
+    document["comparisons"] = compare(baseline, vendors, CompareOptions(force=True))
+    return document, _candidates(baseline, vendors, document["notes"])
+
+
+def _readable(files: Sequence[Verified], notes: list[str]) -> Iterator[tuple[Verified, Results]]:
+    for file in files:
+        try:
+            yield file, replace(read_one(file.path), vendor=file.vendor, model=file.model)
+        except DataError as error:
+            notes.append(f"{file.vendor} is left out: {_line(error)}")
+
+
+def _has_common(baseline: Results, vendor: Results, notes: list[str]) -> bool:
+    try:
+        pair(baseline, vendor, force=True)
+    except UsageError as error:
+        notes.append(f"{vendor.vendor} is left out: {_line(error)}")
+        return False
+    return True
+
+
+def _candidates(baseline: Results, vendors: Sequence[Results], notes: list[str]) -> list[Candidate]:
+    """Of whom there is enough to be ranked; where settings differ, of those whose files are complete."""
+    named = FileOptions(baselines=(baseline.vendor,))
+    try:
+        return candidates([baseline, *vendors], named)
+    except UsageError as error:
+        complete = [one for one in vendors if not pair(baseline, one, force=True).only_baseline]
+        notes.append(f"ranked although {_line(error)}")
+        notes += [f"{one.vendor} is not ranked: it lacks cases" for one in vendors if one not in complete]
+    return candidates([baseline, *complete], replace(named, force=True))
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _sheet(found: Mapping[str, Any]) -> Sheet:
+    title = f"{found['model']} beside {found['baseline']}" if found["baseline"] else f"{found['model']}: not compared"
+    columns = ("vendor", "verdict", "F1, as delivered", "F1, where both answered", "cases")
+    return Sheet(title, columns, [_row(one) for one in found["comparisons"]], list(_notes(found)))
+
+
+def _row(document: Mapping[str, Any]) -> tuple[str, ...]:
+    similarity = document["similarity"]
+    return (
+        document["vendor"]["vendor"],
+        document["verdict"]["finding"],
+        estimate(similarity["delivered"]["f1"]),
+        estimate(similarity["answered"]["f1"]),
+        str(document["pairing"]["cases"]),
+    )
+
+
+def _notes(found: Mapping[str, Any]) -> Iterator[str]:
+    for one in found["comparisons"]:
+        vendor, pairing = one["vendor"]["vendor"], one["pairing"]
+        yield f"{vendor}: {one['verdict']['reason']}."
+        left_out = pairing["only_baseline"] + pairing["only_vendor"]
+        if left_out:
+            yield f"{vendor}: {left_out} rows are left out, as only one of both files has them."
+        yield from (
+            f"{vendor}: settings of {count} requests differ: {text}." for text, count in pairing["settings"].items()
+        )
+    yield from (f"{note}." for note in found["notes"])

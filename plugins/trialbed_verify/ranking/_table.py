@@ -1,0 +1,78 @@
+"""A table of figures as candidates."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from trialbed.errors import DataError
+from trialbed.statistics import Estimate
+from trialbed_verify.ranking._candidates import Candidate
+from trialbed_verify.ranking._metrics import METRICS
+
+COLUMNS = ("model", "vendor", *METRICS)
+
+
+def read_table(path: Path) -> list[Candidate]:
+    """The rows of a CSV file with the columns model, vendor and the six metrics; others are passed over.
+
+    An empty cell is a missing figure, and so is 0 where no answer can have it (times, rates of tokens, tokens).
+
+    Raises:
+        DataError: the file cannot be read, lacks a column, or has a cell that is no such figure; names the line.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, skipinitialspace=True)
+            _check_columns(path, reader.fieldnames or ())
+            candidates = [_candidate(path, reader.line_num, row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    if not candidates:
+        raise DataError(f"{path}: holds no row")
+    _check_names(path, candidates)
+    return candidates
+
+
+def _check_columns(path: Path, found: Iterable[str]) -> None:
+    names = {name.strip() for name in found}
+    absent = [name for name in COLUMNS if name not in names]
+    if absent:
+        raise DataError(f"{path}, line 1: lacks {', '.join(absent)}; a table has the columns {','.join(COLUMNS)}")
+
+
+def _candidate(path: Path, line: int, row: dict[str | None, Any]) -> Candidate:
+    if any(row.get(None, ())):
+        # A comma within a number, say: its figures would be taken for those of other columns.
+        raise DataError(f"{path}, line {line}: has more cells than the table has columns")
+    cells = {name.strip(): (text or "").strip() for name, text in row.items() if isinstance(name, str)}
+    for name in ("model", "vendor"):
+        if not cells[name]:
+            raise DataError(f"{path}, line {line}: {name} is empty")
+    metrics = {metric: Estimate(_figure(path, line, metric, cells[metric])) for metric in METRICS}
+    return Candidate(cells["model"], cells["vendor"], metrics)
+
+
+def _figure(path: Path, line: int, metric: str, text: str) -> float | None:
+    if not text:
+        return None
+    about = METRICS[metric]
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0 or (about.greatest is not None and value > about.greatest):
+        wanted = "a number from 0 on" if about.greatest is None else f"a number from 0 to {about.greatest:g}"
+        raise DataError(f"{path}, line {line}: {metric} is {text!r}, which is not {wanted}")
+    return None if value == 0 and not about.zero_is_possible else value
+
+
+def _check_names(path: Path, candidates: list[Candidate]) -> None:
+    seen = set()
+    for one in candidates:
+        if one.name in seen:
+            raise DataError(f"{path}: {one.model} at {one.vendor} is listed twice")
+        seen.add(one.name)

@@ -1,0 +1,211 @@
+"""Summaries as tables of text and as records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trialbed.views import UNKNOWN, Sheet, number
+from trialbed_verify.verification.results._tally import UNTOLD
+
+Summary = Mapping[str, Any]
+
+RATES = {
+    "success_rate": "success rate",
+    "first_attempt_success_rate": "at the first attempt",
+    "schema_accuracy_per_response": "schema, per response",
+    "schema_accuracy_per_call": "schema, per call",
+}
+FIGURES = {
+    "ttft_ms": "TTFT, ms",
+    "duration_ms": "duration, ms",
+    "tps": "tokens/s",
+    "total_tokens": "tokens",
+    "loop_lag_ms": "own lag, ms",
+}
+QUANTILES = ("p50", "p95", "p99")
+OUTCOMES = ("tool_calls", "stop", "other")
+
+
+def verification_sheets(summaries: Sequence[Summary]) -> list[Sheet]:
+    """For each model: figures with vendors as columns, what is behind them, and where they come from."""
+    return [sheet for own in _by_model(summaries) for sheet in (_figures(own), _provenance(own))]
+
+
+def verification_records(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
+    """One record per model and vendor."""
+    return [_record(summary) for summary in summaries]
+
+
+def _by_model(summaries: Sequence[Summary]) -> Iterator[list[Summary]]:
+    for model in dict.fromkeys(summary["model"] for summary in summaries):
+        yield [summary for summary in summaries if summary["model"] == model]
+
+
+def _figures(summaries: Sequence[Summary]) -> Sheet:
+    return Sheet(_heading(summaries[0]), _columns(summaries), list(_rows(summaries)), list(_notes(summaries)))
+
+
+def _columns(summaries: Sequence[Summary]) -> list[str]:
+    return ["", *(summary["vendor"] + "*" * summary["is_baseline"] for summary in summaries)]
+
+
+def _heading(summary: Summary) -> str:
+    about = summary["provenance"]
+    return (
+        f"{summary['model']}: {about['test_set_cases']} requests of {about['test_set']} "
+        f"({about['test_set_digest'][:12]}), {about['trials']} trial(s), trialbed {about['trialbed_version']}"
+    )
+
+
+def _rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
+    yield "requests ended", *(str(summary["case_count"]) for summary in summaries)
+    for outcome in OUTCOMES:
+        yield outcome, *(str(summary["outcomes"].get(outcome, 0)) for summary in summaries)
+    failed = [_counts(summary["problems"]) for summary in summaries]
+    not_sent = [str(summary["not_sent"] or "") for summary in summaries]
+    yield from ((label, *cells) for label, cells in (("failed", failed), ("not sent", not_sent)) if any(cells))
+    for key, label in RATES.items():
+        yield label, *(_rate(summary[key]) for summary in summaries)
+    for key, label in FIGURES.items():
+        yield label, *(_spread(summary[key]) for summary in summaries)
+
+
+def _rate(rate: Mapping[str, float] | None) -> str:
+    return UNKNOWN if rate is None else f"{rate['value']:.2f} [{rate['low']:.2f}, {rate['high']:.2f}] n={rate['n']}"
+
+
+def _spread(figures: Mapping[str, float] | None) -> str:
+    return UNKNOWN if figures is None else "/".join(_short(figures[quantile]) for quantile in QUANTILES)
+
+
+def _short(value: float) -> str:
+    """Three digits that count, without decimals where they are before the point."""
+    return number(value, 0) if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _notes(summaries: Sequence[Summary]) -> Iterator[str]:
+    yield "[low, high] is the 95% Wilson interval; times and tokens are p50/p95/p99 of the answers that tell them."
+    if any(summary["is_baseline"] for summary in summaries):
+        yield "* is the baseline."
+    for summary in summaries:
+        yield from (f"{summary['vendor']}: {note}" for note in _own_notes(summary))
+
+
+def _own_notes(summary: Summary) -> Iterator[str]:
+    if summary["client_saturated"]:
+        lag = _short(summary["loop_lag_ms"]["p95"])
+        yield f"this machine itself was late (p95 {lag} ms); the times are its own as much as the vendor's."
+    if summary["failure"]:
+        yield f"was given up, as its driver failed: {summary['failure']}"
+    if summary["notes"]:
+        yield f"oddities: {_counts(summary['notes'])}"
+    for kind, count in summary["problems"].items():
+        yield from _examples(f"{count} {kind}", summary["examples"]["problems"].get(kind, ()))
+    for reason, count in summary["call_problems"].items():
+        yield from _examples(f"{count} calls {reason}", summary["examples"]["calls"].get(reason, ()))
+
+
+def _examples(title: str, examples: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The lines of the test set where it happened, and what was said there, each text once."""
+    lines: dict[str, dict[str, None]] = {}
+    for example in examples:
+        said = ": ".join(filter(None, (example.get("tool"), example["message"])))
+        lines.setdefault(said, {})[str(example["line"])] = None
+    if not lines:
+        yield title
+    for place, (said, found) in enumerate(lines.items()):
+        named = f"{'and' if place else title}, line{'s' * (len(found) > 1)} {', '.join(found)}"
+        yield f"{named}: {said}" if said else named
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items())
+
+
+def _provenance(summaries: Sequence[Summary]) -> Sheet:
+    rows = [row for row in _sources(summaries) if set(row[1:]) != {UNKNOWN}]
+    return Sheet("Where they come from", _columns(summaries), rows, list(_setting(summaries[0])))
+
+
+def _sources(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
+    abouts = [summary["provenance"] for summary in summaries]
+    configurations = [about["configuration"] for about in abouts]
+    yield "endpoint", *(found["base_url"] for found in configurations)
+    yield "model asked for", *(found["model_id"] for found in configurations)
+    yield "provider", *(found["provider"] or UNKNOWN for found in configurations)
+    yield "vendor driver", *(about["drivers"]["vendor"] or UNKNOWN for about in abouts)
+    yield "model adapter", *(about["drivers"]["model_adapter"] or UNKNOWN for about in abouts)
+    for key, label in (("models", "served model"), ("fingerprints", "fingerprint"), ("providers", "served by")):
+        yield label, *(_served(summary[f"served_{key}"]) for summary in summaries)
+    yield "first ended", *(_moment(summary["first_row_at"]) for summary in summaries)
+    yield "last ended", *(_moment(summary["last_row_at"]) for summary in summaries)
+    yield "proxy", *(about["proxy"] or UNKNOWN for about in abouts)
+    yield "configuration", *(about["configuration_digest"][:12] for about in abouts)
+
+
+def _moment(at: str | None) -> str:
+    """A time of ours, which is in UTC, to the second."""
+    return f"{at[:19].replace('T', ' ')} UTC" if at else UNKNOWN
+
+
+def _served(counts: Mapping[str, int]) -> str:
+    """The names that answers bear, the most frequent first, as far as they can be listed."""
+    if set(counts) <= {UNTOLD}:
+        return UNKNOWN
+    names = [f"{name} ({count})" if len(counts) > 1 else name for name, count in counts.items()]
+    return ", ".join(names[:3]) + (f", {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _setting(summary: Summary) -> Iterator[str]:
+    about = summary["provenance"]
+    asked = {
+        key: value
+        for key in ("temperature", "max_tokens", "stream", "extra_body", "tokenizer")
+        if (value := about["configuration"][key]) not in (None, {})
+    }
+    yield (
+        f"Test set {about['test_set']}, SHA-256 {about['test_set_digest']}; request concurrency "
+        f"{about['request_concurrency']}, vendor concurrency {about['vendor_concurrency']}, retries "
+        f"{about['retries']}, timeout {about['timeout_s']:g} s; Python {about['python']} on {about['platform']}."
+    )
+    if asked:
+        yield f"For every request: {', '.join(f'{key} {json.dumps(value)}' for key, value in asked.items())}."
+    for line in about["bad_lines"]:
+        yield f"Line {line['line']} of the test set is no case: {line['reason']}."
+
+
+def _record(summary: Summary) -> dict[str, Any]:
+    about = summary["provenance"]
+    record = {
+        "model": summary["model"],
+        "vendor": summary["vendor"],
+        "is_baseline": summary["is_baseline"],
+        "requests_ended": summary["case_count"],
+        "not_sent": summary["not_sent"],
+        **{outcome: summary["outcomes"].get(outcome, 0) for outcome in OUTCOMES},
+        "failed": summary["failure_count"],
+        "problems": _counts(summary["problems"]),
+    }
+    for key in RATES:
+        found = summary[key] or {}
+        record |= {f"{key}{suffix}": found.get(name) for suffix, name in _ESTIMATE.items()}
+    for key in FIGURES:
+        found = summary[key] or {}
+        record |= {f"{key}_{name}": found.get(name) for name in ("mean", *QUANTILES, "n")}
+    return record | {
+        "client_saturated": summary["client_saturated"],
+        "base_url": about["configuration"]["base_url"],
+        "model_id": about["configuration"]["model_id"],
+        "provider": about["configuration"]["provider"],
+        "served_models": _served(summary["served_models"]),
+        "first_row_at": summary["first_row_at"],
+        "last_row_at": summary["last_row_at"],
+        "test_set_digest": about["test_set_digest"],
+        "configuration_digest": about["configuration_digest"],
+        "trialbed_version": about["trialbed_version"],
+    }
+
+
+_ESTIMATE = {"": "value", "_low": "low", "_high": "high", "_n": "n"}

@@ -1,0 +1,110 @@
+"""The summary of one target: a JSON file beside its results."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from trialbed.drivers import driver_info
+from trialbed_verify.verification.cases import TestSet
+from trialbed_verify.verification.results._files import replacing
+from trialbed_verify.verification.results._redaction import Redaction
+from trialbed_verify.verification.results._tally import Tally
+from trialbed_verify.verification.targets import Target, VerifyOptions
+
+SATURATED = 0.05
+"""Seconds of lag, at the 95th percentile of answers, from which times say more about this process than the vendor."""
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """One run of the command: when it was, and what it was asked for."""
+
+    cases: TestSet
+    options: VerifyOptions
+    started: datetime
+    finished: datetime
+
+
+def summary(
+    target: Target, tally: Tally, invocation: Invocation, *, not_sent: int, failure: str | None = None
+) -> dict[str, Any]:
+    """The K2-style fields, then ours; ``eval_*`` describe this invocation, all else what the results file holds.
+
+    Args:
+        not_sent: cases that this invocation did not come to.
+        failure: what the driver failed at, if the target was given up for that.
+    """
+    own = tally.own_fields()
+    started, finished = invocation.started, invocation.finished
+    document = {
+        "model": target.settings.model,
+        **tally.k2_fields(),
+        "eval_started_at": started.isoformat(),
+        "eval_finished_at": finished.isoformat(),
+        "eval_duration_ms": round((finished - started).total_seconds() * 1000),
+        "vendor": target.name,
+        "is_baseline": target.is_baseline,
+        **own,
+        "not_sent": not_sent,
+        "failure": failure,
+        "client_saturated": _saturated(own),
+        "provenance": provenance(target, invocation),
+    }
+    return Redaction(target.secrets).document(document)
+
+
+def provenance(target: Target, invocation: Invocation) -> dict[str, Any]:
+    """What was asked, of whom, with what; no secrets."""
+    cases, options = invocation.cases, invocation.options
+    return {
+        "trialbed_version": version("trialbed"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "test_set": cases.path.name,
+        "test_set_digest": cases.digest,
+        "test_set_cases": len(cases),
+        "bad_lines": [{"line": line.index, "reason": line.reason} for line in cases.bad_lines],
+        "configuration": target.configuration(),
+        "configuration_digest": target.digest(),
+        "drivers": {
+            "vendor": _driver("vendors", target.driver_name),
+            "model_adapter": _driver("model_adapters", target.adapter_name),
+        },
+        "proxy": target.proxy.url if target.proxy else None,
+        "trials": options.trials,
+        "request_concurrency": options.request_concurrency,
+        "vendor_concurrency": options.vendor_concurrency,
+        "timeout_s": options.timeout,
+        "retries": options.retries,
+    }
+
+
+def write_summary(path: Path, document: dict[str, Any]) -> None:
+    """Replace a summary, all at once.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    with replacing(path) as file:
+        # Halves of characters, which vendors send, are JSON as escapes.
+        file.write(text.encode("utf-8", "backslashreplace"))
+
+
+def _driver(kind: str, name: str) -> str | None:
+    """A driver and the distribution that it comes from."""
+    if not name:
+        return None
+    found = driver_info(kind, name)
+    return f"{name} ({found.distribution} {found.version})"
+
+
+def _saturated(own: dict[str, Any]) -> bool | None:
+    lag = own["loop_lag_ms"]
+    return None if lag is None else bool(lag["p95"] > SATURATED * 1000)

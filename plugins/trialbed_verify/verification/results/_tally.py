@@ -1,0 +1,175 @@
+"""What the rows of one target add up to, counted as they come."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trialbed.statistics import quantile, wilson_interval
+from trialbed_verify.verification.results._examples import Examples
+
+Row = Mapping[str, Any]
+
+QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
+TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
+FIGURES = ("ttft_ms", "tps", "duration_ms", "total_tokens", "loop_lag_ms")
+
+MOST_NAMES = 100
+"""Different names that are counted each: vendors make up finish reasons and fingerprints, one per answer even."""
+
+LONGEST_NAME = 200
+
+MORE = "(others)"
+"""Counts the names beyond that."""
+
+UNTOLD = "(not told)"
+"""Counts answers that do not say who served them."""
+
+
+class Tally:
+    """Counts and figures over rows; memory grows by a few numbers per row."""
+
+    def __init__(self) -> None:
+        self._outcomes: Counter[str] = Counter()
+        self._finish: Counter[str] = Counter()
+        self._problems: Counter[str] = Counter()
+        self._notes: Counter[str] = Counter()
+        self._verdicts: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
+        self._usage: Counter[str] = Counter()
+        self._reporting: Counter[str] = Counter()
+        self._served = {key: Counter[str]() for key in ("model", "system_fingerprint", "provider")}
+        self._attempts = self._first_time = self._responses_valid = self._responses_invalid = self._unchecked = 0
+        self._figures = {name: array("d") for name in FIGURES}
+        self._examples = {"problems": Examples(), "calls": Examples()}
+        self._first_at: str | None = None
+        self._last_at: str | None = None
+
+    @property
+    def total(self) -> int:
+        """The rows counted."""
+        return self._outcomes.total()
+
+    def add(self, row: Row) -> None:
+        """Count one row."""
+        self._outcomes[row["outcome"]] += 1
+        attempts = row.get("attempts") or ()
+        self._attempts += len(attempts)
+        self._first_time += row["status"] == "success" and len(attempts) == 1
+        if problem := row.get("problem"):
+            self._problems[problem["kind"]] += 1
+            self._examples["problems"].add(problem["kind"], row, problem["message"])
+        self._notes.update(row.get("notes") or ())
+        self._count_times(row)
+        if row["status"] == "success":
+            self._count_answer(row)
+
+    def k2_fields(self) -> dict[str, Any]:
+        """The counters of K2-style summaries, under their names."""
+        answered = sum(self._finish.values())
+        others = {reason: n for reason, n in sorted(self._finish.items()) if reason not in ("stop", "tool_calls")}
+        return {
+            "success_count": answered,
+            "failure_count": self.total - answered,
+            "finish_stop": self._finish["stop"],
+            "finish_tool_calls": self._finish["tool_calls"],
+            "finish_others": sum(others.values()),
+            "finish_others_detail": others,
+            "schema_validation_error_count": self._responses_invalid,
+            "successful_tool_call_count": self._responses_valid,
+            "usage": {key: self._usage[key] for key in TOKENS},
+        }
+
+    def own_fields(self) -> dict[str, Any]:
+        """What we count beside; a figure that nothing was known of is null, and every rate has its interval."""
+        answered = sum(self._finish.values())
+        checked = self._responses_valid + self._responses_invalid
+        calls = self._verdicts["valid"] + self._verdicts["invalid"]
+        return {
+            "case_count": self.total,
+            "outcomes": dict(sorted(self._outcomes.items())),
+            "problems": dict(self._problems.most_common()),
+            "notes": dict(self._notes.most_common()),
+            "success_rate": rate(answered, self.total),
+            "first_attempt_success_rate": rate(self._first_time, self.total),
+            "schema_accuracy_per_response": rate(self._responses_valid, checked),
+            "schema_accuracy_per_call": rate(self._verdicts["valid"], calls),
+            "call_count": sum(self._verdicts.values()),
+            "call_problems": dict(self._reasons.most_common()),
+            "uncheckable_responses": self._unchecked,
+            "uncheckable_calls": self._verdicts["unknown"],
+            "examples": {what: examples.as_json() for what, examples in self._examples.items()},
+            "attempt_count": self._attempts,
+            "usage_reported": {key: self._reporting[key] for key in TOKENS},
+            **{name: distribution(values) for name, values in self._figures.items()},
+            "served_models": dict(self._served["model"].most_common()),
+            "served_fingerprints": dict(self._served["system_fingerprint"].most_common()),
+            "served_providers": dict(self._served["provider"].most_common()),
+            "first_row_at": self._first_at,
+            "last_row_at": self._last_at,
+        }
+
+    def _count_answer(self, row: Row) -> None:
+        count(self._finish, row["finish_reason"])
+        if row["finish_reason"] == "tool_calls":
+            self._count_response(row)
+        for call in row.get("calls") or ():
+            self._count_call(row, call)
+        for key in TOKENS:
+            if row.get(key) is not None:
+                self._usage[key] += row[key]
+                self._reporting[key] += 1
+        for name in FIGURES[:-1]:
+            if row.get(name) is not None:
+                self._figures[name].append(row[name])
+        served = row.get("served") or {}
+        for key, counter in self._served.items():
+            count(counter, served.get(key) or UNTOLD)
+
+    def _count_response(self, row: Row) -> None:
+        uncheckable = row["tool_calls_valid"] is None and bool(row.get("calls"))
+        self._unchecked += uncheckable
+        self._responses_valid += row["tool_calls_valid"] is True
+        # A response without any call under this finish reason is an error, as K2-style tools count it.
+        self._responses_invalid += row["tool_calls_valid"] is not True and not uncheckable
+
+    def _count_call(self, row: Row, call: Mapping[str, Any]) -> None:
+        self._verdicts["unknown" if call["valid"] is None else "valid" if call["valid"] else "invalid"] += 1
+        for reason in call["reasons"]:
+            self._reasons[reason] += 1
+            self._examples["calls"].add(reason, row, call.get("detail") or "", tool=call["name"])
+
+    def _count_times(self, row: Row) -> None:
+        if row.get("loop_lag_ms") is not None:
+            self._figures["loop_lag_ms"].append(row["loop_lag_ms"])
+        if at := row.get("last_run_at"):
+            self._first_at = min(self._first_at or at, at)
+            self._last_at = max(self._last_at or at, at)
+
+
+def count(counter: Counter[str], name: str) -> None:
+    """Count a name of a vendor's making."""
+    name = name[:LONGEST_NAME]
+    counter[name if name in counter or len(counter) < MOST_NAMES else MORE] += 1
+
+
+def rate(successes: int, total: int) -> dict[str, Any] | None:
+    """A rate with its 95 % Wilson interval; None of nothing."""
+    if total == 0:
+        return None
+    low, high, _ = wilson_interval(successes / total, total)
+    return {"value": successes / total, "low": low, "high": high, "n": total}
+
+
+def distribution(values: Sequence[float]) -> dict[str, Any] | None:
+    """Mean and quantiles of what is known; None of nothing."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    return {
+        "mean": sum(ordered) / len(ordered),
+        **{name: quantile(ordered, q) for name, q in QUANTILES.items()},
+        "n": len(ordered),
+    }

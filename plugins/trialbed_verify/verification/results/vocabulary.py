@@ -1,0 +1,70 @@
+"""Every word of a results file that says how a case ended, with its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from trialbed_verify.verification.wire import Outcome
+
+OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
+    {
+        "tool_calls": "a whole answer with the finish reason `tool_calls`",
+        "stop": "a whole answer with the finish reason `stop`",
+        "other": "a whole answer with any other finish reason, such as `length`",
+        "protocol_error": "an answer that breaks the protocol; it is the vendor's, and not asked for again",
+        "transport_error": "no whole answer: the connection failed, or the HTTP status is no success",
+        "timeout": "no whole answer within `--timeout`",
+    }
+)
+
+PROBLEMS: Mapping[str, str] = MappingProxyType(
+    {
+        "cut_body": "the connection was closed in the middle of a body that was not streamed",
+        "cut_stream": "a stream ended before any finish reason",
+        "empty_body": "HTTP success with an empty body",
+        "empty_stream": "a stream without any event",
+        "error_body": "HTTP success with an error as its body",
+        "error_event": "an error as an event of a stream",
+        "html": "a web page",
+        "malformed_body": "a body that is no JSON object",
+        "malformed_event": "an event that is no JSON object",
+        "no_choices": "a completion without a choice",
+        "no_done": "a stream that ended after its finish reason without `[DONE]`",
+        "no_finish_reason": "a whole answer, or a stream's end, without a finish reason",
+        "null_message": "a choice without a message, or a stream without any piece of one",
+        "too_large": "an answer of more than 64 MiB; the rest was not read",
+        "undecodable_body": "a body in an encoding that was not asked for, or that is broken",
+        "wrong_content_type": "a stream was asked for and something else came",
+        "connect": "nobody listens at the address, its name or certificate is wrong, or a proxy refuses",
+        "disconnected": "the connection was closed before any answer",
+        "malformed_http": "an answer that is no HTTP",
+        "reset": "the connection was reset",
+        "transport": "any other failure of the connection",
+        "timeout": "no whole answer in time",
+        "http_<status>": "an HTTP status that is no success, redirections too",
+    }
+)
+
+CALL_REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "unknown_tool": "no tool of this name was offered",
+        "invalid_json": "the arguments are not JSON",
+        "missing_required": "a required property is missing",
+        "wrong_type": "a value is of another type",
+        "not_in_enum": "a value is none of those allowed",
+        "extra_property": "a property that the schema forbids",
+        "constraint": "any other rule of the schema is broken",
+        "unusable_schema": "the declared schema cannot be used, which is the test set's fault: the call is not judged",
+    }
+)
+
+NOTES: Mapping[str, str] = MappingProxyType(
+    {
+        "calls_with_other_finish": "tool calls came with another finish reason than `tool_calls`",
+        "tool_calls_without_calls": "the finish reason is `tool_calls` and there is no call",
+        "tokens_after_finish": "tokens came after the finish reason",
+        "events_after_done": "events came after `[DONE]`",
+        "raw_calls_unreadable": "the model adapter failed to find the calls in a raw completion",
+    }
+)

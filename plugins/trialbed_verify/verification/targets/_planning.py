@@ -1,0 +1,132 @@
+"""From options or a configuration file to targets."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from trialbed.contracts import Vendor
+from trialbed.drivers import list_drivers
+from trialbed.errors import DriverBroken, TrialbedError, UsageError
+from trialbed_verify.verification.targets._config import VendorEntry, read_config
+from trialbed_verify.verification.targets._drivers import load_adapter, load_vendor
+from trialbed_verify.verification.targets._endpoints import checked_key, checked_url, proxy_for
+from trialbed_verify.verification.targets._keys import key_from_file, spellings, vendor_key
+from trialbed_verify.verification.targets._preparation import RequestSettings
+from trialbed_verify.verification.targets._targets import Target
+
+UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def endpoint_target(
+    base_url: str, api_key: str, settings: RequestSettings, model_type: str | None, output: Path, summary: Path
+) -> Target:
+    """The target of one endpoint given by its URL.
+
+    Raises:
+        DriverError: there is no such model adapter.
+        UsageError: the URL or the key cannot be one.
+    """
+    adapter_name, adapter = load_adapter(model_type, settings.model)
+    vendor = Vendor(base_url=checked_url(base_url, "--base-url"))
+    return Target(
+        name=urlsplit(vendor.url).netloc,
+        vendor=vendor,
+        driver_name="",
+        adapter=adapter,
+        adapter_name=adapter_name,
+        settings=settings,
+        api_key=checked_key(api_key, "--api-key"),
+        output=output,
+        summary=summary,
+        proxy=proxy_for(vendor.url),
+    )
+
+
+def config_targets(
+    path: Path,
+    settings: RequestSettings,
+    model_type: str | None,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+) -> list[Target]:
+    """The targets of a configuration file, with their results under ``folder``.
+
+    Args:
+        settings: for all of them; the model's name is each entry's own.
+
+    Raises:
+        DataError: the file has the wrong form.
+        DriverError, UsageError: a vendor, a model adapter or a key is missing; says which and how to give it.
+    """
+    variables = os.environ if environment is None else environment
+    return list(_targets(path, settings, model_type, folder, variables))
+
+
+def _targets(
+    path: Path, settings: RequestSettings, model_type: str | None, folder: Path, variables: Mapping[str, str]
+) -> Iterator[Target]:
+    for entry in read_config(path):
+        adapter_name, adapter = load_adapter(model_type, entry.model)
+        driver_name, vendor = _vendor(entry)
+        stem = UNSAFE.sub("_", "_".join(filter(None, (entry.model, entry.name, (entry.provider or "").strip("/")))))
+        yield Target(
+            name=_shown_name(entry),
+            vendor=vendor,
+            driver_name=driver_name,
+            adapter=adapter,
+            adapter_name=adapter_name,
+            settings=replace(settings, model=entry.model, model_id=entry.model_id),
+            api_key=_key(path, entry, vendor, variables),
+            output=folder / f"{stem}_results.jsonl",
+            summary=folder / f"{stem}_summary.json",
+            is_baseline=entry.is_baseline,
+            proxy=proxy_for(vendor.url),
+        )
+
+
+def _vendor(entry: VendorEntry) -> tuple[str, Vendor]:
+    """The vendor's driver, if one of its name is installed; else a plain endpoint at the entry's URL."""
+    known = entry.name in {driver.name for driver in list_drivers("vendors")}
+    kind = load_vendor(entry.name) if known else Vendor
+    vendor = _made(entry, kind)
+    if not vendor.url:
+        hint = "" if known else ", or install the drivers of vendors: pip install trialbed-vendors"
+        raise UsageError(f"{entry.where}: nothing says where {entry.name} is; give its url{hint}")
+    vendor.url = checked_url(vendor.url, f"{entry.where}: the url of {entry.name}")
+    return (entry.name if known else ""), vendor
+
+
+def _made(entry: VendorEntry, kind: type[Vendor]) -> Vendor:
+    """The vendor, once its driver has shown that it can be used for the entry's model."""
+    try:
+        vendor = kind(base_url=entry.url, provider=entry.provider)
+        name = entry.model_id or vendor.model_id(entry.model)
+    except TrialbedError:
+        raise
+    except Exception as error:
+        raise DriverBroken(
+            f"{entry.where}: the driver of {entry.name} failed for {entry.model}: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(name, str):
+        raise DriverBroken(f"{entry.where}: the driver of {entry.name} has no text as the name of {entry.model}")
+    return vendor
+
+
+def _key(path: Path, entry: VendorEntry, vendor: Vendor, variables: Mapping[str, str]) -> str:
+    key = vendor_key(entry.name, vendor.key_variable, variables)
+    if key is None and entry.api_key and entry.key_line:
+        key = key_from_file(path, entry.key_line, entry.api_key, entry.name)
+    if key is None:
+        names = ", ".join(spellings(entry.name, vendor.key_variable))
+        raise UsageError(f"{entry.where}: there is no key for {entry.name}; put it into .env (one of: {names})")
+    return checked_key(key, f"{entry.where}: {entry.name}")
+
+
+def _shown_name(entry: VendorEntry) -> str:
+    provider = (entry.provider or "").strip("/")
+    return f"{provider} ({entry.name})" if provider else entry.name

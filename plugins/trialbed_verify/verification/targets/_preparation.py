@@ -1,0 +1,84 @@
+"""From a line of the test set to the request that is sent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from trialbed.contracts import ModelAdapter, Vendor
+from trialbed_verify.verification.wire import Prepared
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RequestSettings:
+    """What changes every request alike.
+
+    Attributes:
+        model: the unified name of the model.
+        model_id: what the vendor calls it; None for the vendor's own mapping.
+        temperature, max_tokens: replace the line's own; None leaves it.
+        extra_body: merged in last, top level only.
+        tokenizer: its name or folder, for raw completions; None asks for chat completions.
+        stream: replaces the line's own; None leaves it.
+    """
+
+    model: str
+    model_id: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    extra_body: Body = field(default_factory=dict)
+    tokenizer: str | None = None
+    stream: bool | None = None
+
+    @property
+    def raw(self) -> bool:
+        """Whether raw completions are asked for."""
+        return self.tokenizer is not None
+
+
+class Preparation:
+    """Prepares the requests of one vendor and model."""
+
+    def __init__(self, settings: RequestSettings, vendor: Vendor, adapter: ModelAdapter) -> None:
+        self._settings = settings
+        self._vendor = vendor
+        self._adapter = adapter
+
+    def __call__(self, body: Body) -> Prepared:
+        """The request for one line; the line itself is not changed."""
+        settings = self._settings
+        request = dict(body)
+        if isinstance(request.get("messages"), list):
+            request["messages"] = self._adapter.transform(request["messages"])
+        request["model"] = settings.model_id or self._vendor.model_id(settings.model)
+        overrides = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "stream": settings.stream}
+        request |= {key: value for key, value in overrides.items() if value is not None}
+        tools = request.get("tools")
+        if settings.tokenizer is not None:
+            request = self._raw(request, settings.tokenizer)
+        elif request.get("stream"):
+            request["stream_options"] = _with_usage(request.get("stream_options"))
+        request = self._vendor.prepare(request, settings.model)
+        sent = {**request, **settings.extra_body}
+        if sent.get("stream") and not request.get("stream"):
+            sent["stream_options"] = _with_usage(sent.get("stream_options"))
+        return Prepared(request, sent, request_hash(request), tools)
+
+    def _raw(self, request: Body, tokenizer: str) -> Body:
+        prompt = self._adapter.prompt(request.get("messages") or [], request.get("tools"), tokenizer)
+        rest = {key: value for key, value in request.items() if key not in ("messages", "tools")}
+        return {**rest, "prompt": prompt}
+
+
+def request_hash(request: Body) -> str:
+    """MD5 of the prepared request with sorted keys, hex: the ``hash`` of K2-style result rows."""
+    text = json.dumps(request, sort_keys=True, ensure_ascii=False)
+    return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+
+
+def _with_usage(options: Any) -> Body:
+    return {"include_usage": True, **(options if isinstance(options, dict) else {})}

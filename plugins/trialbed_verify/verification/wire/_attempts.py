@@ -1,0 +1,63 @@
+"""One request to an endpoint, as it is recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from trialbed_verify.verification.wire._outcomes import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request to the endpoint. Times are seconds from the moment the request was written.
+
+    Attributes:
+        waited: seconds of waiting before it, for a retry.
+        status: HTTP status; None if none came.
+        first_token: to the first token with content, argument or reasoning; None if none came.
+        duration: to the last byte that mattered, or to the failure.
+        retry_after: what the endpoint asked to wait, in seconds.
+    """
+
+    started_at: datetime
+    waited: float
+    status: int | None
+    first_token: float | None
+    duration: float
+    reading: Reading
+    retry_after: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """For the results file."""
+        problem = self.reading.problem
+        return {
+            "started_at": self.started_at.isoformat(),
+            "waited_ms": round(self.waited * 1000),
+            "status": self.status,
+            "ttft_ms": milliseconds(self.first_token),
+            "duration_ms": milliseconds(self.duration),
+            "problem": problem.as_json() if problem else None,
+            "retry_after_s": self.retry_after,
+        }
+
+
+def milliseconds(seconds: float | None) -> float | None:
+    """Seconds as milliseconds, to the microsecond."""
+    return None if seconds is None else round(seconds * 1000, 3)
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds that a ``Retry-After`` header asks for (RFC 9110, section 10.2.3); None if it says nothing usable."""
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None

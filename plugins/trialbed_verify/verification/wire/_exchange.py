@@ -1,0 +1,261 @@
+"""One attempt: a request, its answer, and when what happened."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+
+from trialbed.secrets import redact
+from trialbed_verify.verification.wire._attempts import Attempt, retry_after
+from trialbed_verify.verification.wire._bodies import is_html, read_body
+from trialbed_verify.verification.wire._outcomes import Outcome, Problem, Reading, failed
+from trialbed_verify.verification.wire._requests import Prepared
+from trialbed_verify.verification.wire._streams import StreamReading
+from trialbed_verify.verification.wire.json_text import written
+
+EVENTS_TYPE = "text/event-stream"
+SHOWN = 500
+
+LARGEST = 64 * 2**20
+"""Bytes of an answer that are read; no completion comes near it."""
+
+RESET = re.compile(r"\. (?:ConnectionReset|BrokenPipe|OS|Timeout)Error\(")
+"""What aiohttp appends to the error of a body that a lost connection cut; nothing else of it says so."""
+
+ENCODING = "content-encoding"
+"""What aiohttp says in the error of a body that it cannot unpack."""
+
+LINGER = 0.5
+"""Seconds that a stream has to close its body after ``[DONE]``; then its connection is given up."""
+
+
+class Exchange:
+    """Makes attempts at one endpoint.
+
+    Args:
+        url: of the chat completions, or of the raw ones.
+        headers: with the key; never recorded.
+        timeout: seconds for one attempt, from first to last byte.
+        through: the proxy, if there is one, as aiohttp takes it.
+    """
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        url: str,
+        headers: Mapping[str, str],
+        timeout: float,
+        through: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._session = session
+        self._url = url
+        self._headers = {**headers, "Content-Type": "application/json"}
+        self._timeout = timeout
+        self._through = dict(through or {})
+        self._clock = asyncio.get_running_loop().time
+
+    async def __call__(self, prepared: Prepared, names: Collection[str], waited: float = 0.0) -> Attempt:
+        """Make one attempt; never raises for what the endpoint does.
+
+        Args:
+            names: of the tools on offer.
+            waited: seconds of waiting before it.
+        """
+        run = _Run(self._clock, names, stream=prepared.stream)
+        started_at = datetime.now(UTC)
+        try:
+            async with asyncio.timeout(self._timeout):
+                reading = await self._ask(prepared, run)
+        except TimeoutError:
+            reading = run.ended("timeout", Problem("timeout", f"no whole answer in {self._timeout:g} s"))
+        except (aiohttp.ClientError, OSError) as error:
+            reading = run.broken(error)
+        return Attempt(
+            started_at=started_at,
+            waited=waited,
+            status=run.status,
+            first_token=run.since(run.stream.first_token) if run.stream else None,
+            duration=run.since(run.finished or self._clock()) or 0.0,
+            reading=reading,
+            retry_after=run.retry_after,
+        )
+
+    async def _ask(self, prepared: Prepared, run: _Run) -> Reading:
+        request = self._session.post(
+            self._url,
+            data=written(prepared.sent),
+            headers=self._headers,
+            trace_request_ctx=run,
+            allow_redirects=False,
+            **self._through,
+        )
+        async with request as response:
+            run.status = response.status
+            if response.status // 100 != 2:
+                run.retry_after = retry_after(response.headers.get("Retry-After"))
+                return await _refused(response)
+            kind = response.headers.get("Content-Type", "").lower()
+            if run.stream is not None and kind.startswith(EVENTS_TYPE):
+                reading = await self._events(response, run, run.stream)
+            else:
+                reading = _read_whole(await _whole(response), kind, stream=prepared.stream)
+            run.finished = run.finished or self._clock()
+            return reading
+
+    async def _events(self, response: aiohttp.ClientResponse, run: _Run, stream: StreamReading) -> Reading:
+        left = LARGEST
+        async for chunk in response.content.iter_any():
+            stream.feed(chunk, self._clock())
+            left -= len(chunk)
+            if left < 0:
+                stream.refuse("too_large", _TOO_LARGE)
+                response.close()
+                break
+            if stream.over:
+                run.finished = self._clock()
+                await self._drain(response, stream)
+                break
+        run.finished = run.finished or self._clock()
+        return stream.end(run.finished)
+
+    async def _drain(self, response: aiohttp.ClientResponse, stream: StreamReading) -> None:
+        """Read the body to its end, so that the connection can be used again."""
+        try:
+            async with asyncio.timeout(LINGER):
+                async for chunk in response.content.iter_any():
+                    stream.feed(chunk, self._clock())
+        except (TimeoutError, aiohttp.ClientError):
+            response.close()
+        except asyncio.CancelledError:
+            response.close()
+            _cancel_later()
+
+
+def _cancel_later() -> None:
+    """Let the task's cancellation take effect at its next wait: the answer is whole, and is handed over first."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+        task.cancel()
+
+
+class _Run:
+    """What is known of an attempt while it is under way."""
+
+    def __init__(self, clock: Callable[[], float], names: Collection[str], *, stream: bool) -> None:
+        self.clock = clock
+        self.sent = clock()
+        self.status: int | None = None
+        self.retry_after: float | None = None
+        self.finished: float | None = None
+        self.stream = StreamReading(names) if stream else None
+
+    def since(self, moment: float | None) -> float | None:
+        """Seconds from the writing of the request to a moment."""
+        return None if moment is None else max(0.0, moment - self.sent)
+
+    def broken(self, error: Exception) -> Reading:
+        """Ended by an error: of the connection, of HTTP, or of the body's."""
+        text = _text(error)
+        if ENCODING in str(error):
+            return self.ended("protocol_error", Problem("undecodable_body", text))
+        if isinstance(error, aiohttp.ClientPayloadError) and not RESET.search(str(error)):
+            return self._cut()
+        return self.ended("transport_error", Problem(_kind(error), text))
+
+    def ended(self, outcome: Outcome, problem: Problem) -> Reading:
+        """Ended from outside; what had been streamed is kept."""
+        if self.stream is None:
+            return Reading(outcome, problem=problem)
+        reading = self.stream.end(self.clock(), cut=problem.message)
+        return Reading(outcome, reading.finish_reason, reading.response, problem, reading.first_token, reading.notes)
+
+    def _cut(self) -> Reading:
+        """The body ended early, because its peer closed the connection."""
+        if self.stream is not None:
+            return self.stream.end(self.clock(), cut="the connection was closed before the body was whole")
+        return failed("cut_body", "the connection was closed before the body was whole")
+
+
+def trace() -> aiohttp.TraceConfig:
+    """Starts an attempt's clock when its request is written, after any wait for a connection."""
+    config = aiohttp.TraceConfig()
+
+    async def sent(_session: Any, context: SimpleNamespace, _params: Any) -> None:
+        run = context.trace_request_ctx
+        run.sent = run.clock()
+
+    config.on_request_headers_sent.append(sent)
+    return config
+
+
+_TOO_LARGE = f"the answer is larger than {LARGEST >> 20} MiB"
+
+
+async def _whole(response: aiohttp.ClientResponse) -> bytes | None:
+    """The body; None if it is too large to be an answer."""
+    parts, size = [], 0
+    async for chunk in response.content.iter_any():
+        parts.append(chunk)
+        size += len(chunk)
+        if size > LARGEST:
+            response.close()
+            return None
+    return b"".join(parts)
+
+
+def _read_whole(body: bytes | None, kind: str, *, stream: bool) -> Reading:
+    if body is None:
+        return failed("too_large", _TOO_LARGE)
+    if not stream or is_html(body, kind):
+        return read_body(body, kind)
+    return failed("wrong_content_type", f"a stream was asked for, the answer is {kind or 'of no type'}: {_shown(body)}")
+
+
+async def _refused(response: aiohttp.ClientResponse) -> Reading:
+    """An answer with a status that is no success."""
+    text = f"the endpoint answered with status {response.status}"
+    target = response.headers.get("Location")
+    if target and response.status // 100 == 3:
+        text += f", a redirection to {redact(target[:SHOWN])}: the key is sent nowhere but to the base URL"
+    try:
+        body = _shown(await response.content.read(SHOWN * 4))
+    except aiohttp.ClientError as error:
+        # What is wrong with its body changes nothing about the status.
+        body = f"(its body cannot be read: {_text(error)})"
+    return failed(f"http_{response.status}", f"{text}: {body}" if body else text, "transport_error")
+
+
+def _shown(body: bytes) -> str:
+    return redact(body[:SHOWN].decode("utf-8", "replace"))
+
+
+def _kind(error: Exception) -> str:
+    if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError)):
+        return "connect"
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "disconnected"
+    if isinstance(error, aiohttp.ClientResponseError):
+        return "malformed_http"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "reset"
+    return "reset" if _by_reset(error) else "transport"
+
+
+def _by_reset(error: BaseException) -> bool:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
+def _text(error: BaseException) -> str:
+    return redact(f"{type(error).__name__}: {error}"[:SHOWN])

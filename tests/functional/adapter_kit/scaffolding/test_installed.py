@@ -1,0 +1,97 @@
+"""A package that ``bench adapter new`` made, installed in a fresh environment and used by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.distributions import Installation, Wheels
+
+from trialbed.cli import main
+from trialbed.records import Environment
+
+pytestmark = pytest.mark.packaging
+
+NAME = "agents-4-you"
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("author")
+
+
+@pytest.fixture(scope="session")
+def installation(wheels: Wheels, new_installation: Callable[..., Installation], folder: Path) -> Installation:
+    """Trialbed from its wheel, and the package that its own ``bench`` made, as its author installs it."""
+    made = new_installation(wheels.wheel)
+    done = made.bench("adapter", "new", NAME, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    made.install(f"{folder / f'trialbed-{NAME}'}[test]")
+    return made
+
+
+def test_its_own_tests_pass(installation: Installation, folder: Path) -> None:
+    """With what its ``test`` extra brings, and nothing else of ours."""
+    python = str(installation.python)
+    done = installation.run(python, "-m", "pytest", "-p", "no:cacheprovider", cwd=folder / f"trialbed-{NAME}")
+    assert done.returncode == 0, done.stdout
+    assert f"{NAME} 0.1.0 · must " in done.stdout
+    assert " failed" not in done.stdout
+    assert " skipped" not in done.stdout
+
+
+def test_it_passes_the_kit(installation: Installation, tmp_path: Path) -> None:
+    report = installation.bench_json("adapter", "check", NAME, cwd=tmp_path)
+    assert report["adapter"] == f"trialbed-{NAME}"
+    assert {finding["outcome"] for finding in report["findings"]} == {"passed"}
+    assert {finding["level"] for finding in report["findings"]} >= {"must", "should"}
+
+
+def test_it_runs_by_name_beside_the_reference(installation: Installation, tmp_path: Path) -> None:
+    documents = installation.bench_json("run", "-f", "reference", "-f", NAME, "--limit", "5", cwd=tmp_path)
+    assert [document["metadata"]["agent_name"] for document in documents] == ["reference", NAME]
+    for document in documents:
+        assert document["summary"]["error_count"] == 0
+        for score in ("api_call_score", "sopr_score", "claimed_vs_observed"):
+            assert document["summary"][f"average_{score}"] == 1.0
+    sent = [[result["tokens"]["prompt_tokens"] for result in document["results"]] for document in documents]
+    assert sent[0] == sent[1]
+
+
+def test_it_is_listed(installation: Installation, tmp_path: Path) -> None:
+    places = {place["framework"]: place for place in installation.bench_json("adapter", "list", cwd=tmp_path)}
+    assert (places[NAME]["where"], places[NAME]["adapter"]) == ("here", f"trialbed-{NAME}")
+
+
+def test_its_name_is_now_taken(installation: Installation, tmp_path: Path) -> None:
+    done = installation.bench("adapter", "new", NAME, cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"there is a framework '{NAME}' already, of trialbed-{NAME}" in done.stderr
+
+
+def test_it_is_checked_where_it_is(
+    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By a Trialbed that does not have it, in the environment that does."""
+    own = Environment(python=str(installation.python), lock="")
+    monkeypatch.setattr("trialbed.cli.environments.chosen_environments", lambda labels, **_: dict.fromkeys(labels, own))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "ours"))
+    monkeypatch.chdir(tmp_path)
+    label = f"{NAME}==0.1.0"
+    assert main(["adapter", "check", label, "--check", "single_call", "--json"]) == 0
+    report = json.loads(capfd.readouterr().out)
+    assert (report["adapter"], report["conformant"]) == (f"trialbed-{NAME}", True)
+
+
+@pytest.mark.usefixtures("installation")
+def test_types_of_the_package_are_right(
+    wheels: Wheels, new_installation: Callable[..., Installation], folder: Path
+) -> None:
+    """Checked strictly against the installed Trialbed, as an author would."""
+    installed = new_installation(wheels.wheel, "mypy>=1.15,<3")
+    package = folder / f"trialbed-{NAME}"
+    checker = str(installed.folder / "bin" / "mypy")
+    done = installed.run(checker, "--strict", str(package / "src"), cwd=folder)
+    assert done.returncode == 0, done.stdout

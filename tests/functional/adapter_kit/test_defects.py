@@ -1,0 +1,43 @@
+"""Every check can fail: adapters with one defect each are caught by the checks that are to catch them."""
+
+from __future__ import annotations
+
+import gc
+import os
+import warnings
+
+import pytest
+from support.defects import DEFECTS, Defective
+
+from trialbed_adapter_kit import CHECKS, check_adapter
+
+BY_NAME = {check.name: check for check in CHECKS}
+
+
+# What the defects leave open on purpose may be found at any time.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def cleaned_up(tmp_path, monkeypatch):
+    """Undo what defects do to the process."""
+    before = dict(os.environ)
+    monkeypatch.chdir(tmp_path)
+    yield
+    for name in set(os.environ) - set(before):
+        del os.environ[name]
+    for defect in DEFECTS:
+        defect.forget()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
+def test_a_defect_is_caught(defect: type[Defective]) -> None:
+    report = check_adapter(defect, [BY_NAME[name] for name in defect.caught_by])
+    assert {finding.check: finding.outcome for finding in report.findings} == dict.fromkeys(defect.caught_by, "failed")
+
+
+def test_no_check_cannot_fail() -> None:
+    assert set(BY_NAME) - {name for defect in DEFECTS for name in defect.caught_by} == set()

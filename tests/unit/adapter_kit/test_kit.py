@@ -1,0 +1,171 @@
+"""Running checks, and holding an adapter's declarations against them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from trialbed import Deviation
+from trialbed_adapter_kit import CHECKS, Check, CheckFailed, Kit, _kit, check_adapter
+from trialbed_adapter_kit._check import may, must, should
+from trialbed_plugins.frameworks.reference import ReferenceAgent
+
+
+async def passes(stage):
+    """It passes."""
+
+
+async def fails(stage):
+    """It fails."""
+    raise CheckFailed("expected one; seen: two")
+
+
+async def breaks(stage):
+    """It breaks."""
+    raise KeyError("a mistake of the kit")
+
+
+def made(level, play) -> Check:
+    return {"must": must, "should": should, "may": may}[level](reason="Because.", hint="Do it.")(play)
+
+
+def declaring(*deviations: Deviation) -> type[ReferenceAgent]:
+    return type("Declaring", (ReferenceAgent,), {"capabilities": deviations})
+
+
+def found(check: Check, *deviations: Deviation):
+    with Kit(declaring(*deviations), [check]) as kit:
+        return kit.run(check)
+
+
+FAILS = Deviation(check="fails", text="cannot count", upstream="https://example.org/1")
+
+
+@pytest.mark.parametrize(
+    ("level", "play", "declared", "outcome"),
+    [
+        ("must", passes, (), "passed"),
+        ("must", fails, (), "failed"),
+        ("must", fails, (FAILS,), "failed"),
+        ("should", fails, (), "failed"),
+        ("should", fails, (FAILS,), "declared"),
+        ("may", fails, (), "failed"),
+        ("may", fails, (FAILS,), "declared"),
+        ("must", passes, (Deviation(check="passes", text="cannot"),), "outdated"),
+        ("should", passes, (Deviation(check="passes", text="cannot"),), "outdated"),
+        ("should", breaks, (), "error"),
+        ("should", breaks, (Deviation(check="breaks", text="cannot"),), "error"),
+        ("should", passes, (Deviation(text="says hello"), FAILS), "passed"),
+    ],
+)
+def test_an_outcome_is_seen_in_the_light_of_what_is_declared(level, play, declared, outcome):
+    finding = found(made(level, play), *declared)
+    assert (finding.check, finding.level, finding.outcome) == (play.__name__, level, outcome)
+
+
+def test_a_failure_says_what_why_and_how():
+    assert found(made("should", fails)).message == "expected one; seen: two\nwhy: Because.\nhint: Do it."
+
+
+def test_a_declared_failure_says_what_is_declared_and_seen():
+    message = found(made("should", fails), FAILS).message
+    assert message == "cannot count (https://example.org/1)\nexpected one; seen: two"
+
+
+def test_a_must_that_is_declared_says_that_it_cannot_be():
+    assert found(made("must", fails), FAILS).message.endswith("a must cannot be declared")
+
+
+def test_an_outdated_declaration_says_what_to_do():
+    message = found(made("should", passes), Deviation(check="passes", text="cannot")).message
+    assert message == (
+        "capabilities declares 'passes' (cannot), but the check passes: the declaration is no longer true; remove it"
+    )
+
+
+def test_an_error_of_the_kit_shows_where_it_was():
+    message = found(made("should", breaks)).message
+    assert "KeyError: 'a mistake of the kit'" in message
+    assert "in breaks" in message
+
+
+def test_a_report_has_the_findings_and_the_declarations_that_name_no_check():
+    seen = []
+    checks = [check for check in CHECKS if check.name in ("plain_answer", "nothing_is_printed")]
+    report = check_adapter(declaring(FAILS), checks, framework="it", progress=seen.append)
+    assert [(finding.check, finding.outcome) for finding in report.findings] == [
+        ("plain_answer", "passed"),
+        ("nothing_is_printed", "passed"),
+        ("fails", "outdated"),
+    ]
+    assert tuple(seen) == report.findings
+    assert (report.framework, report.ok) == ("it", False)
+    assert "there is no such check" in report.findings[-1].message
+
+
+def test_checks_share_one_event_loop_as_trials_in_a_worker_do():
+    loops = []
+
+    async def first(stage):
+        """First."""
+        loops.append(asyncio.get_running_loop())
+
+    async def second(stage):
+        """Second."""
+        loops.append(asyncio.get_running_loop())
+
+    with Kit(ReferenceAgent, []) as kit:
+        kit.run(made("must", first))
+        kit.run(made("must", second))
+    assert loops[0] is loops[1]
+
+
+def test_tasks_that_a_check_leaves_are_ended_before_the_next():
+    tasks = []
+
+    async def leaves(stage):
+        """Leaves a task."""
+        tasks.append(asyncio.create_task(asyncio.sleep(3600)))
+
+    with Kit(ReferenceAgent, []) as kit:
+        kit.run(made("must", leaves))
+        assert tasks[0].cancelled()
+
+
+def test_a_loop_that_is_blocked_fails_the_check_and_says_where(monkeypatch):
+    class Blocking(ReferenceAgent):
+        async def answer(self, query):
+            time.sleep(60)  # noqa: ASYNC251 - what it is about
+
+    async def blocked(stage):
+        """Plays a trial."""
+        await stage.play("never")
+
+    monkeypatch.setattr(_kit, "BLOCKED", 1.5)
+    with Kit(Blocking, []) as kit:
+        finding = kit.run(made("must", blocked))
+        assert finding.outcome == "failed"
+        assert "it was blocked for 1.5 s in" in finding.message
+        assert "time.sleep(60)" in finding.message
+        assert kit.run(made("must", passes)).outcome == "passed"
+
+
+def test_a_thread_that_never_ends_does_not_keep_the_kit():
+    over = threading.Event()
+
+    class Idle(ReferenceAgent):
+        def answer(self, query):
+            over.wait(60)
+
+    async def idle(stage):
+        """Plays a trial."""
+        await stage.play("never", patience=0.2)
+
+    try:
+        with Kit(Idle, []) as kit:
+            assert kit.run(made("must", idle)).outcome == "failed"
+    finally:
+        over.set()

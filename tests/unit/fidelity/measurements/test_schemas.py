@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.fidelity import api_call, definition, model_call, observed, request
+
+from trialbed.records import Failure
+from trialbed_fidelity.harness._corpus import HardSchema, corpus, world_of
+from trialbed_fidelity.harness._rig import Observed
+from trialbed_fidelity.measurements._schemas import SchemaFinding, findings_of
+from trialbed_fidelity.reading._bodies import sent_tools
+
+SCHEMAS = corpus()[:6]
+ONE = next(schema for schema in corpus() if schema.name == "ref_with_siblings")
+
+
+def finding(schema: HardSchema = ONE, **fields: Any) -> SchemaFinding:
+    """What is found of one schema that was sent with other fields."""
+    tools = sent_tools({"tools": [definition(schema.tool, **fields)]})
+    (found,) = findings_of([schema], tools, observed())
+    return found
+
+
+def test_what_was_sent_as_given_has_no_effects() -> None:
+    tools = [definition(schema.tool) for schema in corpus()]
+    found = findings_of(corpus(), sent_tools({"tools": tools}), observed())
+    assert [one.effects for one in found] == [()] * len(corpus())
+    assert [one.differences for one in found] == [()] * len(corpus())
+
+
+@pytest.mark.parametrize(
+    ("change", "effects", "pointer"),
+    [
+        (lambda p: p.pop("$defs"), ("lost",), "/parameters/$defs"),
+        (lambda p: p.update(additionalProperties=False), ("added",), "/parameters/additionalProperties"),
+        (lambda p: p.update(required=["speed"]), ("added",), "/parameters/required/0"),
+        (
+            lambda p: p["properties"]["speed"].update(default="fast"),
+            ("changed",),
+            "/parameters/properties/speed/default",
+        ),
+        (lambda p: p.update(type=p.pop("type")), ("reordered",), "/parameters"),
+    ],
+)
+def test_each_change_of_a_schema_has_its_effect(change: Any, effects: tuple[str, ...], pointer: str) -> None:
+    import copy
+
+    parameters = copy.deepcopy(ONE.parameters)
+    change(parameters)
+    found = finding(parameters=parameters)
+    assert found.effects == effects
+    assert [difference.pointer for difference in found.differences] == [pointer]
+
+
+def test_a_description_belongs_to_what_is_compared() -> None:
+    found = finding(description="Something else")
+    assert found.effects == ("changed",)
+    assert found.differences[0].pointer == "/description"
+
+
+def test_what_stands_beside_the_schema_is_no_effect_on_it() -> None:
+    found = finding(strict=False)
+    assert found.effects == ()
+    assert found.beside == {"strict": False}
+
+
+def test_a_rewritten_name_is_found_by_the_description() -> None:
+    found = finding(name="another_name")
+    assert found.effects == ("renamed",)
+    assert found.sent_name == "another_name"
+
+
+def test_a_tool_that_was_not_sent_is_missing() -> None:
+    found = findings_of(SCHEMAS, sent_tools({"tools": [definition(SCHEMAS[0].tool)]}), observed())
+    assert [one.effects for one in found] == [(), *[("missing",)] * 5]
+
+
+def test_parameters_that_were_left_out_are_lost() -> None:
+    tool = definition(ONE.tool)
+    del tool["function"]["parameters"]
+    (found,) = findings_of([ONE], sent_tools({"tools": [tool]}), observed())
+    assert [difference.pointer for difference in found.differences] == ["/parameters"]
+
+
+def calls(*arguments: Any, failure: Failure | None = None) -> Observed:
+    """A trial in which the model called every schema's tool and these calls arrived."""
+    names = [schema.name for schema in SCHEMAS]
+    made = [api_call(schema.api.ref, value) for schema, value in zip(SCHEMAS, arguments, strict=False)]
+    return observed(model_call(request(), *names), apis=made, world=world_of(SCHEMAS), failure=failure)
+
+
+def test_calls_are_compared_with_what_the_model_sent() -> None:
+    arguments = [schema.arguments for schema in SCHEMAS[:4]]
+    arguments[1] = {**arguments[1], "invented": None}
+    tools = sent_tools({"tools": [definition(schema.tool) for schema in SCHEMAS]})
+    found = findings_of(SCHEMAS, tools, calls(*arguments))
+    assert [one.call for one in found] == ["as sent", "changed", "as sent", "as sent", "not made", "not made"]
+    assert [(d.kind, d.pointer) for d in found[1].call_differences] == [("added", "/invented")]
+
+
+def test_a_call_that_the_model_did_not_make_is_not_told() -> None:
+    tools = sent_tools({"tools": [definition(ONE.tool)]})
+    (found,) = findings_of([ONE], tools, observed(model_call(request())))
+    assert found.call == "not told"
+
+
+def test_a_failure_after_the_request_is_noted() -> None:
+    tools = sent_tools({"tools": [definition(ONE.tool)]})
+    seen = observed(model_call(request()), failure=Failure(kind="agent", message="it broke"))
+    (found,) = findings_of([ONE], tools, seen)
+    assert found.reason == "agent: it broke"

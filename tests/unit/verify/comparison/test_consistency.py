@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trialbed_verify.comparison._consistency import self_agreement
+from trialbed_verify.comparison._counts import Decisions
+from trialbed_verify.comparison._similarity import f1
+
+YES, NO = "tool_calls", "stop"
+
+
+@settings(max_examples=100)
+@given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=20))
+def test_self_f1_is_that_of_all_ordered_pairs_of_trials(trials: list[list[bool]]) -> None:
+    triggers = np.array([float(sum(case)) for case in trials])
+    side = Decisions(triggers, np.full(len(trials), 4.0), np.zeros(len(trials)))
+    found = self_agreement(side).agreement
+    pairs = list(permutations(range(4), 2))
+    tp = sum(case[one] and case[other] for case in trials for one, other in pairs)
+    fn = sum(case[one] and not case[other] for case in trials for one, other in pairs)
+    assert float(found.tp.sum()) == pytest.approx(tp / 12)
+    assert float(found.fn.sum()) == pytest.approx(fn / 12)
+    if tp + fn:
+        assert f1(*(column.sum() for column in found.errors)) == pytest.approx(tp / (tp + fn))
+
+
+def test_one_trial_is_not_known_to_be_consistent(compared: Any) -> None:
+    document = compared([YES, NO, YES], [YES, NO, NO])
+    assert document["self_consistency"] == {"baseline": None, "vendor": None}
+    assert document["stable_subset"] is None
+
+
+def test_flips_and_stable_cases_are_counted(compared: Any) -> None:
+    baseline = [[YES, YES], [NO, NO], [YES, NO], [YES, NO]]
+    found = compared(baseline, [YES, NO, YES, NO])
+    itself = found["self_consistency"]["baseline"]
+    assert itself["flip_rate"]["value"] == 0.5
+    assert itself["self_f1"]["value"] == pytest.approx(0.5)  # 1 / (1 + (1/2 + 1/2))
+    assert (itself["cases"], itself["stable_cases"], itself["trials"]) == (4, 2, 2)
+    assert found["stable_subset"]["answered"]["cases"] == 2
+    assert found["stable_subset"]["answered"]["f1"]["value"] == 1.0
+
+
+def test_a_failed_trial_is_no_flip(compared: Any) -> None:
+    baseline = [[YES, "timeout", YES], [NO, NO, "timeout"], [YES, "timeout", "timeout"]]
+    itself = compared(baseline, [YES, NO, YES])["self_consistency"]["baseline"]
+    assert (itself["cases"], itself["flip_rate"]["value"]) == (2, 0.0)
+
+
+def test_the_spread_over_pairs_of_trials_is_told(compared: Any) -> None:
+    baseline = [[YES, YES, YES], [YES, YES, NO], [NO, NO, NO]]
+    spread = compared(baseline, [YES, NO, NO])["self_consistency"]["baseline"]["pairs_of_trials"]
+    assert spread == {"n": 3, "least": pytest.approx(2 / 3), "mean": pytest.approx(7 / 9), "greatest": 1.0}

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trialbed.statistics import CaseBootstrap
+from trialbed_verify.comparison._counts import Decisions
+from trialbed_verify.comparison._verdict import verdict
+
+YES, NO = "tool_calls", "stop"
+
+
+def drawn(cases: int, seed: int, drift: float = 0.0) -> tuple[Decisions, Decisions]:
+    """Five trials of a baseline and of a vendor whose chances of a call are the same, or drawn to one half."""
+    random = np.random.default_rng(seed)
+    chances = random.beta(0.35, 0.4, size=cases)
+    sides = (chances, (1 - drift) * chances + drift / 2)
+    ours, theirs = (random.binomial(5, chance).astype(np.float64) for chance in sides)
+    return Decisions(ours, np.full(cases, 5.0), np.zeros(cases)), Decisions(
+        theirs, np.full(cases, 5.0), np.zeros(cases)
+    )
+
+
+def test_a_faithful_vendor_of_a_noisy_model_is_equivalent() -> None:
+    """Its F1 is 0.77, not 1: as much as the baseline has with itself."""
+    found = verdict(*drawn(2000, 1), CaseBootstrap(2000), 0.02)
+    assert found["finding"] == "equivalent"
+    assert abs(found["answered"]["difference"]) < 0.01
+
+
+def test_a_drifted_vendor_is_different() -> None:
+    found = verdict(*drawn(2000, 1, drift=0.3), CaseBootstrap(2000), 0.02)
+    assert found["finding"] == "different"
+    assert "lies beyond the margin of ±0.02" in found["reason"]
+
+
+def test_few_cases_are_inconclusive() -> None:
+    found = verdict(*drawn(60, 1), CaseBootstrap(60), 0.02)
+    assert found["finding"] == "inconclusive"
+
+
+def test_one_trial_of_the_baseline_is_inconclusive_and_says_why(compared: Any) -> None:
+    found = compared([YES, NO] * 50, [YES, NO] * 50)["verdict"]
+    assert found["finding"] == "inconclusive"
+    assert "self-consistency is unknown" in found["reason"]
+    assert "--trials" in found["reason"]
+    assert found["delivered"] is found["answered"] is None
+
+
+def test_a_vendor_that_fails_is_different_as_delivered_though_not_as_answered(compared: Any) -> None:
+    baseline = [[YES, YES], [NO, NO]] * 200
+    vendor = [YES if number % 3 else "timeout" for number in range(400)]
+    vendor = [NO if number % 2 else end for number, end in enumerate(vendor)]
+    found = compared(baseline, vendor)["verdict"]
+    assert found["finding"] == "different"
+    assert found["answered"]["finding"] == "equivalent"
+    assert found["answered"]["difference"] == 0.0
+
+
+def test_a_dead_vendor_is_different(compared: Any) -> None:
+    found = compared([[YES, YES], [NO, NO]] * 50, ["transport_error"] * 100)["verdict"]
+    assert found["finding"] == "different"
+    assert found["delivered"]["difference"] == -1.0
+    assert found["answered"] is None
+
+
+def test_where_nobody_calls_nothing_can_be_told(compared: Any) -> None:
+    found = compared([[NO, NO]] * 20, [NO] * 20)["verdict"]
+    assert found["finding"] == "inconclusive"
+    assert "nobody called tools" in found["reason"]
+
+
+def test_the_verdict_errs_as_rarely_as_it_says() -> None:
+    """A vendor just as far off as the margin: either finding is right in neither sense, each at most about 1 in 20."""
+    chances = np.random.default_rng(0).beta(0.35, 0.4, size=400_000)
+    others = 0.9 * chances + 0.05
+    margin = (chances**2).sum() / chances.sum() - 2 * (chances * others).sum() / (chances + others).sum()
+    found = [
+        verdict(*drawn(400, seed, drift=0.1), CaseBootstrap(400, resamples=300), float(margin))["finding"]
+        for seed in range(200)
+    ]
+    assert found.count("equivalent") <= 20
+    assert found.count("different") <= 20
+
+
+@pytest.mark.parametrize("margin", [0.005, 0.05])
+def test_the_margin_decides(margin: float) -> None:
+    found = verdict(*drawn(1000, 3), CaseBootstrap(1000), margin)
+    assert found["margin"] == margin
+    assert found["finding"] == ("equivalent" if margin == 0.05 else "inconclusive")

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from trialbed.errors import DataError
+from trialbed_verify.verification import TestSet
+
+
+def written(path: Path, *lines: object) -> Path:
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return path
+
+
+def test_a_case_is_known_by_its_line_and_its_content(tmp_path: Path) -> None:
+    first, second = {"messages": [], "a": 1}, {"a": 1, "messages": []}
+    with TestSet(written(tmp_path / "s.jsonl", first, "", second, {"messages": [1]}, "  ", first)) as cases:
+        found = list(cases)
+    assert [case.index for case in found] == [1, 3, 4, 6]
+    assert [case.body for case in found] == [first, second, {"messages": [1]}, first]
+    digest = found[0].identity
+    assert [case.identity for case in found] == [digest, f"{digest}#2", found[2].identity, f"{digest}#3"]
+    assert len(digest) == 64
+
+
+def test_lines_that_are_no_requests_are_named_and_are_no_cases(tmp_path: Path) -> None:
+    cases = TestSet(written(tmp_path / "s.jsonl", {"messages": []}, "{oops", "[1]", {"messages": [2]}))
+    assert len(cases) == 2
+    assert [(line.index, line.reason.partition(":")[0]) for line in cases.bad_lines] == [
+        (2, "not JSON"),
+        (3, "not a JSON object"),
+    ]
+
+
+def test_schemas_that_cannot_be_used_are_found_once(tmp_path: Path) -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "int"}}}
+    cases = TestSet(written(tmp_path / "s.jsonl", {"tools": []}, {"tools": [tool]}, {"tools": [tool], "x": 1}))
+    ((index, name, fault),) = cases.faults()
+    assert (index, name) == (2, "f")
+    assert "int" in fault
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "{oops\n"])
+def test_a_file_without_requests_is_an_error(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"s\.jsonl: holds no request"):
+        TestSet(path)
+
+
+def test_where_no_line_is_a_request_the_first_one_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text("\n[1]\n{oops\n")
+    with pytest.raises(DataError, match=r"\(line 2: not a JSON object\)"):
+        TestSet(path)
+
+
+def test_a_pipe_is_refused_as_it_cannot_be_read_twice(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(DataError, match="pipe: is no file"):
+        TestSet(path)
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        TestSet(tmp_path / "none.jsonl")

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.verification import target
+
+from trialbed_verify.verification import CallVerdict, Case
+from trialbed_verify.verification.results._ended import Ended, result_row
+from trialbed_verify.verification.wire._attempts import Attempt
+from trialbed_verify.verification.wire._outcomes import Problem, Reading
+from trialbed_verify.verification.wire._requests import Prepared
+
+CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+def reading(reason: str = "stop", message: dict[str, Any] | None = None, **usage: Any) -> Reading:
+    response = {
+        "id": "x",
+        "model": "m-id",
+        "system_fingerprint": 7,
+        "choices": [{"index": 0, "message": message or {"content": "hi"}, "finish_reason": reason}],
+        "usage": usage,
+    }
+    return Reading("tool_calls" if reason == "tool_calls" else "stop", reason, response)
+
+
+def row(
+    folder: Path,
+    found: Reading,
+    *,
+    first_token: float | None = 0.1,
+    duration: float = 0.6,
+    verdicts: tuple[CallVerdict, ...] = (),
+) -> dict[str, Any]:
+    attempt = Attempt(datetime.now(UTC), 0.0, 200, first_token, duration, found)
+    prepared = Prepared({"model": "m"}, {"model": "m"}, "hash", [])
+    ended = Ended(Case(3, "c0ffee", {}), 1, prepared, [attempt], found, verdicts, 0.25, 0.002)
+    return result_row(target("http://h/v1", folder), "config", ended)
+
+
+def test_a_row_says_what_was_asked_what_came_and_when(tmp_path: Path) -> None:
+    found = row(tmp_path, reading(prompt_tokens=5, completion_tokens=50))
+    assert (found["data_index"], found["case"], found["trial"], found["status"]) == (3, "c0ffee", 1, "success")
+    assert (found["ttft_ms"], found["duration_ms"], found["tps"]) == (100.0, 600, 100.0)
+    assert (found["prompt_tokens"], found["completion_tokens"], found["total_tokens"]) == (5, 50, 55)
+    assert (found["queued_ms"], found["loop_lag_ms"]) == (250.0, 2.0)
+    assert found["served"] == {"id": "x", "model": "m-id", "system_fingerprint": None, "provider": None}
+    assert found["last_run_at"].endswith("+00:00")
+
+
+def test_a_failure_has_no_figures_and_keeps_what_had_come(tmp_path: Path) -> None:
+    cut = reading(completion_tokens=50)
+    broken = Reading("protocol_error", "stop", cut.response, Problem("cut_stream", "ended early"))
+    found = row(tmp_path, broken)
+    assert (found["status"], found["finish_reason"], found["tool_calls_valid"]) == ("failed", None, None)
+    assert {found[key] for key in ("ttft_ms", "tps", "completion_tokens", "total_tokens")} == {None}
+    assert found["response"]["error_type"] == "cut_stream"
+    assert found["response"]["partial"] == cut.response
+
+
+@pytest.mark.parametrize(
+    ("first_token", "duration"),
+    [(None, 0.5), (0.5, 0.5), (0.5, 0.509), (0.5, 0.4)],
+)
+def test_there_is_no_rate_where_decoding_was_too_short_to_be_measured(
+    first_token: float | None, duration: float, tmp_path: Path
+) -> None:
+    found = row(tmp_path, reading(completion_tokens=50), first_token=first_token, duration=duration)
+    assert found["tps"] is None
+
+
+def test_tokens_that_were_not_sent_are_no_part_of_the_rate(tmp_path: Path) -> None:
+    usage = {"completion_tokens": 60, "completion_tokens_details": {"reasoning_tokens": 50}}
+    assert row(tmp_path, reading(**usage))["tps"] == 20.0
+    shown = {"content": "x", "reasoning_content": "hm"}
+    assert row(tmp_path, reading(message=shown, **usage))["tps"] == 120.0
+    assert row(tmp_path, reading(completion_tokens=5, completion_tokens_details={"reasoning_tokens": 5}))["tps"] is None
+
+
+def test_calls_and_their_finish_reason_are_held_against_each_other(tmp_path: Path) -> None:
+    calling = {"content": None, "tool_calls": [CALL]}
+    wrong = (CallVerdict("look", False, ("missing_required",), "'city' is a required property"),)
+    found = row(tmp_path, reading("tool_calls", calling), verdicts=wrong)
+    assert (found["tool_calls_valid"], found["notes"]) == (False, [])
+    assert found["calls"][0]["detail"] == "'city' is a required property"
+    assert row(tmp_path, reading("stop", calling), verdicts=wrong)["notes"] == ["calls_with_other_finish"]
+    none = row(tmp_path, reading("tool_calls"))
+    assert (none["tool_calls_valid"], none["notes"]) == (None, ["tool_calls_without_calls"])

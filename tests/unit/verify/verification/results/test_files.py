@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from trialbed.errors import UsageError
+from trialbed_verify.verification.results._files import check_files, replacing
+
+
+def test_a_file_is_replaced_when_the_other_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("old")
+    path.chmod(0o600)
+    with replacing(path) as file:
+        file.write(b"new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_nothing_is_left_of_a_file_that_was_not_finished(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("old")
+
+    def half() -> None:
+        with replacing(path) as file:
+            file.write(b"new")
+            raise RuntimeError("halfway")
+
+    with pytest.raises(RuntimeError, match="halfway"):
+        half()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "there" / "file")
+    with replacing(link) as file:
+        file.write(b"new")
+    assert link.is_symlink()
+    assert (tmp_path / "there" / "file").read_text() == "new"
+
+
+def test_folders_are_made_and_nothing_else(tmp_path: Path) -> None:
+    check_files([("the results", tmp_path / "a" / "results.jsonl"), ("the summary", tmp_path / "b" / "s.json")])
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b"]
+
+
+@pytest.mark.parametrize("other", ["x.jsonl", "./x.jsonl", "b/../x.jsonl", "link"])
+def test_two_things_in_one_file_are_refused(other: str, tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "x.jsonl")
+    with pytest.raises(UsageError, match="named for the results of b and for the results of a"):
+        check_files([("the results of a", tmp_path / "x.jsonl"), ("the results of b", tmp_path / other)])
+
+
+def test_what_is_read_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text("{}")
+    with pytest.raises(UsageError, match="named for --markdown and for the test set"):
+        check_files([("--markdown", path)], [("the test set", path)])
+
+
+def test_what_cannot_be_written_is_named_before_anything_is_paid_for(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"cannot be written: .*name another file for the summary"):
+        check_files([("the summary", tmp_path / "file" / "s.json")])
+    for place in (tmp_path, Path("/dev/null")):
+        with pytest.raises(UsageError, match="is no file"):
+            check_files([("the summary", place)])

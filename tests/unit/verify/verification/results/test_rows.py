@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from support.vendor_rows import k2_row, own_row, request, write_rows
+
+from trialbed.errors import DataError
+from trialbed_verify.verification.results._rows import ResultRow, RowReader
+
+
+def read(path: Path, *rows: dict[str, object]) -> list[ResultRow]:
+    return list(RowReader(write_rows(path / "results.jsonl", rows)))
+
+
+def test_an_own_row_is_read_whole(tmp_path: Path) -> None:
+    (row,) = read(tmp_path, own_row(3, "tool_calls", trial=2, valid=False))
+    assert (row.line, row.data_index, row.trial, row.case) == (1, 3, 2, f"{3:064x}")
+    assert (row.vendor, row.model, row.asked_model) == ("acme", "m", "m-id")
+    assert (row.decision, row.outcome, row.success, row.valid) == ("tool_calls", "tool_calls", True, False)
+    assert row.calls is not None
+    assert row.calls[0].reasons == ("wrong_type",)
+    assert (row.ttft_ms, row.tps, row.total_tokens, row.duration_ms) == (250.0, 50.0, 140.0, 900.0)
+    assert row.served == ("m-id", "fp", None)
+
+
+@pytest.mark.parametrize(
+    ("finish", "outcome", "decision", "problem"),
+    [
+        ("tool_calls", "tool_calls", "tool_calls", None),
+        ("stop", "stop", "stop", None),
+        ("length", "other", "other", None),
+        ("stop_163586", "other", "other", None),
+        (None, "protocol_error", "none", "no_finish_reason"),
+        ("failed", "unknown_failure", "none", "APIError"),
+    ],
+)
+def test_the_outcome_of_another_tools_row_follows_from_what_it_has(
+    tmp_path: Path, finish: str | None, outcome: str, decision: str, problem: str | None
+) -> None:
+    (row,) = read(tmp_path, k2_row(1, finish))
+    assert (row.outcome, row.decision, row.problem) == (outcome, decision, problem)
+    assert row.calls is None
+    assert row.case is None
+
+
+def test_the_duration_of_another_tool_is_none_of_the_vendors(tmp_path: Path) -> None:
+    (row,) = read(tmp_path, k2_row(1))
+    assert row.duration_ms is None
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {"usage": {"total_tokens": 120, "completion_tokens": 20}},
+        {"usage": {"prompt_tokens": 100, "completion_tokens": 20}},
+        {"choices": [{"usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}}]},
+    ],
+)
+def test_tokens_are_found_where_vendors_put_them(tmp_path: Path, response: dict[str, object]) -> None:
+    (row,) = read(tmp_path, k2_row(1, response=response))
+    assert (row.total_tokens, row.completion_tokens) == (120.0, 20.0)
+
+
+def test_a_row_of_agent_vendor_verifier_is_read(tmp_path: Path) -> None:
+    """It has no extra body, figures of its own, and zeros for what it does not know."""
+    row = k2_row(4, "tool_calls", valid=True, response={"choices": [{"finish_reason": "tool_calls"}]})
+    del row["extra_body"]
+    figures = {"prompt_tokens": 90, "completion_tokens": 30, "total_tokens": 120, "ttft_ms": 0}
+    (found,) = read(tmp_path, row | figures | {"prefill_throughput": 0, "decode_throughput": 0})
+    assert (found.outcome, found.valid, found.total_tokens, found.completion_tokens) == (
+        "tool_calls",
+        True,
+        120.0,
+        30.0,
+    )
+    assert (found.ttft_ms, found.tps, found.duration_ms) == (None, None, None)
+
+
+def test_a_zero_that_no_answer_can_have_is_missing(tmp_path: Path) -> None:
+    (row,) = read(tmp_path, k2_row(1, response={}, ttft_ms=0, total_tokens=0, tps=0.0))
+    assert (row.ttft_ms, row.total_tokens, row.tps) == (None, None, None)
+
+
+def test_what_vendors_may_differ_in_is_no_part_of_what_is_asked(tmp_path: Path) -> None:
+    plain, dressed = read(
+        tmp_path,
+        k2_row(1),
+        k2_row(
+            1, request=request(1, stream=True, stream_options={}, user="u", metadata={}, provider={}) | {"model": "x"}
+        ),
+    )
+    assert plain.requested == dressed.requested
+
+
+def test_what_is_asked_and_how_are_told_apart(tmp_path: Path) -> None:
+    plain, warmer, other, merged = read(
+        tmp_path,
+        k2_row(1),
+        k2_row(1, request=request(1, temperature=0.6)),
+        k2_row(2),
+        k2_row(1, extra_body={"temperature": 0.6, "provider": {"only": ["acme"]}}),
+    )
+    assert plain.requested.content == warmer.requested.content == merged.requested.content
+    assert plain.requested.content != other.requested.content
+    assert plain.requested.settings == "{}"
+    assert warmer.requested.settings == merged.requested.settings == '{"temperature":0.6}'
+
+
+def test_blank_lines_are_passed_over_and_a_cut_last_line_is_noted(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "results.jsonl", [k2_row(1), k2_row(2)])
+    path.write_bytes(b"\n" + path.read_bytes() + b'{"data_index": 3, "sta')
+    reader = RowReader(path)
+    assert [(row.line, row.data_index) for row in reader] == [(2, 1), (3, 2)]
+    assert reader.torn == 4
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{not json}", "line 2: not JSON"),
+        ("[1, 2]", "line 2: no result row"),
+        ('{"messages": []}', "line 2: no result row, for want of a status"),
+        ('{"status": "success", "ttft_ms": "fast"}', "line 2: ttft_ms: 'fast' is no number"),
+        ('{"status": "success", "ttft_ms": NaN}', "line 2: ttft_ms: nan is no number"),
+        ('{"status": "success", "total_tokens": 1%s}' % ("0" * 400), "line 2: total_tokens: 1000000"),
+        ('{"status": "success", "calls": [{"reasons": 5}]}', "line 2: calls: the reasons are no list"),
+        ('{"status": "success", "trial": 1.5}', "line 2: trial: 1.5 is no whole number"),
+        ('{"status": "success", "calls": ["look_up"]}', "line 2: calls: a call is no object"),
+    ],
+)
+def test_an_error_names_file_and_line(tmp_path: Path, line: str, message: str) -> None:
+    path = write_rows(tmp_path / "results.jsonl", [k2_row(1)])
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(DataError, match=r"results\.jsonl, line 2") as caught:
+        list(RowReader(path))
+    assert message in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent\.jsonl: cannot be read"):
+        list(RowReader(tmp_path / "absent.jsonl"))
+
+
+def test_memory_does_not_grow_with_what_is_not_compared(tmp_path: Path) -> None:
+    """Rows of 40 kB each keep less than 2 kB."""
+    path = tmp_path / "results.jsonl"
+    write_rows(
+        path, (k2_row(n, request=request(n, padding="x" * 1) | {"messages": [f"{n} " * 8000]}) for n in range(400))
+    )
+    assert path.stat().st_size > 12_000_000
+    tracemalloc.start()
+    rows = list(RowReader(path))
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(rows) == 400
+    assert kept / len(rows) < 2000

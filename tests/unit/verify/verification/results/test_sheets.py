@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.vendor_rows import own_row
+from support.verification import summarised
+
+from trialbed.views import Sheet, csv_text, markdown
+from trialbed_verify.verification import verification_records, verification_sheets
+
+CUT = {"kind": "cut_stream", "message": "ended early"}
+CALL = {"name": "look_up", "valid": False, "reasons": ["wrong_type"], "detail": "7 is not of type 'string'"}
+
+
+@pytest.fixture
+def summaries(tmp_path: Path) -> list[dict[str, Any]]:
+    """A baseline, and a vendor that fails now and then, was not sent everything, and was measured late."""
+    good = summarised(tmp_path, *(own_row(number, "tool_calls") for number in range(1, 5)), is_baseline=True)
+    bad = summarised(
+        tmp_path,
+        own_row(1, "tool_calls", valid=False, calls=[CALL], loop_lag_ms=90.0, notes=["tokens_after_finish"]),
+        own_row(2, "protocol_error", problem=CUT),
+        own_row(3, "protocol_error", problem=CUT),
+        own_row(4, "protocol_error", problem=CUT | {"message": "reset | by peer"}),
+        own_row(4, "other", trial=1, tps=None, ttft_ms=None),
+        not_sent=3,
+        name="bad",
+    )
+    return [good | {"vendor": "good"}, bad]
+
+
+def cells(sheet: Sheet) -> dict[str, tuple[str, ...]]:
+    return {row[0]: tuple(row[1:]) for row in sheet.rows}
+
+
+def test_vendors_are_columns_and_what_is_unknown_is_a_dash(summaries: list[dict[str, Any]]) -> None:
+    figures, sources = verification_sheets(summaries)
+    assert figures.title.startswith("m: 4 requests of set.jsonl (")
+    assert list(figures.columns) == ["", "good*", "bad"]
+    found = cells(figures)
+    assert found["requests ended"] == ("4", "5")
+    assert found["failed"] == ("", "3 cut_stream")
+    assert found["not sent"] == ("", "3")
+    assert found["own lag, ms"] == ("-", "90/90/90")
+    assert found["tokens/s"] == ("50/50/50", "50/50/50")
+    assert found["success rate"][0] == "1.00 [0.51, 1.00] n=4"
+    assert cells(sources)["endpoint"] == ("http://127.0.0.1:1/v1",) * 2
+    assert "provider" not in cells(sources)
+
+
+def test_notes_name_what_is_behind_each_count(summaries: list[dict[str, Any]]) -> None:
+    notes = verification_sheets(summaries)[0].notes
+    assert "bad: 3 cut_stream, lines 2, 3: ended early" in notes
+    assert "bad: and, line 4: reset | by peer" in notes
+    assert "bad: 1 calls wrong_type, line 1: look_up: 7 is not of type 'string'" in notes
+    assert "bad: oddities: 1 tokens_after_finish" in notes
+    assert any("this machine itself was late (p95 90 ms)" in note for note in notes)
+    assert "* is the baseline." in notes
+    assert not any(note.startswith("good:") for note in notes)
+
+
+def test_markdown_holds_the_tables_and_the_examples(summaries: list[dict[str, Any]]) -> None:
+    text = markdown(verification_sheets(summaries))
+    assert "|  | good* | bad |" in text
+    assert "| failed |  | 3 cut_stream |" in text
+    assert "bad: and, line 4: reset \\| by peer" in text
+
+
+def test_models_have_tables_of_their_own(summaries: list[dict[str, Any]]) -> None:
+    other = summaries[0] | {"model": "m-2"}
+    titles = [sheet.title.partition(":")[0] for sheet in verification_sheets([*summaries, other])]
+    assert titles == ["m", "Where they come from", "m-2", "Where they come from"]
+
+
+def test_records_are_one_per_vendor_and_leave_empty_what_is_unknown(summaries: list[dict[str, Any]]) -> None:
+    good, bad = csv.DictReader(io.StringIO(csv_text(verification_records(summaries))))
+    assert (good["vendor"], good["is_baseline"], good["tool_calls"]) == ("good", "True", "4")
+    assert (bad["problems"], bad["failed"], bad["not_sent"]) == ("3 cut_stream", "3", "3")
+    assert (bad["tps_mean"], bad["tps_n"]) == ("50.0", "1")
+    assert (good["loop_lag_ms_p95"], good["client_saturated"]) == ("", "")
+    assert good["base_url"] == "http://127.0.0.1:1/v1"
+
+
+def test_a_vendor_of_which_nothing_is_known_has_a_table_all_the_same(tmp_path: Path) -> None:
+    (figures, _), (record,) = verification_sheets([summarised(tmp_path)]), verification_records([summarised(tmp_path)])
+    assert cells(figures)["success rate"] == ("-",)
+    assert record["success_rate"] is None
+
+
+def test_settings_that_were_asked_for_are_told(tmp_path: Path) -> None:
+    summary = summarised(tmp_path)
+    summary["provenance"]["configuration"] |= {"temperature": 0.0, "extra_body": {"top_p": 0.9}}
+    summary["provenance"]["bad_lines"] = [{"line": 9, "reason": "not JSON"}]
+    notes = verification_sheets([summary])[1].notes
+    assert 'For every request: temperature 0.0, extra_body {"top_p": 0.9}.' in notes
+    assert "Line 9 of the test set is no case: not JSON." in notes

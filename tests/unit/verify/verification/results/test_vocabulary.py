@@ -1,0 +1,38 @@
+"""Every word that results use is explained, and none is explained that they do not use."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+from trialbed_verify import verification
+from trialbed_verify.verification import ANSWERED, Outcome
+from trialbed_verify.verification.cases._schemas import REASONS, UNUSABLE
+from trialbed_verify.verification.results.vocabulary import CALL_REASONS, NOTES, OUTCOMES, PROBLEMS
+
+FOLDER = Path(str(verification.__file__)).parent
+SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.py")}
+KIND = re.compile(
+    r"""(?:failed|Problem|_broken|refuse)\(\s*f?"([\w{}.]+)"|^ +return "(\w+)"(?: if .* else "(\w+)")?$""", re.MULTILINE
+)
+
+
+def test_every_outcome_is_explained() -> None:
+    assert set(OUTCOMES) == set(get_args(Outcome))
+    assert set(OUTCOMES) > ANSWERED
+
+
+def test_every_kind_of_problem_is_explained() -> None:
+    found = "".join(SOURCES[name] for name in ("_bodies", "_streams", "_exchange"))
+    kinds = {kind for kinds in KIND.findall(found) for kind in kinds if kind}
+    assert {"http_<status>" if kind.startswith("http_") else kind for kind in kinds} == set(PROBLEMS)
+
+
+def test_every_reason_of_a_wrong_call_is_explained() -> None:
+    assert set(CALL_REASONS) == {*REASONS.values(), "constraint", "unknown_tool", "invalid_json", UNUSABLE}
+
+
+def test_every_oddity_is_explained() -> None:
+    found = re.findall(r'_notes\["(\w+)"\]|return \["(\w+)"\]|notes, "(\w+)"\)', "".join(SOURCES.values()))
+    assert {word for words in found for word in words if word} == set(NOTES)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from trialbed.errors import UsageError
+from trialbed_verify.verification.targets._keys import key_from_file, spellings, vendor_key, would_be_committed
+
+
+@pytest.mark.parametrize("variable", ["silicon-flow", "SILICON_FLOW", "SILICON_FLOW_API_KEY", "SF_KEY"])
+def test_a_key_is_found_by_the_vendors_name_or_where_its_driver_expects_it(variable: str) -> None:
+    assert vendor_key("silicon-flow", "SF_KEY", {variable: "k", "OTHER": "x"}) == "k"
+
+
+def test_the_name_as_the_file_has_it_comes_first() -> None:
+    assert list(spellings("429.icu")) == ["429.icu", "429_ICU", "429_ICU_API_KEY"]
+    environment = {"acme": "as named", "ACME_API_KEY": "other"}
+    assert vendor_key("acme", "ACME_API_KEY", environment) == "as named"
+
+
+def test_an_empty_variable_is_none() -> None:
+    assert vendor_key("acme", "", {"acme": "", "ACME": "k"}) == "k"
+    assert vendor_key("acme", "", {"acme": ""}) is None
+
+
+@pytest.mark.parametrize("text", ["xxxxxx", "XXX", "...", "***", "<your key>", "your-api-key", "YOUR_KEY"])
+def test_a_placeholder_is_no_key(text: str, tmp_path: Path) -> None:
+    assert key_from_file(tmp_path / "config.yaml", 3, text, "acme") is None
+
+
+def test_outside_a_work_tree_nothing_is_committed(tmp_path: Path) -> None:
+    assert not would_be_committed(tmp_path / "config.yaml")
+    assert key_from_file(tmp_path / "config.yaml", 3, "sk-real", "acme") == "sk-real"
+
+
+def test_in_a_work_tree_only_what_is_ignored_may_hold_a_key(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    config = tmp_path / "config.yaml"
+    assert would_be_committed(config)
+    with pytest.raises(UsageError, match=r"config\.yaml, line 3: holds a key.*move the key to \.env as acme="):
+        key_from_file(config, 3, "sk-real", "acme")
+    (tmp_path / ".gitignore").write_text("*.yaml\n")
+    assert not would_be_committed(config)
+
+
+def test_what_a_link_leads_to_counts(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    subprocess.run(["git", "init", "-q", str(tmp_path / "work")], check=True)
+    (tmp_path / "work" / "config.yaml").write_text("")
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "work" / "config.yaml")
+    assert would_be_committed(tmp_path / "link.yaml")
+
+
+def test_where_git_cannot_be_asked_every_file_of_a_work_tree_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    (work / ".git").mkdir(parents=True)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert would_be_committed(work / "config.yaml")
+    assert not would_be_committed(tmp_path / "config.yaml")

@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from trialbed_verify.verification import _retries
+from trialbed_verify.verification._retries import Breaker, RetryPolicy, VendorDown, VendorPaused
+from trialbed_verify.verification.wire._attempts import Attempt, retry_after
+from trialbed_verify.verification.wire._outcomes import Outcome, Problem, Reading
+
+
+def attempt(outcome: Outcome = "transport_error", status: int | None = None, wait: float | None = None) -> Attempt:
+    return Attempt(datetime.now(UTC), 0.0, status, None, 0.1, Reading(outcome), wait)
+
+
+@pytest.mark.parametrize("status", [None, 408, 409, 425, 429, 500, 502, 503, 504, 529])
+def test_what_may_pass_is_tried_again_with_growing_pauses(status: int | None) -> None:
+    policy = RetryPolicy(retries=5)
+    waits = [policy.wait(attempt(status=status), number, 0.0) for number in (1, 3, 5)]
+    assert 0 < waits[0] < waits[1] < waits[2] < 20  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422])
+def test_a_refusal_is_final(status: int) -> None:
+    assert RetryPolicy().wait(attempt(status=status), 1, 0.0) is None
+
+
+@pytest.mark.parametrize("outcome", ["stop", "tool_calls", "other", "protocol_error"])
+def test_an_answer_is_never_asked_for_twice_however_bad(outcome: Outcome) -> None:
+    assert RetryPolicy().wait(attempt(outcome, 200), 1, 0.0) is None
+
+
+def test_it_ends_after_so_many_retries_or_at_the_deadline() -> None:
+    policy = RetryPolicy(retries=2, deadline=10)
+    assert policy.wait(attempt(status=429), 3, 0.0) is None
+    assert policy.wait(attempt(status=429), 1, 9.9) is None
+    assert policy.wait(attempt("timeout"), 1, 0.0) is not None
+
+
+def test_what_the_endpoint_asks_for_is_waited_unless_it_is_beyond_reason() -> None:
+    assert 7 <= RetryPolicy().wait(attempt(status=429, wait=7), 1, 0.0) < 7.2  # type: ignore[operator]
+    assert RetryPolicy().wait(attempt(status=429, wait=100_000), 1, 0.0) is None
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"), [(None, None), ("3", 3.0), ("0.5", 0.5), ("-1", 0.0), ("soon", None), ("", None)]
+)
+def test_retry_after_is_read_in_seconds(header: str | None, seconds: float | None) -> None:
+    assert retry_after(header) == seconds
+
+
+def test_retry_after_is_read_as_a_date() -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    assert retry_after(later) == pytest.approx(30, abs=2)
+
+
+async def test_a_breaker_lets_one_probe_through_at_a_time_and_closes_on_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_retries, "PAUSE", 0.0)
+    breaker, inside, most = Breaker(threshold=2), 0, 0
+    for _ in range(2):
+        breaker.note(attempt())
+
+    async def request() -> None:
+        nonlocal inside, most
+        async with breaker.passage():
+            inside += 1
+            most = max(most, inside)
+            await asyncio.sleep(0)
+            inside -= 1
+
+    await asyncio.gather(*(request() for _ in range(5)))
+    assert most == 1
+    breaker.note(attempt("protocol_error"))
+    assert not breaker.is_open
+
+
+async def test_a_vendor_is_down_when_its_probes_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_retries, "PAUSE", 0.0)
+    breaker = Breaker(threshold=2, probes=3)
+    for _ in range(5):
+        async with breaker.passage():
+            breaker.note(attempt("timeout"))
+    with pytest.raises(VendorDown):
+        async with breaker.passage():
+            raise AssertionError("a request was let through")
+
+
+async def test_attempts_under_way_when_it_opens_are_no_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_retries, "PAUSE", 0.0)
+    breaker = Breaker(threshold=2, probes=2)
+    for _ in range(200):
+        breaker.note(attempt(status=503))
+    async with breaker.passage():
+        breaker.note(attempt(status=503))
+    async with breaker.passage():
+        breaker.note(attempt("stop"))
+    assert not breaker.is_open
+
+
+async def test_who_waited_for_a_probe_that_is_answered_waits_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_retries, "PAUSE", 0.0)
+    breaker, entered = Breaker(threshold=1), asyncio.Barrier(3)
+    breaker.note(attempt(status=503))
+
+    async def request() -> None:
+        async with breaker.passage():
+            await entered.wait()
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group, breaker.passage():
+        for _ in range(3):
+            group.create_task(request())
+        await asyncio.sleep(0)
+        breaker.note(attempt("stop"))
+
+
+def failed(kind: str, status: int | None = None) -> Attempt:
+    reading = Reading("transport_error", problem=Problem(kind, "no"))
+    return Attempt(datetime.now(UTC), 0.0, status, None, 0.1, reading)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("connect", None), ("http_401", 401), ("http_404", 404), ("http_307", 307)]
+)
+async def test_where_nobody_ever_answered_and_none_will_it_is_not_probed(kind: str, status: int | None) -> None:
+    breaker = Breaker(threshold=2)
+    for _ in range(2):
+        breaker.note(failed(kind, status))
+    with pytest.raises(VendorDown):
+        async with breaker.passage():
+            raise AssertionError("a request was let through")
+
+
+@pytest.mark.parametrize(("kind", "status"), [("reset", None), ("http_503", 503), ("http_400", 400)])
+async def test_where_there_is_hope_it_is_probed(kind: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_retries, "PAUSE", 0.0)
+    breaker = Breaker(threshold=2)
+    for _ in range(2):
+        breaker.note(failed(kind, status))
+    async with breaker.passage():
+        breaker.note(attempt("stop", 200))
+    assert not breaker.is_open
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_who_has_better_to_do_is_told_how_long_a_vendor_is_left_alone() -> None:
+    clock = Clock()
+    breaker, pauses = Breaker(threshold=2, probes=3, waits=False, clock=clock), []
+    for _ in range(2):
+        async with breaker.passage():
+            assert breaker.pause == 0
+            breaker.note(attempt())
+    for _ in range(3):
+        pauses.append(breaker.pause)
+        clock.now += breaker.pause - 0.25
+        assert breaker.pause == 0.25
+        with pytest.raises(VendorPaused):
+            async with breaker.passage():
+                raise AssertionError("a request was let through")
+        clock.now += 0.25
+        async with breaker.passage():
+            breaker.note(attempt())
+    assert pauses == [1, 2, 4]
+    assert (breaker.is_down, breaker.pause) == (True, 0)
+    with pytest.raises(VendorDown):
+        async with breaker.passage():
+            raise AssertionError("a request was let through")
+
+
+async def test_a_vendor_that_answers_a_probe_is_left_alone_no_longer() -> None:
+    clock = Clock()
+    breaker = Breaker(threshold=2, waits=False, clock=clock)
+    for _ in range(2):
+        breaker.note(attempt())
+    clock.now += breaker.pause
+    async with breaker.passage():
+        breaker.note(attempt("stop", 200))
+    assert breaker.pause == 0
+    async with breaker.passage():
+        assert not breaker.is_open
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_refused_requests_do_not_put_a_vendor_in_doubt_that_answers_others(status: int) -> None:
+    breaker = Breaker(threshold=2)
+    breaker.note(attempt("stop", 200))
+    for _ in range(50):
+        breaker.note(failed(f"http_{status}", status))
+    assert not breaker.is_open
+
+
+def test_who_asks_for_no_wait_is_waited_for_all_the_same() -> None:
+    assert RetryPolicy().wait(attempt(status=429, wait=0.0), 1, 0.0) > 0.1  # type: ignore[operator]

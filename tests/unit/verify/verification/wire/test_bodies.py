@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trialbed_verify.verification.results._ended import _notes
+from trialbed_verify.verification.wire._bodies import first_choice, first_message, read_body
+from trialbed_verify.verification.wire._streams import StreamReading
+from trialbed_verify.verification.wire._usage import hidden_tokens, usage_of
+
+KIND = "application/json"
+MESSAGE = {"role": "assistant", "content": "hi"}
+
+KEYS = [
+    "choices",
+    "message",
+    "delta",
+    "finish_reason",
+    "tool_calls",
+    "function",
+    "index",
+    "usage",
+    "error",
+    "content",
+    "name",
+    "arguments",
+    "id",
+    "text",
+    "x_groq",
+    "completion_tokens_details",
+    "model",
+]
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "stop", "tool_calls", "\ud800"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=25,
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome", "kind"),
+    [
+        ({"choices": [{"index": 0, "message": MESSAGE, "finish_reason": "stop"}]}, "stop", None),
+        ({"choices": [{"message": MESSAGE, "finish_reason": "length"}]}, "other", None),
+        ({"choices": [{"text": "hi", "finish_reason": "stop"}]}, "stop", None),
+        ({"choices": [{"message": MESSAGE, "finish_reason": None}]}, "protocol_error", "no_finish_reason"),
+        ({"choices": [{"message": MESSAGE, "finish_reason": 7}]}, "protocol_error", "no_finish_reason"),
+        ({"choices": [{"message": None, "finish_reason": "stop"}]}, "protocol_error", "null_message"),
+        ({"choices": []}, "protocol_error", "no_choices"),
+        ({"choices": 5}, "protocol_error", "no_choices"),
+        ({"choices": [None, 5]}, "protocol_error", "no_choices"),
+        ({"error": {"message": "no"}}, "protocol_error", "error_body"),
+        ({}, "protocol_error", "no_choices"),
+        ([], "protocol_error", "malformed_body"),
+    ],
+)
+def test_a_body_is_an_answer_or_named_for_what_it_is(body: Any, outcome: str, kind: str | None) -> None:
+    reading = read_body(json.dumps(body).encode(), KIND)
+    assert (reading.outcome, reading.problem and reading.problem.kind) == (outcome, kind)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "problem"),
+    [
+        (b"<html>", KIND, "html"),
+        (b"oops", "text/html; charset=utf-8", "html"),
+        (b"", KIND, "empty_body"),
+        (b" \n", KIND, "empty_body"),
+        (b'{"choices": ', KIND, "malformed_body"),
+        (b'{"choices": NaN}', KIND, "malformed_body"),
+        (b"\xff\xfe\x00", KIND, "malformed_body"),
+        (b"[" * 5000, KIND, "malformed_body"),
+    ],
+)
+def test_what_is_no_json_is_named(body: bytes, kind: str, problem: str) -> None:
+    reading = read_body(body, kind)
+    assert reading.outcome == "protocol_error"
+    assert reading.problem is not None
+    assert reading.problem.kind == problem
+
+
+def test_the_choice_that_counts_is_the_one_of_index_0() -> None:
+    second, first = {"index": 1, "message": {"content": "b"}}, {"index": 0, "message": {"content": "a"}}
+    assert first_message({"choices": [second, first]}) == {"content": "a"}
+    assert first_choice({"choices": [second]}) == second
+
+
+@given(ODD)
+def test_nothing_that_a_vendor_sends_is_more_than_an_outcome(value: Any) -> None:
+    body = json.dumps(value).encode()
+    stream = StreamReading(("a",))
+    stream.feed(b"data: " + body + b"\n\n", 1.0)
+    for reading in (read_body(body, KIND), stream.end(2.0)):
+        usage_of(reading.response)
+        hidden_tokens(reading.response)
+        _notes(reading)
+        assert (reading.problem is None) == (reading.outcome in ("tool_calls", "stop", "other"))

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trialbed_verify.verification.wire.json_text import DEEPEST, parsed, parsed_fast, written
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**80), 2**80)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+def nested(levels: int) -> bytes:
+    return b"[" * levels + b"]" * levels
+
+
+@given(JSON)
+def test_what_is_written_is_read_back_exactly(value: Any) -> None:
+    assert parsed(written(value)) == value
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"\udc00": 1}, 2**64, -(2**70), [2**1000]])
+def test_what_a_fast_writer_refuses_is_written_all_the_same(value: Any) -> None:
+    assert parsed(written(value)) == value
+
+
+@pytest.mark.parametrize("read", [parsed, parsed_fast])
+@pytest.mark.parametrize("text", [b"NaN", b'{"a": Infinity}', b"[-Infinity]", b"{oops", b"", b"\xff"])
+def test_what_is_not_json_is_refused(read: Any, text: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        read(text)
+
+
+@pytest.mark.parametrize("read", [parsed, parsed_fast])
+def test_nesting_is_bounded_so_that_all_that_is_read_can_be_written(read: Any) -> None:
+    assert written({"row": {"response": read(nested(DEEPEST))}})
+    for levels in (DEEPEST + 10, 900, 100_000):
+        with pytest.raises(ValueError, match="nested deeper than 200 levels"):
+            read(nested(levels))
+
+
+def test_many_brackets_are_no_depth() -> None:
+    wide = json.dumps([{"a": [1]}] * 500).encode()
+    assert len(parsed(wide)) == len(parsed_fast(wide)) == 500
+
+
+def test_half_of_a_character_in_an_event_is_json() -> None:
+    assert parsed_fast(b'{"a": "\\ud83d"}') == {"a": "\ud83d"}

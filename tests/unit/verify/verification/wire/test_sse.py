@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trialbed_verify.verification.wire._sse import Event, EventReader
+
+
+def read(body: bytes, cuts: list[int] = []) -> list[Event]:  # noqa: B006 - never changed
+    reader, events, start = EventReader(), [], 0
+    for cut in [*sorted(cuts), len(body)]:
+        events += reader.feed(body[start:cut])
+        start = cut
+    return events + reader.end()
+
+
+@pytest.mark.parametrize(
+    ("body", "events"),
+    [
+        (b"data: a\n\n", [("", b"a")]),
+        (b"data:a\n\n", [("", b"a")]),
+        (b"data:  a\n\n", [("", b" a")]),
+        (b"data: a\r\n\r\ndata: b\r\n\r\n", [("", b"a"), ("", b"b")]),
+        (b"data: a\rdata: b\r\r", [("", b"a\nb")]),
+        (b"data: a\ndata: b\n\n", [("", b"a\nb")]),
+        (b": a comment\n\ndata: a\n\n", [("", b"a")]),
+        (b"event: error\ndata: {}\n\n", [("error", b"{}")]),
+        (b"id: 1\nretry: 5\ndata: a\n\n", [("", b"a")]),
+        (b"event: lonely\n\ndata: a\n\n", [("", b"a")]),
+        (b"data: a", [("", b"a")]),
+        (b"data: a\n", [("", b"a")]),
+        (b"data\n\n", [("", b"")]),
+        (b"", []),
+        (b"\n\n\n", []),
+        (b"<html>\n", []),
+    ],
+)
+def test_events_are_read_as_the_standard_says(body: bytes, events: list[tuple[str, bytes]]) -> None:
+    assert [tuple(event) for event in read(body)] == events
+
+
+LINES = st.sampled_from([b"data: a", b"data: {}", b"event: x", b": c", b"", b"data:", b"id: 3"])
+ENDS = st.sampled_from([b"\n", b"\r\n", b"\r"])
+
+
+@given(st.lists(st.tuples(LINES, ENDS)), st.data())
+def test_where_the_network_cuts_does_not_matter(lines: list[tuple[bytes, bytes]], data: st.DataObject) -> None:
+    body = b"".join(line + end for line, end in lines)
+    cuts = data.draw(st.lists(st.integers(0, len(body)), max_size=8))
+    assert read(body, cuts) == read(body)
