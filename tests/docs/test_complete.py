@@ -122,7 +122,7 @@ def test_no_requirement_is_without_use() -> None:
     }
     for line in setup_cfg()["options"]["install_requires"].split():
         name = re.split(r"[\[<>=]", line)[0]
-        assert re.search(rf"(from|import) {modules.get(name, name.replace("-", "_"))}\b", sources), name
+        assert re.search(rf"(from|import) {modules.get(name, name.replace('-', '_'))}\b", sources), name
 
 
 async def score_names() -> set[str]:
