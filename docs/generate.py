@@ -24,7 +24,7 @@ import click
 
 import trialbed
 import trialbed_adapter_kit
-from trialbed import contracts, errors, hookspecs
+from trialbed import chat, contracts, errors, hookspecs
 from trialbed.cli import cli
 from trialbed.cli._group import COMMANDS
 from trialbed.drivers import GROUPS, list_drivers
@@ -201,6 +201,17 @@ def public_names() -> str:
     return _table(("name", "what it is"), [(f"`{name}`", _meaning(name)) for name in trialbed.__all__])
 
 
+def chat_names() -> str:
+    """Every name that ``trialbed.chat`` offers."""
+    constants = {
+        "ANSWERED": "the outcomes that are answers",
+        "DONE_EVENT": "the event that ends a stream",
+        "Outcome": "the type of an outcome",
+    }
+    rows = [(f"`{name}`", constants.get(name) or _first(getattr(chat, name))) for name in chat.__all__]
+    return _table(("name", "what it is"), rows)
+
+
 def benchmark() -> str:
     """``run_benchmark`` with its manual."""
     return _manual("run_benchmark", trialbed.run_benchmark)
@@ -225,6 +236,7 @@ def document_keys() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "benchmark": benchmark,
     "call-reasons": call_reasons,
+    "chat-names": chat_names,
     "checks": checks,
     "commands": commands,
     "contracts": contract_classes,

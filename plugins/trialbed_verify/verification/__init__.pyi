@@ -16,6 +16,3 @@ from .targets import config_targets as config_targets
 from .targets import endpoint_target as endpoint_target
 from .targets import load_adapter as load_adapter
 from .targets import load_vendor as load_vendor
-from .wire import ANSWERED as ANSWERED
-from .wire import Outcome as Outcome
-from .wire import Problem as Problem

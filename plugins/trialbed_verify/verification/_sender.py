@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from trialbed.chat import ANSWERED, Reading, first_choice, first_message
 from trialbed.errors import DriverBroken, TrialbedError
 from trialbed_verify.verification._lag import LagMeter
 from trialbed_verify.verification._pacer import Pacer
@@ -14,15 +15,7 @@ from trialbed_verify.verification._retries import Breaker, RetryPolicy, VendorDo
 from trialbed_verify.verification.cases import CallVerdict, Case, SchemaChecker, declared_schemas
 from trialbed_verify.verification.results import Ended, Row, result_row
 from trialbed_verify.verification.targets import Target
-from trialbed_verify.verification.wire import (
-    ANSWERED,
-    Attempt,
-    Exchange,
-    Prepared,
-    Reading,
-    first_choice,
-    first_message,
-)
+from trialbed_verify.verification.wire import Attempt, Exchange, Prepared
 
 Keep = Callable[[Row], None]
 """Takes the row of a case that has ended."""

@@ -12,8 +12,9 @@ import click
 from rich.markup import escape
 from rich.progress import TaskID
 
+from trialbed.chat import ANSWERED
 from trialbed.cli.progress import is_line_due, new_bar, told_if_ended_early
-from trialbed_verify.verification import ANSWERED, Target, VerifyProgress
+from trialbed_verify.verification import Target, VerifyProgress
 
 
 @contextmanager

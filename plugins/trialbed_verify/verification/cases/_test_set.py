@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from trialbed.chat import parse_json
 from trialbed.errors import DataError
-from trialbed_verify.verification.wire.json_text import parsed
 
 Body = dict[str, Any]
 
@@ -82,7 +82,7 @@ class TestSet:
     def case(self, number: int) -> Case:
         """The case of this number, counted from 0; reads it from the file."""
         line = os.pread(self._file, self._lengths[number], self._spots[number])
-        return Case(self._indices[number], self.identity(number), parsed(line))
+        return Case(self._indices[number], self.identity(number), parse_json(line))
 
     def index(self, number: int) -> int:
         """The line of the case of this number."""
@@ -128,7 +128,7 @@ class TestSet:
 
     def _note(self, index: int, line: bytes, spot: int, seen: dict[bytes, int]) -> None:
         try:
-            body = parsed(line)
+            body = parse_json(line)
         except ValueError as error:
             self.bad_lines.append(BadLine(index, f"not JSON: {error}"))
             return

@@ -7,18 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from trialbed.chat import ANSWERED, Reading, first_message, hidden_tokens, usage_of
 from trialbed_verify.verification.cases import CallVerdict, Case, all_valid
 from trialbed_verify.verification.targets import Target
-from trialbed_verify.verification.wire import (
-    ANSWERED,
-    Attempt,
-    Prepared,
-    Reading,
-    first_message,
-    hidden_tokens,
-    milliseconds,
-    usage_of,
-)
+from trialbed_verify.verification.wire import Attempt, Prepared, milliseconds
 
 Row = dict[str, Any]
 

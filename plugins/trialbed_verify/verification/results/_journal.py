@@ -12,10 +12,10 @@ from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
+from trialbed.chat import dump_json, parse_json_fast
 from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed_verify.verification.results._files import replacing
 from trialbed_verify.verification.results._redaction import Redaction
-from trialbed_verify.verification.wire.json_text import parsed_fast, written
 
 Row = dict[str, Any]
 
@@ -85,7 +85,7 @@ class Journal:
         with self.path.open("rb") as file:
             for key in sorted(self._spots):
                 file.seek(self._spots[key])
-                yield key, parsed_fast(file.readline())
+                yield key, parse_json_fast(file.readline())
 
     def discard(self) -> None:
         """Forget every row; they stay in the file until the first new one is there to replace them."""
@@ -101,7 +101,7 @@ class Journal:
         Raises:
             TrialbedError: it cannot be written; the file is as it was before.
         """
-        line = written(row)
+        line = dump_json(row)
         kept = self._redaction.line(line)
         if self._stale:
             os.ftruncate(self._file, 0)
@@ -115,7 +115,7 @@ class Journal:
             raise _unwritable(self.path, error) from error
         self._spots[key] = end
         self._unsynced = True
-        return row if kept is line else dict(parsed_fast(kept))
+        return row if kept is line else dict(parse_json_fast(kept))
 
     async def sync(self) -> None:
         """Have the disk hold what was appended.
@@ -182,7 +182,7 @@ def _mend(path: Path, file: int) -> None:
     start = _start_of_last_line(file, size)
     tail = os.pread(file, size - start, start)
     try:
-        parsed_fast(tail)
+        parse_json_fast(tail)
     except ValueError:
         with path.with_name(path.name + TORN).open("ab") as kept:
             kept.write(tail + b"\n")
@@ -220,7 +220,7 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
 def _row(path: Path, number: int, line: bytes) -> Row:
     where = f"{path}, line {number}: no result row"
     try:
-        row = parsed_fast(line)
+        row = parse_json_fast(line)
     except ValueError as error:
         raise DataError(f"{where}: {error}") from error
     if not isinstance(row, dict) or not isinstance(row.get("data_index"), int) or "status" not in row:

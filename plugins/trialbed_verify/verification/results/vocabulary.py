@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from trialbed_verify.verification.wire import Outcome
+from trialbed.chat import Outcome
 
 OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
     {
@@ -13,7 +13,7 @@ OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
         "stop": "a whole answer with the finish reason `stop`",
         "other": "a whole answer with any other finish reason, such as `length`",
         "protocol_error": "an answer that breaks the protocol; it is the vendor's, and not asked for again",
-        "transport_error": "no whole answer: the connection failed, or the HTTP status is no success",
+        "transport_error": "no whole answer: the connection failed, or the HTTP status is not a success",
         "timeout": "no whole answer within `--timeout`",
     }
 )
@@ -21,28 +21,28 @@ OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
 PROBLEMS: Mapping[str, str] = MappingProxyType(
     {
         "cut_body": "the connection was closed in the middle of a body that was not streamed",
-        "cut_stream": "a stream ended before any finish reason",
+        "cut_stream": "a stream ended before its finish reason",
         "empty_body": "HTTP success with an empty body",
-        "empty_stream": "a stream without any event",
+        "empty_stream": "a stream without events",
         "error_body": "HTTP success with an error as its body",
         "error_event": "an error as an event of a stream",
         "html": "a web page",
-        "malformed_body": "a body that is no JSON object",
-        "malformed_event": "an event that is no JSON object",
+        "malformed_body": "a body that is not a JSON object",
+        "malformed_event": "an event that is not a JSON object",
         "no_choices": "a completion without a choice",
         "no_done": "a stream that ended after its finish reason without `[DONE]`",
         "no_finish_reason": "a whole answer, or a stream's end, without a finish reason",
-        "null_message": "a choice without a message, or a stream without any piece of one",
+        "null_message": "a choice, or a stream, without a message",
         "too_large": "an answer of more than 64 MiB; the rest was not read",
         "undecodable_body": "a body in an encoding that was not asked for, or that is broken",
         "wrong_content_type": "a stream was asked for and something else came",
-        "connect": "nobody listens at the address, its name or certificate is wrong, or a proxy refuses",
-        "disconnected": "the connection was closed before any answer",
-        "malformed_http": "an answer that is no HTTP",
+        "connect": "nothing listens at the address, its name or certificate is wrong, or a proxy refuses",
+        "disconnected": "the connection was closed before an answer came",
+        "malformed_http": "an answer that is not HTTP",
         "reset": "the connection was reset",
         "transport": "any other failure of the connection",
         "timeout": "no whole answer in time",
-        "http_<status>": "an HTTP status that is no success, redirections too",
+        "http_<status>": "an HTTP status other than success, redirections too",
     }
 )
 

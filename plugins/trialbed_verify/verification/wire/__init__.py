@@ -1,7 +1,7 @@
-"""One request at the wire: how it is sent, when what came back, and what that amounts to.
+"""Sends one request, and records when each part of its answer came.
 
-Whatever an endpoint does becomes a ``Reading`` with exactly one terminal outcome; nothing here raises for it. An answer
-is read by a strict state machine, streamed (``_sse``, ``_streams``, ``_assembly``) or whole (``_bodies``).
+Whatever an endpoint does becomes a ``Reading`` with exactly one terminal outcome; nothing here raises for it. The
+answers are read by ``trialbed.chat``; the transport is this package's own, because it measures times.
 
 Not here: how a request is made from a line of the test set (``targets``), when there is another attempt (the run's
 retries), and what is kept of an answer (``results``).

@@ -1,13 +1,5 @@
 from ._attempts import Attempt as Attempt
 from ._attempts import milliseconds as milliseconds
-from ._bodies import first_choice as first_choice
-from ._bodies import first_message as first_message
 from ._exchange import Exchange as Exchange
 from ._exchange import trace as trace
-from ._outcomes import ANSWERED as ANSWERED
-from ._outcomes import Outcome as Outcome
-from ._outcomes import Problem as Problem
-from ._outcomes import Reading as Reading
 from ._requests import Prepared as Prepared
-from ._usage import hidden_tokens as hidden_tokens
-from ._usage import usage_of as usage_of

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from trialbed_verify.verification.wire._outcomes import Reading
+from trialbed.chat import Reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,10 @@ from typing import Any
 
 import aiohttp
 
+from trialbed.chat import Outcome, Problem, Reading, StreamReader, dump_json, failed, is_html, read_body
 from trialbed.secrets import redact
 from trialbed_verify.verification.wire._attempts import Attempt, retry_after
-from trialbed_verify.verification.wire._bodies import is_html, read_body
-from trialbed_verify.verification.wire._outcomes import Outcome, Problem, Reading, failed
 from trialbed_verify.verification.wire._requests import Prepared
-from trialbed_verify.verification.wire._streams import StreamReading
-from trialbed_verify.verification.wire.json_text import written
 
 EVENTS_TYPE = "text/event-stream"
 SHOWN = 500
@@ -89,7 +86,7 @@ class Exchange:
     async def _ask(self, prepared: Prepared, run: _Run) -> Reading:
         request = self._session.post(
             self._url,
-            data=written(prepared.sent),
+            data=dump_json(prepared.sent),
             headers=self._headers,
             trace_request_ctx=run,
             allow_redirects=False,
@@ -108,7 +105,7 @@ class Exchange:
             run.finished = run.finished or self._clock()
             return reading
 
-    async def _events(self, response: aiohttp.ClientResponse, run: _Run, stream: StreamReading) -> Reading:
+    async def _events(self, response: aiohttp.ClientResponse, run: _Run, stream: StreamReader) -> Reading:
         left = LARGEST
         async for chunk in response.content.iter_any():
             stream.feed(chunk, self._clock())
@@ -124,7 +121,7 @@ class Exchange:
         run.finished = run.finished or self._clock()
         return stream.end(run.finished)
 
-    async def _drain(self, response: aiohttp.ClientResponse, stream: StreamReading) -> None:
+    async def _drain(self, response: aiohttp.ClientResponse, stream: StreamReader) -> None:
         """Read the body to its end, so that the connection can be used again."""
         try:
             async with asyncio.timeout(LINGER):
@@ -154,7 +151,7 @@ class _Run:
         self.status: int | None = None
         self.retry_after: float | None = None
         self.finished: float | None = None
-        self.stream = StreamReading(names) if stream else None
+        self.stream = StreamReader(names) if stream else None
 
     def since(self, moment: float | None) -> float | None:
         """Seconds from the writing of the request to a moment."""

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
+from trialbed.chat import StreamReader, read_body
 from trialbed_server.faults import Fault, FaultScript
 from trialbed_server.faults._answers import Completion, right_answer
 from trialbed_server.faults._changes import changed, changed_chunks, changed_document
 from trialbed_server.faults._names import FAULTS
-from trialbed_verify.verification.wire._bodies import read_body
-from trialbed_verify.verification.wire._streams import StreamReading
 
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"required": ["city"]}}}
 
@@ -20,7 +19,7 @@ def request(number: int = 0, **fields: Any) -> dict[str, Any]:
 
 
 def streamed(completion: Completion) -> dict[str, Any]:
-    reading = StreamReading(("look", "lookup"))
+    reading = StreamReader(("look", "lookup"))
     for chunk in completion.chunks():
         reading.feed(b"data: " + json.dumps(chunk).encode() + b"\n\n", 1.0)
     reading.feed(b"data: [DONE]\n\n", 2.0)

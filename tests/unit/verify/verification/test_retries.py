@@ -6,10 +6,10 @@ from email.utils import format_datetime
 
 import pytest
 
+from trialbed.chat import Outcome, Problem, Reading
 from trialbed_verify.verification import _retries
 from trialbed_verify.verification._retries import Breaker, RetryPolicy, VendorDown, VendorPaused
 from trialbed_verify.verification.wire._attempts import Attempt, retry_after
-from trialbed_verify.verification.wire._outcomes import Outcome, Problem, Reading
 
 
 def attempt(outcome: Outcome = "transport_error", status: int | None = None, wait: float | None = None) -> Attempt:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support.verification import target
 
+from trialbed.chat import Problem, Reading
 from trialbed.contracts import ModelAdapter, Vendor
 from trialbed.errors import DriverBroken, UsageError
 from trialbed_verify.verification import Case
@@ -17,7 +18,6 @@ from trialbed_verify.verification._pacer import Pacer
 from trialbed_verify.verification._retries import Breaker, RetryPolicy, VendorPaused
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification.wire._attempts import Attempt
-from trialbed_verify.verification.wire._outcomes import Problem, Reading
 
 CASE = Case(7, "c0ffee", {"messages": [], "tools": []})
 CALL = {"id": "functions.look:0", "type": "function", "function": {"name": "look", "arguments": "{}"}}

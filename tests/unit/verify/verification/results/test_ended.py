@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from support.verification import target
 
+from trialbed.chat import Problem, Reading
 from trialbed_verify.verification import CallVerdict, Case
 from trialbed_verify.verification.results._ended import Ended, result_row
 from trialbed_verify.verification.wire._attempts import Attempt
-from trialbed_verify.verification.wire._outcomes import Problem, Reading
 from trialbed_verify.verification.wire._requests import Prepared
 
 CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}

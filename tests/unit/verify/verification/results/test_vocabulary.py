@@ -6,13 +6,16 @@ import re
 from pathlib import Path
 from typing import get_args
 
+from trialbed import chat
+from trialbed.chat import ANSWERED, Outcome
 from trialbed_verify import verification
-from trialbed_verify.verification import ANSWERED, Outcome
 from trialbed_verify.verification.cases._schemas import REASONS, UNUSABLE
 from trialbed_verify.verification.results.vocabulary import CALL_REASONS, NOTES, OUTCOMES, PROBLEMS
 
 FOLDER = Path(str(verification.__file__)).parent
+CHAT = Path(str(chat.__file__)).parent
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.py")}
+READERS = {path.stem: path.read_text(encoding="utf-8") for path in CHAT.rglob("*.py")}
 KIND = re.compile(
     r"""(?:failed|Problem|_broken|refuse)\(\s*f?"([\w{}.]+)"|^ +return "(\w+)"(?: if .* else "(\w+)")?$""", re.MULTILINE
 )
@@ -24,7 +27,7 @@ def test_every_outcome_is_explained() -> None:
 
 
 def test_every_kind_of_problem_is_explained() -> None:
-    found = "".join(SOURCES[name] for name in ("_bodies", "_streams", "_exchange"))
+    found = "".join((READERS["_documents"], READERS["_streams"], SOURCES["_exchange"]))
     kinds = {kind for kinds in KIND.findall(found) for kind in kinds if kind}
     assert {"http_<status>" if kind.startswith("http_") else kind for kind in kinds} == set(PROBLEMS)
 
@@ -34,5 +37,7 @@ def test_every_reason_of_a_wrong_call_is_explained() -> None:
 
 
 def test_every_oddity_is_explained() -> None:
-    found = re.findall(r'_notes\["(\w+)"\]|return \["(\w+)"\]|notes, "(\w+)"\)', "".join(SOURCES.values()))
+    found = re.findall(
+        r'_notes\["(\w+)"\]|return \["(\w+)"\]|notes, "(\w+)"\)', "".join((*SOURCES.values(), READERS["_streams"]))
+    )
     assert {word for words in found for word in words if word} == set(NOTES)

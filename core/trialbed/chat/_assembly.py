@@ -1,4 +1,4 @@
-"""A completion assembled from the chunks of a stream."""
+"""Assembles a completion from the chunks of a stream."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Chunk = Mapping[str, Any]
 
 
 class Assembly:
-    """Puts chunks together; tolerant of how vendors cut them.
+    """Puts chunks together, however a vendor cuts them.
 
     Args:
-        names: of the tools on offer; they settle what fragments of a name mean.
+        names: of the tools on offer; they settle what the pieces of a name mean.
     """
 
     def __init__(self, names: Collection[str]) -> None:
@@ -24,23 +24,23 @@ class Assembly:
 
     @property
     def finish_reason(self) -> str | None:
-        """Of the choice that counts."""
+        """The finish reason of the first choice."""
         first = self._first
         return first.finish_reason if first else None
 
     @property
     def has_message(self) -> bool:
-        """Whether any piece of a message came for the choice that counts."""
+        """Whether any piece of a message came for the first choice."""
         first = self._first
         return first is not None and first.has_message
 
     @property
     def _first(self) -> _Choice | None:
-        """The choice of index 0; of a vendor that counts otherwise the least, as in an answer that is not streamed."""
+        """The choice of index 0, else the one of the lowest index."""
         return self._choices.get(0) or (self._choices[min(self._choices)] if self._choices else None)
 
     def add(self, chunk: Chunk) -> bool:
-        """Take a chunk; whether it held a token: content, argument or reasoning that is not empty."""
+        """Take a chunk; returns whether it has a token: content, arguments or reasoning that is not empty."""
         for key in ("id", "created", "model", "system_fingerprint", "provider"):
             if chunk.get(key) is not None:
                 self._head.setdefault(key, chunk[key])
@@ -55,7 +55,7 @@ class Assembly:
         return token
 
     def completion(self) -> dict[str, Any]:
-        """What came so far, shaped like a response that was not streamed."""
+        """What has come so far, as a response that was not streamed."""
         choices = [self._choices[number].document(number) for number in sorted(self._choices)]
         return {**self._head, "object": "chat.completion", "choices": choices, "usage": self._usage}
 
@@ -103,7 +103,8 @@ class _Choice:
     def document(self, number: int) -> dict[str, Any]:
         message: dict[str, Any] = {"role": self._role or "assistant", "content": "".join(self._content)}
         message |= {key: "".join(parts) for key, parts in self._reasoning.items() if any(parts)}
-        message["tool_calls"] = [call.document(self._names) for call in self._calls] or None
+        calls = [call for call in self._calls if not call.is_repetition(self._names)]
+        message["tool_calls"] = [call.document(self._names) for call in calls] or None
         return {"index": number, "message": message, "finish_reason": self.finish_reason}
 
     @staticmethod
@@ -119,12 +120,12 @@ class _Choice:
         return False
 
     def _call_of(self, piece: Chunk) -> _Call:
-        """The call that a piece belongs to: by index where there is one, else by id, else the last."""
+        """The call that a piece belongs to: by its index, else by its id, else the last one."""
         index = piece.get("index")
         if isinstance(index, int):
             known = self._by_index.get(index)
             if known is None or known.is_over(piece, self._names):
-                known = self._by_index[index] = self._new()
+                known = self._by_index[index] = self._new(known)
             return known
         if not self._calls:
             return self._new()
@@ -133,16 +134,17 @@ class _Choice:
         if same is not None:
             return same
         last = self._calls[-1]
-        return self._new() if identity or last.is_over(piece, self._names) else last
+        return self._new(last) if identity or last.is_over(piece, self._names) else last
 
-    def _new(self) -> _Call:
-        self._calls.append(_Call())
+    def _new(self, before: _Call | None = None) -> _Call:
+        self._calls.append(_Call(before))
         return self._calls[-1]
 
 
 class _Call:
-    def __init__(self) -> None:
+    def __init__(self, before: _Call | None) -> None:
         self.identity: str | None = None
+        self._before = before
         self._type: str | None = None
         self._names: list[str] = []
         self._arguments: list[str] = []
@@ -164,7 +166,10 @@ class _Call:
         return False
 
     def is_over(self, piece: Chunk, offered: Collection[str]) -> bool:
-        """Whether the piece begins another call: it has a name, and another id or no id, and this one is complete."""
+        """Whether the piece begins another call.
+
+        It has a name, and either this call is complete, or the piece has another id and names another tool.
+        """
         function = piece.get("function")
         name = function.get("name") if isinstance(function, dict) else None
         if not name or (piece.get("id") and piece.get("id") == self.identity):
@@ -172,9 +177,16 @@ class _Call:
         return self._complete() or (bool(piece.get("id")) and self._is_another(name, offered))
 
     def _is_another(self, name: Any, offered: Collection[str]) -> bool:
-        """Whether a name is that of another tool: a call of a tool without parameters may have no arguments at all."""
+        """Whether a name is another tool's; a call of a tool without parameters may have no arguments at all."""
         own = _name(self._names, offered)
         return own != name and own in offered and name in offered
+
+    def is_repetition(self, offered: Collection[str]) -> bool:
+        """Whether this is only the name of the call before, sent once more after that call's arguments."""
+        before = self._before
+        if before is None or self.identity or "".join(self._arguments).strip():
+            return False
+        return before._complete() and _name(self._names, offered) == _name(before._names, offered)
 
     def document(self, names: Collection[str]) -> dict[str, Any]:
         function = {"name": _name(self._names, names), "arguments": "".join(self._arguments)}
@@ -191,9 +203,10 @@ class _Call:
 
 
 def _name(fragments: list[str], offered: Collection[str]) -> str:
-    """The name that fragments mean: pieces to be joined, or the whole one again and again.
+    """The name that fragments stand for.
 
-    Vendors do both; a name that was offered decides, else equal fragments are one name.
+    Some vendors send a name in pieces, others repeat the whole name with every chunk. A name that was offered decides;
+    without one, equal fragments are one name.
     """
     joined = "".join(fragments)
     if len(fragments) < 2 or joined in offered:

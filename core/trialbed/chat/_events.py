@@ -1,8 +1,14 @@
-"""Server-sent events (WHATWG HTML, section 9.2), byte by byte as they come."""
+"""Server-sent events (WHATWG HTML, section 9.2), read and written as bytes."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import json
+from typing import Any, NamedTuple
+
+DONE = b"[DONE]"
+"""The data of the event that ends a stream of chat completions."""
+
+DONE_EVENT = b"data: [DONE]\n\n"
 
 
 class Event(NamedTuple):
@@ -13,7 +19,7 @@ class Event(NamedTuple):
 
 
 class EventReader:
-    """Takes chunks as they arrive and gives whole events."""
+    """Reads events from bytes that may be cut anywhere."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
@@ -22,7 +28,7 @@ class EventReader:
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that this chunk completes."""
-        # Pieces of one long line are joined once, when it ends.
+        # The pieces of a long line are joined once, when it ends.
         self._rest.append(chunk)
         if b"\n" not in chunk and b"\r" not in chunk and not self._rest[0].endswith(b"\r"):
             return []
@@ -35,7 +41,7 @@ class EventReader:
         return [event for line in lines if (event := self._line(line.rstrip(b"\r\n"))) is not None]
 
     def end(self) -> list[Event]:
-        """What is left when the stream has ended: an event whose closing blank line never came."""
+        """The event that is left when the stream has ended without its closing blank line, if there is one."""
         rest, self._rest = b"".join(self._rest), []
         events = [self._line(rest.rstrip(b"\r\n")), self._dispatch()]
         return [event for event in events if event is not None]
@@ -55,3 +61,8 @@ class EventReader:
         name, data = self._name, self._data
         self._name, self._data = "", []
         return Event(name, b"\n".join(data)) if data else None
+
+
+def event_bytes(document: Any) -> bytes:
+    """An event whose data is this document, as compact ASCII JSON."""
+    return b"data: " + json.dumps(document, separators=(",", ":")).encode("ascii") + b"\n\n"

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trialbed.chat import StreamReader, first_choice, first_message, hidden_tokens, read_body, usage_of
 from trialbed_verify.verification.results._ended import _notes
-from trialbed_verify.verification.wire._bodies import first_choice, first_message, read_body
-from trialbed_verify.verification.wire._streams import StreamReading
-from trialbed_verify.verification.wire._usage import hidden_tokens, usage_of
 
 KIND = "application/json"
 MESSAGE = {"role": "assistant", "content": "hi"}
@@ -92,7 +90,7 @@ def test_the_choice_that_counts_is_the_one_of_index_0() -> None:
 @given(ODD)
 def test_nothing_that_a_vendor_sends_is_more_than_an_outcome(value: Any) -> None:
     body = json.dumps(value).encode()
-    stream = StreamReading(("a",))
+    stream = StreamReader(("a",))
     stream.feed(b"data: " + body + b"\n\n", 1.0)
     for reading in (read_body(body, KIND), stream.end(2.0)):
         usage_of(reading.response)

@@ -1,4 +1,4 @@
-"""How a case can end, and what was read when it did."""
+"""How an exchange can end, and what was read when it did."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Outcome = Literal["tool_calls", "stop", "other", "protocol_error", "transport_error", "timeout"]
-"""The terminal outcomes; every dispatched case ends in exactly one.
+"""The terminal outcomes; every exchange ends in exactly one.
 
-``tool_calls``, ``stop`` and ``other`` are whole answers, told apart by their finish reason. ``protocol_error`` is an
-answer that breaks the protocol, ``transport_error`` no answer (the connection, or an HTTP status), ``timeout``
-neither in time.
+``tool_calls``, ``stop`` and ``other`` are complete answers, told apart by their finish reason. ``protocol_error`` is an
+answer that breaks the protocol, ``transport_error`` a failed connection or an HTTP status that is not a success,
+``timeout`` an answer that did not arrive in time.
 """
 
 ANSWERED: frozenset[Outcome] = frozenset(("tool_calls", "stop", "other"))
-"""Outcomes that are an answer; the rest are failures."""
+"""The outcomes that are answers; the rest are failures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one response amounts to.
+    """What was read of one response.
 
     Attributes:
         response: the completion, whole or assembled from its stream as far as it came; None if there is none.
         finish_reason: of the first choice.
-        first_token: when the first token with content, argument or reasoning came, on the caller's clock.
-        notes: oddities that are no failure, such as calls delivered with another finish reason.
+        first_token: when the first token with content, arguments or reasoning came, on the caller's clock.
+        notes: oddities that are not failures, such as calls delivered with another finish reason.
     """
 
     outcome: Outcome
@@ -49,12 +49,12 @@ class Reading:
 
 
 def outcome_of(finish_reason: str) -> Outcome:
-    """The outcome of a whole answer with this finish reason."""
+    """The outcome of a complete answer with this finish reason."""
     if finish_reason in ("tool_calls", "stop"):
         return finish_reason  # type: ignore[return-value] # just these two are outcomes by name
     return "other"
 
 
 def failed(kind: str, message: str, outcome: Outcome = "protocol_error") -> Reading:
-    """A response that is no answer."""
+    """The reading of a response that is not an answer."""
     return Reading(outcome, problem=Problem(kind, message))

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed_verify.verification.wire._outcomes import Reading
-from trialbed_verify.verification.wire._streams import StreamReading
+from trialbed.chat import Reading, StreamReader
 
 DONE = b"data: [DONE]\n\n"
 NAMES = ("get_weather", "get_time")
@@ -28,7 +27,7 @@ def piece(**fields: Any) -> bytes:
 
 
 def reading(*chunks: bytes, cut: str | None = None) -> Reading:
-    stream = StreamReading(NAMES)
+    stream = StreamReader(NAMES)
     for number, chunk in enumerate(chunks, 1):
         stream.feed(chunk, float(number))
     return stream.end(99.0, cut)
@@ -238,7 +237,7 @@ MESSAGES = st.fixed_dictionaries(
 def test_any_message_cut_anywhere_comes_back_whole(message: dict[str, Any], data: st.DataObject) -> None:
     body = streamed(message)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=6)))
-    stream, start = StreamReading(NAMES), 0
+    stream, start = StreamReader(NAMES), 0
     for cut in [*cuts, len(body)]:
         stream.feed(body[start:cut], 1.0)
         start = cut

@@ -1,4 +1,4 @@
-"""A streamed answer as a strict state machine.
+"""Reads a streamed answer with a strict state machine.
 
 ::
 
@@ -6,7 +6,7 @@
        │                      │                         │
        └────── end of body, error event, malformed event: protocol error ───┘
 
-Only ``done`` after ``finished`` is an answer.
+Only a stream that is done after a finish reason is an answer.
 """
 
 from __future__ import annotations
@@ -15,15 +15,13 @@ from collections.abc import Collection
 from enum import Enum
 from typing import Any
 
-from trialbed_verify.verification.wire._assembly import Assembly
-from trialbed_verify.verification.wire._outcomes import Problem, Reading, outcome_of
-from trialbed_verify.verification.wire._sse import Event, EventReader
-from trialbed_verify.verification.wire.json_text import parsed_fast
+from trialbed.chat._assembly import Assembly
+from trialbed.chat._events import DONE, Event, EventReader
+from trialbed.chat._json import parse_json_fast
+from trialbed.chat._readings import Problem, Reading, outcome_of
 
 SHOWN = 300
-"""Characters of a broken event that its message shows."""
-
-DONE = b"[DONE]"
+"""Bytes of a broken event that its message shows."""
 
 
 class State(Enum):
@@ -32,15 +30,19 @@ class State(Enum):
     WAITING = "no event has come"
     OPEN = "the answer is under way"
     FINISHED = "a finish reason has come"
-    DONE = "the end was announced"
-    BROKEN = "the protocol was broken"
+    DONE = "[DONE] has come"
+    BROKEN = "the stream breaks the protocol"
 
 
-class StreamReading:
-    """Reads one stream.
+class StreamReader:
+    """Reads one stream from bytes that may be cut anywhere.
 
     Args:
-        names: of the tools on offer.
+        names: of the tools on offer; they settle what the pieces of a name mean.
+
+    Attributes:
+        state: where the stream is.
+        first_token: when the first token with content, arguments or reasoning came; None if none has come yet.
     """
 
     def __init__(self, names: Collection[str]) -> None:
@@ -53,21 +55,26 @@ class StreamReading:
 
     @property
     def over(self) -> bool:
-        """Whether nothing that could still come matters."""
+        """Whether the rest of the stream can change nothing."""
         return self.state in (State.DONE, State.BROKEN)
 
-    def feed(self, chunk: bytes, now: float) -> None:
-        """Take a part of the body that arrived at ``now``."""
+    def feed(self, chunk: bytes, now: float = 0.0) -> None:
+        """Take a part of the body, which arrived at ``now`` on the caller's clock."""
         for event in self._events.feed(chunk):
             self._take(event, now)
 
     def refuse(self, kind: str, message: str) -> None:
-        """Take nothing more, for a reason that the stream itself does not show."""
+        """Stop reading, for a reason that the stream itself does not show."""
         if not self.over:
             self._broken(kind, message)
 
-    def end(self, now: float, cut: str | None = None) -> Reading:
-        """The body has ended; ``cut`` says why it ended before its time, if it did."""
+    def end(self, now: float = 0.0, cut: str | None = None) -> Reading:
+        """What was read, now that the body has ended.
+
+        Args:
+            now: when it ended, on the caller's clock.
+            cut: why it ended early, if it did.
+        """
         for event in self._events.end() if cut is None else ():
             self._take(event, now)
         if self.state not in (State.DONE, State.BROKEN):
@@ -86,14 +93,14 @@ class StreamReading:
 
     def _chunk(self, event: Event, now: float) -> None:
         try:
-            chunk = parsed_fast(event.data)
+            chunk = parse_json_fast(event.data)
         except ValueError as error:
             self._broken("malformed_event", f"an event is not JSON ({error}): {_shown(event.data)}")
             return
         if not isinstance(chunk, dict):
-            self._broken("malformed_event", f"an event is no JSON object: {_shown(event.data)}")
+            self._broken("malformed_event", f"an event is not a JSON object: {_shown(event.data)}")
         elif event.name == "error" or _is_error(chunk):
-            self._broken("error_event", f"the stream reported an error: {_shown(event.data)}")
+            self._broken("error_event", f"the stream reports an error: {_shown(event.data)}")
         else:
             self._add(chunk, now)
 
@@ -110,17 +117,17 @@ class StreamReading:
         if self.state is State.FINISHED and self._assembly.has_message:
             self.state = State.DONE
         elif self.state is State.FINISHED:
-            self._broken("null_message", "the stream had a finish reason, but no piece of any message")
+            self._broken("null_message", "the stream has a finish reason but no message")
         else:
-            self._broken("no_finish_reason", "the stream announced its end without any finish reason")
+            self._broken("no_finish_reason", "the stream ended with [DONE] but without a finish reason")
 
     def _ended_early(self, cut: str | None) -> None:
         if self.state is State.WAITING and cut is None:
-            self._broken("empty_stream", "the body ended without any event")
+            self._broken("empty_stream", "the body ended before the first event")
         elif self.state is State.FINISHED:
-            self._broken("no_done", f"the stream ended after the finish reason without [DONE]{_because(cut)}")
+            self._broken("no_done", f"the stream ended after the finish reason, without [DONE]{_because(cut)}")
         else:
-            self._broken("cut_stream", f"the stream ended before any finish reason{_because(cut)}")
+            self._broken("cut_stream", f"the stream ended before the finish reason{_because(cut)}")
 
     def _broken(self, kind: str, message: str) -> None:
         self.state = State.BROKEN
@@ -136,6 +143,17 @@ class StreamReading:
             first_token=self.first_token,
             notes=tuple(self._notes),
         )
+
+
+def read_stream(body: bytes, names: Collection[str] = ()) -> Reading:
+    """Reads a stream that has ended.
+
+    Args:
+        names: of the tools on offer.
+    """
+    reader = StreamReader(names)
+    reader.feed(body)
+    return reader.end()
 
 
 def _is_error(chunk: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""JSON as it comes from vendors and goes into files."""
+"""Strict JSON: read from endpoints, written to files and requests."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 import orjson
 
 DEEPEST = 200
-"""Levels of nesting that are read; what is deeper could not be written again."""
+"""Levels of nesting that are read; deeper values could not be written again."""
 
 
-def parsed(text: bytes) -> Any:
-    """The value of a JSON text, exactly: integers of any size and halves of characters are JSON, ``NaN`` is not.
+def parse_json(text: bytes) -> Any:
+    """The value of a JSON text, exactly: integers of any size and lone surrogates are JSON, ``NaN`` is not.
 
     Raises:
         ValueError: it is not JSON, or nested too deeply.
@@ -26,22 +26,22 @@ def parsed(text: bytes) -> Any:
     return value
 
 
-def parsed_fast(text: bytes) -> Any:
-    """As ``parsed``, several times faster; integers beyond 64 bits become floats.
+def parse_json_fast(text: bytes) -> Any:
+    """Like ``parse_json`` and several times faster, but integers beyond 64 bits become floats.
 
     Raises:
-        ValueError: as there.
+        ValueError: it is not JSON, or nested too deeply.
     """
     if text.count(b"[") + text.count(b"{") > DEEPEST:
-        return parsed(text)
+        return parse_json(text)
     try:
         return orjson.loads(text)
     except ValueError:
-        return parsed(text)
+        return parse_json(text)
 
 
-def written(value: Any) -> bytes:
-    """A value as JSON, UTF-8."""
+def dump_json(value: Any) -> bytes:
+    """A value as compact JSON; in UTF-8, or in ASCII where it holds lone surrogates or integers beyond 64 bits."""
     try:
         return orjson.dumps(value)
     except TypeError:

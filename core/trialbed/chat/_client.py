@@ -1,0 +1,136 @@
+"""Asks endpoints for chat completions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt
+from tenacity.wait import wait_base, wait_exponential_jitter
+
+from trialbed.chat._documents import offered_functions, read_body
+from trialbed.chat._readings import Reading, failed
+from trialbed.chat._streams import StreamReader
+from trialbed.secrets import redact
+from trialbed.tools import tls_for
+
+ATTEMPTS = 4
+"""Requests for one answer, where the endpoint is busy or out of reach."""
+
+TIMEOUT = 120.0
+"""Seconds of silence after which an answer is given up."""
+
+SHOWN = 300
+"""Characters of an endpoint's own words in a problem."""
+
+EVENTS_TYPE = "text/event-stream"
+RETRIED = ("transport", "timeout", "http_429", "http_5")
+"""How the kinds of problems begin that another attempt may solve."""
+
+
+class ChatClient:
+    """An async context manager that asks one endpoint; close it otherwise with ``close``.
+
+    Requests to an endpoint that is busy, broken or out of reach are repeated a few times.
+
+    Args:
+        base_url: of the endpoint, such as ``https://api.openai.com/v1``.
+        api_key: sent as bearer token; None sends none.
+        timeout: seconds of silence after which an answer is given up.
+        attempts: requests for one answer.
+        wait: tenacity's strategy for the time between attempts; None: exponential, up to 8 seconds.
+        transport: of httpx, where it is not the usual one.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        attempts: int = ATTEMPTS,
+        wait: wait_base | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._url = f"{base_url.rstrip('/')}/chat/completions"
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._attempts = attempts
+        self._wait = wait or wait_exponential_jitter(initial=0.5, max=8)
+        self._client = httpx.AsyncClient(timeout=timeout, verify=tls_for(base_url), transport=transport)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def complete(self, request: Mapping[str, Any]) -> Reading:
+        """Send a request; streams if it says so.
+
+        Args:
+            request: the body, sent as it is.
+
+        Returns:
+            What came back; its outcome says whether it is an answer. Nothing is raised for what the endpoint does.
+        """
+        retrying = AsyncRetrying(
+            retry=retry_if_result(_is_worth_repeating),
+            stop=stop_after_attempt(self._attempts),
+            wait=self._wait,
+            retry_error_callback=_last_reading,
+        )
+        reading: Reading = await retrying(self._ask, request)
+        return reading
+
+    async def _ask(self, request: Mapping[str, Any]) -> Reading:
+        try:
+            async with self._client.stream("POST", self._url, json=dict(request), headers=self._headers) as response:
+                return await _read(response, request)
+        except httpx.TimeoutException as error:
+            return failed("timeout", f"the endpoint did not answer in time: {_words(error)}", "timeout")
+        except httpx.HTTPError as error:
+            return failed("transport", f"the endpoint could not be reached: {_words(error)}", "transport_error")
+
+
+async def _read(response: httpx.Response, request: Mapping[str, Any]) -> Reading:
+    kind = response.headers.get("content-type", "").lower()
+    if response.is_success and kind.startswith(EVENTS_TYPE):
+        return await _read_events(response, StreamReader([item["name"] for item in offered_functions(request)]))
+    body = await response.aread()
+    if response.is_success:
+        return read_body(body, kind)
+    text = redact(body[:SHOWN].decode("utf-8", "replace"))
+    status = response.status_code
+    return failed(f"http_{status}", f"the endpoint answered with status {status}: {text}", "transport_error")
+
+
+async def _read_events(response: httpx.Response, reader: StreamReader) -> Reading:
+    try:
+        async for chunk in response.aiter_bytes():
+            reader.feed(chunk)
+    except httpx.HTTPError as error:
+        # What came before is kept.
+        return reader.end(cut=_words(error))
+    return reader.end()
+
+
+def _words(error: Exception) -> str:
+    return redact(f"{type(error).__name__}: {error}")
+
+
+def _is_worth_repeating(reading: Reading) -> bool:
+    return reading.problem is not None and reading.problem.kind.startswith(RETRIED)
+
+
+def _last_reading(state: RetryCallState) -> Reading:
+    assert state.outcome is not None  # noqa: S101 - there was an attempt
+    reading: Reading = state.outcome.result()
+    return reading
