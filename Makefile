@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml adapters/vendors/pyproject.toml
 
-.PHONY: demo test check adapters fidelity clean
+.PHONY: demo test check docs adapters clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -23,6 +23,11 @@ check: $(VENV)/.dev
 	$(BIN)/mypy -p trialbed_langgraph
 	$(BIN)/mypy -p trialbed_vendors
 	$(BIN)/mypy -p trialbed_new_framework
+
+# The documentation as a site with search, in build/site.
+docs: $(VENV)/.test
+	$(BIN)/python docs/generate.py
+	$(BIN)/mkdocs build --quiet
 
 # Each framework's adapter in an environment of its own, at today's newest releases.
 adapters: $(VENV)/.dev
