@@ -1,6 +1,6 @@
-"""The conformance kit: does an adapter do what the rig asks for?
+"""The conformance kit: does an adapter keep the contract?
 
-It plays trials of the adapter against a scripted model and scripted Apis, and looks at both ends of the wire.
+It runs trials of the adapter against a scripted model and scripted Apis, and looks at both ends of the wire.
 ``check_adapter`` runs every check in this process, ``trialbed_adapter_kit.testing.AdapterConformance`` makes a pytest
 test of each, and ``python -m trialbed_adapter_kit --framework NAME`` needs neither pytest nor code.
 """

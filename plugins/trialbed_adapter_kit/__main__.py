@@ -19,13 +19,13 @@ from trialbed_adapter_kit import (
     like_a_worker,
     named_agent,
 )
+from trialbed_adapter_kit._check import MARKS
 
-MARKS = {"passed": "✓", "failed": "✗", "declared": "-", "outdated": "✗", "error": "!"}
 USAGE = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check one adapter; the exit code is 0 if nothing is wrong, 1 if something is, 2 if it could not be checked."""
+    """Check one adapter; the exit code is 0 if the adapter conforms, 1 if it does not, 2 if it could not be checked."""
     options = _options(arguments)
     try:
         with like_a_worker(), NetworkWatch() as network:
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m trialbed_adapter_kit",
-        description="Check whether an adapter does what the rig asks for. One line per check on standard error, the "
+        description="Check whether an adapter conforms to the contract. One line per check on standard error, the "
         "summary on standard output.",
     )
     parser.add_argument("--framework", required=True, help="the driver's name, as `bench plugins` shows it")
@@ -75,5 +75,5 @@ if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    # Threads that a framework left running must not keep the command alive.
+    # Threads that a framework left running must not keep the process alive.
     os._exit(code)

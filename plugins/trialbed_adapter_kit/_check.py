@@ -1,30 +1,36 @@
-"""A check: one thing an adapter must, should or may do, why, and what to do if it does not."""
+"""A check, the finding that it ends in, and the report of all findings."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
+from trialbed.records import Record
+
 if TYPE_CHECKING:
-    from trialbed_adapter_kit._stage import Stage
+    from trialbed_adapter_kit.harness import Harness
 
 Level = Literal["must", "should", "may"]
 """How much depends on a check.
 
-``must``: without it, numbers about the framework would be wrong; it cannot be declared away.
+``must``: without it, numbers about the framework would be wrong; a deviation from it cannot be declared.
 ``should``: it fails unless the adapter's ``capabilities`` declare it.
 ``may``: it is observed and reported, and never fails.
 """
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 
-Performance = Callable[["Stage"], Awaitable[None]]
-"""Plays trials on a stage; raises ``CheckFailed`` where the adapter does not do what it is to do."""
+Outcome = Literal["passed", "failed", "declared", "outdated", "error"]
+"""How a check ended: ``declared`` failed as the adapter's capabilities say it would, ``outdated`` passed although
+they say it would fail (or names a check that does not exist), ``error`` could not be completed."""
 
+PROBLEMS = ("failed", "outdated", "error")
+MARKS = {"passed": "✓", "failed": "✗", "declared": "-", "outdated": "✗", "error": "!"}
+"""Outcome -> the character before it in text."""
 
-class CheckFailed(AssertionError):
-    """The adapter does not do what the check asks for; says what was expected and what was seen."""
+Procedure = Callable[["Harness"], Awaitable[None]]
+"""Runs trials on a harness; raises ``CheckFailed`` if the adapter does not do what the check asks for."""
 
 
 @dataclass(frozen=True)
@@ -32,46 +38,112 @@ class Check:
     """One check of the kit.
 
     Attributes:
-        name: unique; what ``Deviation.check`` and the command line name.
-        reason: why the rig needs it, in a sentence.
+        name: unique; what ``Deviation.check`` and the command line refer to.
+        reason: why it is needed, in a sentence.
         hint: what usually makes an adapter pass.
-        play: the check itself.
+        run: the check itself.
     """
 
     name: str
     level: Level
     reason: str
     hint: str
-    play: Performance
+    run: Procedure
 
     @property
     def theme(self) -> str:
-        """The part of the kit that it belongs to: ``calls``, ``arguments``, ``limits`` and so on."""
-        return self.play.__module__.rpartition(".")[2]
+        """The module of ``checks`` that it belongs to: ``calls``, ``arguments``, ``limits`` and so on."""
+        return self.run.__module__.rpartition(".")[2]
 
     @property
     def summary(self) -> str:
         """What is checked, in a line."""
-        return (self.play.__doc__ or self.name).strip().splitlines()[0]
+        return (self.run.__doc__ or self.name).strip().splitlines()[0]
 
 
-def must(*, reason: str, hint: str) -> Callable[[Performance], Check]:
-    """Make a function a check that no adapter can do without; its name and first line are the check's."""
+def must(*, reason: str, hint: str) -> Callable[[Procedure], Check]:
+    """Make a function a check that every adapter has to pass; its name and first line are the check's."""
     return _check("must", reason, hint)
 
 
-def should(*, reason: str, hint: str) -> Callable[[Performance], Check]:
+def should(*, reason: str, hint: str) -> Callable[[Procedure], Check]:
     """Make a function a check that an adapter passes or declares."""
     return _check("should", reason, hint)
 
 
-def may(*, reason: str, hint: str) -> Callable[[Performance], Check]:
-    """Make a function a check that is reported only."""
+def may(*, reason: str, hint: str) -> Callable[[Procedure], Check]:
+    """Make a function a check that is only reported."""
     return _check("may", reason, hint)
 
 
-def _check(level: Level, reason: str, hint: str) -> Callable[[Performance], Check]:
-    def made(play: Performance) -> Check:
-        return Check(name=play.__name__, level=level, reason=reason, hint=hint, play=play)
+class Finding(Record):
+    """The outcome of one check.
+
+    Attributes:
+        message: what was expected and seen, why it matters, and what to do; empty if the check passed.
+        seconds: wall time.
+    """
+
+    check: str
+    level: Level
+    outcome: Outcome
+    message: str = ""
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether an adapter may be released with it."""
+        return self.outcome not in PROBLEMS or (self.level == "may" and self.outcome == "failed")
+
+
+class Report(Record):
+    """Everything that the kit found about one adapter.
+
+    Attributes:
+        framework: the driver's name, or the name of the class if it is not an installed driver.
+        version: the framework's own.
+        adapter, adapter_version: the distribution; empty if there is none.
+        findings: in the order of the checks.
+    """
+
+    framework: str
+    version: str
+    adapter: str = ""
+    adapter_version: str = ""
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the adapter conforms."""
+        return all(finding.ok for finding in self.findings)
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """The findings because of which the adapter does not conform."""
+        return tuple(finding for finding in self.findings if not finding.ok)
+
+    def count(self, level: Level, *outcomes: Outcome) -> int:
+        """The number of checks of a level with one of these outcomes; without outcomes, of all checks of the level."""
+        return sum(
+            finding.level == level and (not outcomes or finding.outcome in outcomes) for finding in self.findings
+        )
+
+    @property
+    def badge(self) -> str:
+        """One line: ``acme 1.2 · must 24/24 · should 14/15 (1 declared) · may 3/5``."""
+        levels = [self._badge(level) for level in LEVELS if self.count(level)]
+        return " · ".join([f"{self.framework} {self.version}", *levels])
+
+    def _badge(self, level: Level) -> str:
+        words: Iterable[Outcome] = ("declared", "outdated", "error")
+        apart = [f"{self.count(level, word)} {word}" for word in words if self.count(level, word)]
+        return f"{level} {self.count(level, 'passed')}/{self.count(level)}" + (
+            f" ({', '.join(apart)})" if apart else ""
+        )
+
+
+def _check(level: Level, reason: str, hint: str) -> Callable[[Procedure], Check]:
+    def made(run: Procedure) -> Check:
+        return Check(name=run.__name__, level=level, reason=reason, hint=hint, run=run)
 
     return made

@@ -1,4 +1,4 @@
-"""Running checks: one adapter, one event loop, one stage, as in a worker."""
+"""Runs checks on one adapter, in one event loop and one harness, as a worker runs trials."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from itertools import chain
 from trialbed._closing import Closing
 from trialbed.contracts import BaseAgent
 from trialbed.records import Deviation
-from trialbed_adapter_kit._alarm import BLOCKED, LoopBlocked, alarm
-from trialbed_adapter_kit._check import Check, CheckFailed
-from trialbed_adapter_kit._network import NetworkWatch
-from trialbed_adapter_kit._report import Finding, Outcome, Report
-from trialbed_adapter_kit._stage import Stage
-from trialbed_adapter_kit._trial import tool_client
+from trialbed_adapter_kit._check import Check, Finding, Outcome, Report
+from trialbed_adapter_kit.harness import (
+    BLOCKED,
+    CheckFailed,
+    Harness,
+    LoopBlocked,
+    NetworkWatch,
+    tool_client,
+    watchdog,
+)
 
 SETTLE = 1.0
-"""Seconds that leaked tasks have to end once they are cancelled."""
+"""Seconds in which leaked tasks have to end after they are cancelled."""
 
 
 class Kit(Closing):
@@ -28,8 +32,8 @@ class Kit(Closing):
 
     Args:
         agent_class: the adapter.
-        checks: all there are, to hold the adapter's declarations against.
-        network: as for ``Stage``.
+        checks: all that the adapter's declarations may name.
+        network: as for ``Harness``.
     """
 
     def __init__(
@@ -37,17 +41,17 @@ class Kit(Closing):
     ) -> None:
         self.agent_class = agent_class
         self._checks = {check.name: check for check in checks}
-        # With a factory the runner leaves the thread's current loop to whoever set it.
+        # With a factory, the runner does not change the thread's current loop.
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self._runner.get_loop().set_default_executor(_Threads())
-        self._stage = Stage(agent_class, network)
-        self._stage.client = self._client = tool_client()
+        self._harness = Harness(agent_class, network)
+        self._harness.client = self._client = tool_client()
 
     def run(self, check: Check) -> Finding:
         """Run one check."""
         begun = time.perf_counter()
         outcome, message = self._outcome(check)
-        outcome, message = self._judged(check, outcome, message)
+        outcome, message = self._with_declarations(check, outcome, message)
         return Finding(
             check=check.name,
             level=check.level,
@@ -57,7 +61,7 @@ class Kit(Closing):
         )
 
     def misnamed(self) -> list[Finding]:
-        """A finding for each declaration that names no check."""
+        """A finding for each declaration that names an unknown check."""
         return [
             Finding(check=deviation.check, level="should", outcome="outdated", message=_misnamed(deviation))
             for deviation in self.agent_class.capabilities
@@ -65,39 +69,42 @@ class Kit(Closing):
         ]
 
     def close(self) -> None:
-        """Stop the stage and the loop."""
-        self._stage.close()
+        """Stop the harness and the loop."""
+        self._harness.close()
         self._runner.run(self._client.aclose())
         self._runner.close()
 
     def _outcome(self, check: Check) -> tuple[Outcome, str]:
         try:
-            with alarm(self._runner.get_loop(), BLOCKED):
-                self._runner.run(self._play(check))
+            with watchdog(self._runner.get_loop(), BLOCKED):
+                self._runner.run(self._run(check))
         except CheckFailed as failed:
             return "failed", str(failed)
         except LoopBlocked as blocked:
             return "failed", _blocked(blocked)
-        except Exception as error:  # noqa: BLE001 - whatever breaks a check is reported as its error
+        except Exception as error:  # noqa: BLE001 - any error of a check is reported with it
             return "error", "".join(traceback.format_exception(error))
         return "passed", ""
 
-    async def _play(self, check: Check) -> None:
+    async def _run(self, check: Check) -> None:
         before = asyncio.all_tasks()
         try:
-            await check.play(self._stage)
+            await check.run(self._harness)
         finally:
-            self._stage.clear()
+            self._harness.clear()
             await _cancelled(asyncio.all_tasks() - before)
 
-    def _judged(self, check: Check, outcome: Outcome, message: str) -> tuple[Outcome, str]:
-        """The outcome in the light of what the adapter declares."""
+    def _with_declarations(self, check: Check, outcome: Outcome, message: str) -> tuple[Outcome, str]:
+        """The outcome, given what the adapter declares."""
         declared = next((item for item in self.agent_class.capabilities if item.check == check.name), None)
         if outcome == "failed":
             if declared is None:
                 return "failed", f"{message}\n{_advice(check)}"
             if check.level == "must":
-                return "failed", f"{message}\n{_advice(check)}\ncapabilities declares it, but a must cannot be declared"
+                return (
+                    "failed",
+                    f"{message}\n{_advice(check)}\ncapabilities declares it, but a must cannot be declared",
+                )
             upstream = f" ({declared.upstream})" if declared.upstream else ""
             return "declared", f"{declared.text}{upstream}\n{message}"
         if outcome == "passed" and declared is not None:
@@ -119,10 +126,10 @@ def check_adapter(
 
     Args:
         agent_class: the adapter.
-        checks: default: all.
+        checks: by default all.
         framework, adapter, adapter_version: for the report.
-        network: as for ``Stage``.
-        progress: called with each finding as it is made.
+        network: as for ``Harness``.
+        progress: called with each finding as soon as it is there.
     """
     from trialbed_adapter_kit.checks import CHECKS
 
@@ -142,7 +149,7 @@ def check_adapter(
 
 
 class _Threads(ThreadPoolExecutor):
-    """The loop's threads; nobody waits for one that an adapter keeps for ever."""
+    """The loop's threads; at the end, those that an adapter still occupies are not waited for."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - the base's
         super().shutdown(wait=False, cancel_futures=cancel_futures)
@@ -150,7 +157,7 @@ class _Threads(ThreadPoolExecutor):
 
 def _blocked(blocked: LoopBlocked) -> str:
     where = "".join(traceback.format_tb(blocked.__traceback__)[-3:])
-    return f"expected the event loop to go on; seen: it was blocked for {BLOCKED:g} s in\n{where}"
+    return f"expected the event loop to run; seen: it was blocked for {BLOCKED:g} s in\n{where}"
 
 
 def _advice(check: Check) -> str:
@@ -166,13 +173,13 @@ def _outdated(check: Check, declared: Deviation) -> str:
 
 def _misnamed(declared: Deviation) -> str:
     return (
-        f"capabilities declares {declared.check!r} ({declared.text}), and there is no such check; correct the name, "
-        f"or leave it empty where no check looks at the deviation"
+        f"capabilities declares {declared.check!r} ({declared.text}), but no check has this name; correct it, or leave "
+        f"it empty if no check covers the deviation"
     )
 
 
 async def _cancelled(tasks: set[asyncio.Task[object]]) -> None:
-    """End what a check left behind, as a worker does between trials."""
+    """Cancel the tasks that a check left behind, as a worker does between trials."""
     for task in tasks:
         task.cancel()
     if tasks:

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture ``stage``, the option ``--conformance-level``, and the summary of conformance tests.
+"""The pytest plugin: the fixture ``harness``, the option ``--conformance-level``, and the summary of conformance tests.
 
 It is loaded in every pytest run where Trialbed is installed, so it imports nothing before it is used.
 """
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from trialbed_adapter_kit import Report, Stage
+    from trialbed_adapter_kit import Harness, Report
 
-__all__ = ["REPORT", "stage"]
+__all__ = ["REPORT", "harness"]
 
 REPORT = "trialbed_conformance"
 """The user property of a test under which its findings stand, as a report in JSON."""
@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
     config.addinivalue_line(
         "markers",
-        'framework(name) or framework(agent=TheClass): the adapter that the fixture "stage" plays',
+        'framework(name) or framework(agent=TheClass): the adapter that the fixture "harness" runs',
     )
 
 
@@ -66,17 +66,17 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 @pytest.fixture
-def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
-    """A stage for trials of the test's own.
+def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
+    """A harness for trials of the test's own.
 
     The adapter is the one that the test's class names as ``framework`` or ``agent``, as ``AdapterConformance``
     has it, or that ``@pytest.mark.framework`` names, on the test, its class or its module.
     """
-    from trialbed_adapter_kit import Stage, like_a_worker, named_agent
+    from trialbed_adapter_kit import Harness, like_a_worker, named_agent
 
     with like_a_worker():
         agent_class, _ = named_agent(_wanted(request))
-        with Stage(agent_class) as opened:
+        with Harness(agent_class) as opened:
             yield opened
 
 
@@ -87,7 +87,7 @@ def _wanted(request: pytest.FixtureRequest) -> Any:
     named = getattr(request.cls, "agent", None) or getattr(request.cls, "framework", None)
     if not named:
         pytest.fail(
-            'the fixture "stage" does not know which adapter to play: mark the test, its class or its module with '
+            'the fixture "harness" does not know which adapter to run: mark the test, its class or its module with '
             '@pytest.mark.framework("NAME") or (agent=TheClass), or set framework = "NAME" in its class',
             pytrace=False,
         )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from agents import TracingProcessor, set_trace_processors, set_tracing_disabled
 
-from trialbed_adapter_kit import Raw, Said, Stage, asks, call, forever, tool
+from trialbed_adapter_kit import Harness, Raw, Reply, asks, call, forever, tool
 from trialbed_openai_agents import OpenAIAgentsAgent
 
 pytestmark = pytest.mark.framework("openai-agents")
@@ -34,93 +34,93 @@ def traces() -> Iterator[list[Any]]:
     set_trace_processors([])
 
 
-async def test_a_tool_is_offered_without_a_word_about_strictness(stage: Stage) -> None:
-    play = await stage.play("done")
-    assert play.requests[0].body["tools"] == [{"type": "function", "function": play.requests[0].functions[0]}]
-    assert set(play.requests[0].functions[0]) == {"name", "description", "parameters"}
+async def test_a_tool_is_offered_without_a_word_about_strictness(harness: Harness) -> None:
+    record = await harness.run("done")
+    assert record.requests[0].body["tools"] == [{"type": "function", "function": record.requests[0].functions[0]}]
+    assert set(record.requests[0].functions[0]) == {"name", "description", "parameters"}
 
 
-async def test_text_beside_a_call_of_an_unknown_tool_is_not_the_answer(stage: Stage) -> None:
-    play = await stage.play(asks(call("Later", "{}"), text="Let me see."), "done")
-    assert play.answer is not None
-    assert (play.answer.final_answer, play.answer.calls) == ("done", ())
-    assert "Later" in play.requests[1].results[0][1]
+async def test_text_beside_a_call_of_an_unknown_tool_is_not_the_answer(harness: Harness) -> None:
+    record = await harness.run(asks(call("Later", "{}"), text="Let me see."), "done")
+    assert record.answer is not None
+    assert (record.answer.final_answer, record.answer.calls) == ("done", ())
+    assert "Later" in record.requests[1].results[0][1]
 
 
-async def test_calls_beside_an_unknown_tool_are_made(stage: Stage) -> None:
-    play = await stage.play(asks(call("Later", "{}", id="a"), call("Echo_text", {"text": "x"}, id="b")), "done")
-    assert [made.arguments for made in play.calls] == [{"text": "x"}]
-    assert {made for made, _ in play.requests[1].results} == {"a", "b"}
+async def test_calls_beside_an_unknown_tool_are_made(harness: Harness) -> None:
+    record = await harness.run(asks(call("Later", "{}", id="a"), call("Echo_text", {"text": "x"}, id="b")), "done")
+    assert [made.arguments for made in record.calls] == [{"text": "x"}]
+    assert {made for made, _ in record.requests[1].results} == {"a", "b"}
 
 
 @pytest.mark.parametrize("second", [{"text": "one"}, {"text": "two"}])
-async def test_a_call_under_an_id_that_was_used_is_a_call_of_its_own(stage: Stage, second: dict[str, str]) -> None:
+async def test_a_call_under_an_id_that_was_used_is_a_call_of_its_own(harness: Harness, second: dict[str, str]) -> None:
     turns = [asks(call("Echo_text", arguments, id="same")) for arguments in ({"text": "one"}, second)]
-    play = await stage.play(*turns, "done")
-    assert play.answer is not None
-    assert [json.loads(claimed.response) for claimed in play.answer.calls] == [{"text": "one"}, second]
-    assert len({made for made, _ in play.requests[2].results}) == 2
+    record = await harness.run(*turns, "done")
+    assert record.answer is not None
+    assert [json.loads(claimed.response) for claimed in record.answer.calls] == [{"text": "one"}, second]
+    assert len({made for made, _ in record.requests[2].results}) == 2
 
 
-async def test_calls_without_ids_are_made(stage: Stage) -> None:
+async def test_calls_without_ids_are_made(harness: Harness) -> None:
     message = {"role": "assistant", "content": None, "tool_calls": [_without_id("one"), _without_id("two")]}
-    play = await stage.play(Raw(body=_completion(message)), "done")
-    assert {made.arguments["text"] for made in play.calls} == {"one", "two"}
-    assert play.answer is not None
-    assert play.answer.final_answer == "done"
+    record = await harness.run(Raw(body=_completion(message)), "done")
+    assert {made.arguments["text"] for made in record.calls} == {"one", "two"}
+    assert record.answer is not None
+    assert record.answer.final_answer == "done"
 
 
 @pytest.mark.parametrize("text", ['{"text": "\\ud83d"}', '{"text": ' + "[" * 5_000 + "]" * 5_000 + "}"])
-async def test_arguments_that_the_sdk_cannot_take_apart_do_not_end_the_run(stage: Stage, text: str) -> None:
-    play = await stage.play(asks(call("Echo_text", text)), "done")
-    assert play.answer is not None, play.failure
-    assert (play.answer.final_answer, play.answer.calls) == ("done", ())
-    assert "not a JSON object" in play.requests[1].results[0][1]
+async def test_arguments_that_the_sdk_cannot_take_apart_do_not_end_the_run(harness: Harness, text: str) -> None:
+    record = await harness.run(asks(call("Echo_text", text)), "done")
+    assert record.answer is not None, record.failure
+    assert (record.answer.final_answer, record.answer.calls) == ("done", ())
+    assert "not a JSON object" in record.requests[1].results[0][1]
 
 
-async def test_a_refusal_is_no_answer_and_what_came_before_it_counts(stage: Stage) -> None:
-    play = await stage.play(asks(ECHO), Said(None, extras={"refusal": "I would rather not."}))
-    assert play.answer is not None, play.failure
-    assert (play.answer.final_answer, play.answer.finish, len(play.answer.calls)) == ("", None, 1)
-    assert play.answer.model_turns == 2
+async def test_a_refusal_is_no_answer_and_what_came_before_it_counts(harness: Harness) -> None:
+    record = await harness.run(asks(ECHO), Reply(None, extras={"refusal": "I would rather not."}))
+    assert record.answer is not None, record.failure
+    assert (record.answer.final_answer, record.answer.finish, len(record.answer.calls)) == ("", None, 1)
+    assert record.answer.model_turns == 2
 
 
-async def test_an_answer_cut_off_before_its_first_word_is_no_answer(stage: Stage) -> None:
-    play = await stage.play(asks(ECHO), Said(None, reason="length"))
-    assert play.answer is not None, play.failure
-    assert (play.answer.final_answer, play.answer.finish, len(play.answer.calls)) == ("", None, 1)
+async def test_an_answer_cut_off_before_its_first_word_is_no_answer(harness: Harness) -> None:
+    record = await harness.run(asks(ECHO), Reply(None, reason="length"))
+    assert record.answer is not None, record.failure
+    assert (record.answer.final_answer, record.answer.finish, len(record.answer.calls)) == ("", None, 1)
 
 
-async def test_a_locked_conversation_is_not_tried_again(stage: Stage) -> None:
-    play = await stage.play(Raw(400, json.dumps(LOCKED)), "done")
-    assert play.failure is not None
-    assert play.failure.kind == "model"
-    assert len(play.requests) == 1
+async def test_a_locked_conversation_is_not_tried_again(harness: Harness) -> None:
+    record = await harness.run(Raw(400, json.dumps(LOCKED)), "done")
+    assert record.failure is not None
+    assert record.failure.kind == "model"
+    assert len(record.requests) == 1
 
 
 @pytest.mark.parametrize("body", ["", "<html>", "[]", "{}", '{"choices": []}', '{"choices": [{"message": null}]}'])
-async def test_what_is_no_completion_is_the_models_failure(stage: Stage, body: str) -> None:
-    play = await stage.play(Raw(body=body), "done")
-    assert play.failure is not None
-    assert play.failure.kind == "model"
+async def test_what_is_no_completion_is_the_models_failure(harness: Harness, body: str) -> None:
+    record = await harness.run(Raw(body=body), "done")
+    assert record.failure is not None
+    assert record.failure.kind == "model"
 
 
-async def test_nothing_is_traced_even_where_tracing_is_on(stage: Stage, traces: list[Any]) -> None:
-    await stage.play(asks(ECHO), "done")
+async def test_nothing_is_traced_even_where_tracing_is_on(harness: Harness, traces: list[Any]) -> None:
+    await harness.run(asks(ECHO), "done")
     assert traces == []
 
 
-async def test_the_step_limit_keeps_what_was_done(stage: Stage) -> None:
-    play = await stage.play(forever(asks(ECHO)), max_steps=3)
-    assert play.answer is not None
-    assert (play.answer.final_answer, play.answer.finish, play.answer.model_turns) == ("", None, 3)
-    assert len(play.answer.calls) == len(play.calls) == 3
+async def test_the_step_limit_keeps_what_was_done(harness: Harness) -> None:
+    record = await harness.run(forever(asks(ECHO)), max_steps=3)
+    assert record.answer is not None
+    assert (record.answer.final_answer, record.answer.finish, record.answer.model_turns) == ("", None, 3)
+    assert len(record.answer.calls) == len(record.calls) == 3
 
 
-async def test_a_schema_that_strict_mode_would_reject_is_offered(stage: Stage) -> None:
+async def test_a_schema_that_strict_mode_would_reject_is_offered(harness: Harness) -> None:
     schema = {"type": "object", "properties": {"map": {"type": "object", "additionalProperties": {"type": "number"}}}}
-    play = await stage.play("done", tools=[tool(parameters=schema)])
-    assert play.requests[0].functions[0]["parameters"] == schema
+    record = await harness.run("done", tools=[tool(parameters=schema)])
+    assert record.requests[0].functions[0]["parameters"] == schema
 
 
 def test_the_version_is_the_sdks() -> None:

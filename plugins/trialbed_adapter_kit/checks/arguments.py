@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from trialbed_adapter_kit._check import must, should
-from trialbed_adapter_kit._expect import answered, asked, called, expect, expect_equal, told
-from trialbed_adapter_kit._script import asks, call
-from trialbed_adapter_kit._stage import Stage
-from trialbed_adapter_kit._tools import tool
+from trialbed_adapter_kit.checks._expectations import answered, asked, called, expect, expect_equal, told
+from trialbed_adapter_kit.harness import Harness, asks, call, tool
 
 ANYTHING: dict[str, Any] = {}
 TYPES = {
@@ -58,40 +56,40 @@ INVALID = {"count": "seven", "kind": "c", "colour": None}
     reason="Scores compare the arguments that the Api got with those that were right.",
     hint="Do not build a typed object from the arguments: pass the parsed JSON on.",
 )
-async def argument_types_are_kept(stage: Stage) -> None:
+async def argument_types_are_kept(harness: Harness) -> None:
     """Numbers, booleans, null, texts, lists and objects arrive as what they are."""
     schema = {"type": "object", "properties": dict.fromkeys(TYPES, ANYTHING)}
-    await _arrives(stage, TYPES, schema)
+    await _arrives(harness, TYPES, schema)
 
 
 @should(
     reason="A text that says `7` or `true` is not a number; another value is another call.",
     hint="Switch the framework's coercion of arguments off, or hand it the arguments past it.",
 )
-async def text_arguments_stay_text(stage: Stage) -> None:
+async def text_arguments_stay_text(harness: Harness) -> None:
     """Texts that look like numbers, booleans, null, JSON or dates arrive as texts."""
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in LOOK_ALIKES}}
-    await _arrives(stage, LOOK_ALIKES, schema)
+    await _arrives(harness, LOOK_ALIKES, schema)
 
 
 @must(
     reason="Parameters of real Apis have such names; a framework that spreads arguments over a signature trips.",
     hint="Let the framework call with one mapping, and use tool.ainvoke(mapping), never tool(**mapping) by keyword.",
 )
-async def hostile_argument_names(stage: Stage) -> None:
+async def hostile_argument_names(harness: Harness) -> None:
     """Parameters may have any name: self, config, a.b, _p, __class__, $ref, Python's keywords, spaces, é."""
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in HOSTILE_NAMES}}
-    await _arrives(stage, {name: f"value of {name}" for name in HOSTILE_NAMES}, schema)
+    await _arrives(harness, {name: f"value of {name}" for name in HOSTILE_NAMES}, schema)
 
 
 @must(
     reason="Queries come in all languages.",
     hint="Do not encode arguments by hand.",
 )
-async def unicode_arguments(stage: Stage) -> None:
+async def unicode_arguments(harness: Harness) -> None:
     """Letters of many scripts, emoji, quotes, backslashes, tabs and line breaks arrive unchanged."""
     await _arrives(
-        stage, {"text": "Zürich, 東京, القاهرة 🦜👩‍🚀 \"quoted\" 'single' \\back\\ \t tab\nline\r\n  \u200b end"}
+        harness, {"text": "Zürich, 東京, القاهرة 🦜👩‍🚀 \"quoted\" 'single' \\back\\ \t tab\nline\r\n  \u200b end"}
     )
 
 
@@ -99,53 +97,53 @@ async def unicode_arguments(stage: Stage) -> None:
     reason="Some Apis take documents as arguments.",
     hint="Look for a bound of the framework's on the length of arguments.",
 )
-async def large_arguments(stage: Stage) -> None:
+async def large_arguments(harness: Harness) -> None:
     """An argument of 200,000 characters and one that is 40 levels deep arrive whole."""
     deep: Any = "bottom"
     for _ in range(40):
         deep = {"next": [deep]}
-    await _arrives(stage, {"text": "0123456789" * 20_000, "deep": deep}, OPEN)
+    await _arrives(harness, {"text": "0123456789" * 20_000, "deep": deep}, OPEN)
 
 
 @should(
     reason="Models write nothing at all for a tool that needs nothing.",
     hint="Read an empty text as {}; some frameworks do not.",
 )
-async def empty_arguments(stage: Stage) -> None:
+async def empty_arguments(harness: Harness) -> None:
     """An empty text as arguments is a call without arguments."""
-    play = await stage.play(asks(call("Echo_text", "")), "done", tools=[tool(parameters=OPEN)])
-    answered(play, "done")
-    asked(play, 2)
-    called(play, ("Echo_text", {}))
+    record = await harness.run(asks(call("Echo_text", "")), "done", tools=[tool(parameters=OPEN)])
+    answered(record, "done")
+    asked(record, 2)
+    called(record, ("Echo_text", {}))
 
 
 @must(
     reason="A model's wrong call is its own; the run goes on, and the model learns of it.",
     hint="Either make the call as it is, or answer it with a tool message that says what is wrong.",
 )
-async def invalid_arguments_do_not_end_the_run(stage: Stage) -> None:
+async def invalid_arguments_do_not_end_the_run(harness: Harness) -> None:
     """Arguments that break the schema: the call is made or refused, the model is told, and the run goes on."""
-    play = await stage.play(asks(call("Echo_text", INVALID)), "sorry", tools=[tool(parameters=STRICT)])
-    answered(play, "sorry")
-    _, second = asked(play, 2)
+    record = await harness.run(asks(call("Echo_text", INVALID)), "sorry", tools=[tool(parameters=STRICT)])
+    answered(record, "sorry")
+    _, second = asked(record, 2)
     told(second, [""])
-    expect(len(play.calls) <= 1, "at most one call of the Api", f"{len(play.calls)}")
+    expect(len(record.calls) <= 1, "at most one call of the Api", f"{len(record.calls)}")
 
 
 @should(
     reason="Whether arguments are right is the Api's to say; a framework that repairs them hides what a model does.",
     hint="Bind the raw schema, and switch validation, defaults and coercion of arguments off.",
 )
-async def arguments_are_not_repaired(stage: Stage) -> None:
+async def arguments_are_not_repaired(harness: Harness) -> None:
     """Arguments that break the schema reach the Api as the model wrote them."""
-    await _arrives(stage, INVALID, STRICT)
+    await _arrives(harness, INVALID, STRICT)
 
 
 @should(
     reason="A default is the Api's to fill in; a value that the model did not write is another call.",
     hint="Do not fill in defaults, or None for what is left out.",
 )
-async def defaults_are_not_filled_in(stage: Stage) -> None:
+async def defaults_are_not_filled_in(harness: Harness) -> None:
     """Optional parameters that the model leaves out are left out of the call, defaults or not."""
     optional = {
         "size": {"type": "integer", "default": 10},
@@ -153,17 +151,19 @@ async def defaults_are_not_filled_in(stage: Stage) -> None:
         "all": {},
     }
     schema = {"type": "object", "properties": {"text": {"type": "string"}, **optional}, "required": ["text"]}
-    await _arrives(stage, {"text": "only this"}, schema)
+    await _arrives(harness, {"text": "only this"}, schema)
 
 
-async def _arrives(stage: Stage, arguments: dict[str, Any], schema: dict[str, Any] | None = None) -> None:
+async def _arrives(harness: Harness, arguments: dict[str, Any], schema: dict[str, Any] | None = None) -> None:
     """One call with these arguments is made as it is."""
     offered = tool() if schema is None else tool(parameters=schema)
-    play = await stage.play(asks(call("Echo_text", arguments)), "done", tools=[offered])
-    answered(play, "done")
-    asked(play, 2)
-    expect(len(play.calls) == 1, "one call of the Api", f"{len(play.calls)}{_told_instead(play.requests[1].results)}")
-    expect_equal("arguments that the Api got", play.calls[0].arguments, arguments)
+    record = await harness.run(asks(call("Echo_text", arguments)), "done", tools=[offered])
+    answered(record, "done")
+    asked(record, 2)
+    expect(
+        len(record.calls) == 1, "one call of the Api", f"{len(record.calls)}{_told_instead(record.requests[1].results)}"
+    )
+    expect_equal("arguments that the Api got", record.calls[0].arguments, arguments)
 
 
 def _told_instead(results: list[tuple[str, str]]) -> str:

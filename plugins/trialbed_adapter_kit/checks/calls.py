@@ -7,11 +7,8 @@ import json
 from typing import Any
 
 from trialbed_adapter_kit._check import must, should
-from trialbed_adapter_kit._expect import answered, asked, called, expect, expect_equal, told
-from trialbed_adapter_kit._recording import ToolCall
-from trialbed_adapter_kit._script import Said, asks, call
-from trialbed_adapter_kit._stage import Stage
-from trialbed_adapter_kit._tools import ApiReply, Meeting, tool
+from trialbed_adapter_kit.checks._expectations import answered, asked, called, expect, expect_equal, told
+from trialbed_adapter_kit.harness import ApiReply, Barrier, Harness, Reply, ToolCall, asks, call, tool
 
 EXTRAS = {
     "refusal": None,
@@ -28,12 +25,12 @@ WORDS = ("one", "two", "three")
     reason="A task that needs no tool is measured too.",
     hint="Return the model's text as final_answer, with finish_of(text) as finish.",
 )
-async def plain_answer(stage: Stage) -> None:
+async def plain_answer(harness: Harness) -> None:
     """The model answers at once: one request, no calls, and its text is the final answer."""
-    play = await stage.play("Polly says hello.")
-    answer = answered(play, "Polly says hello.")
-    asked(play, 1)
-    called(play)
+    record = await harness.run("Polly says hello.")
+    answer = answered(record, "Polly says hello.")
+    asked(record, 1)
+    called(record)
     expect_equal("finish", answer.finish, "give_answer")
 
 
@@ -41,11 +38,11 @@ async def plain_answer(stage: Stage) -> None:
     reason="Queries come without tools too, and an empty list of tools is an error at many endpoints.",
     hint="Leave the request's tools out where there are none.",
 )
-async def no_tools(stage: Stage) -> None:
+async def no_tools(harness: Harness) -> None:
     """Without tools the request offers none, and the model's text is the answer."""
-    play = await stage.play("nothing to call", tools=())
-    answered(play, "nothing to call")
-    (request,) = asked(play, 1)
+    record = await harness.run("nothing to call", tools=())
+    answered(record, "nothing to call")
+    (request,) = asked(record, 1)
     expect("tools" not in request.body, "a request without `tools`", request.body.get("tools"))
 
 
@@ -53,12 +50,12 @@ async def no_tools(stage: Stage) -> None:
     reason="One call is the unit of everything that is measured.",
     hint="Hand the model's arguments to tool.ainvoke() as they are, and its text back as the tool message.",
 )
-async def single_call(stage: Stage) -> None:
+async def single_call(harness: Harness) -> None:
     """One call is made once, with the model's arguments, and the model gets the result."""
-    play = await stage.play(asks(call("Echo_text", {"text": "hello"})), "done")
-    answered(play, "done")
-    _, second = asked(play, 2)
-    called(play, ("Echo_text", {"text": "hello"}))
+    record = await harness.run(asks(call("Echo_text", {"text": "hello"})), "done")
+    answered(record, "done")
+    _, second = asked(record, 2)
+    called(record, ("Echo_text", {"text": "hello"}))
     told(second, ["hello"])
 
 
@@ -66,12 +63,14 @@ async def single_call(stage: Stage) -> None:
     reason="Calls that depend on each other come one per turn.",
     hint="Ask the model again after every turn with calls, with all results so far.",
 )
-async def sequential_calls(stage: Stage) -> None:
+async def sequential_calls(harness: Harness) -> None:
     """One call per turn, three turns: each is made in its turn, and the model sees all results so far."""
-    play = await stage.play(*(asks(call("Echo_text", {"text": word})) for word in WORDS), "done")
-    answered(play, "done")
-    requests = asked(play, 4)
-    expect_equal("arguments of the calls", [item.arguments for item in play.calls], [{"text": word} for word in WORDS])
+    record = await harness.run(*(asks(call("Echo_text", {"text": word})) for word in WORDS), "done")
+    answered(record, "done")
+    requests = asked(record, 4)
+    expect_equal(
+        "arguments of the calls", [item.arguments for item in record.calls], [{"text": word} for word in WORDS]
+    )
     expect_equal("results per request", [len(request.results) for request in requests], [0, 1, 2, 3])
 
 
@@ -79,14 +78,14 @@ async def sequential_calls(stage: Stage) -> None:
     reason="A model may ask for several calls in one turn; one that is left out is a call the model believes made.",
     hint="Make every call of the turn before you ask the model again.",
 )
-async def parallel_calls(stage: Stage) -> None:
+async def parallel_calls(harness: Harness) -> None:
     """Three calls of three tools in one turn: each is made once, and the next request has all results."""
     names = ("Echo_a", "Echo_b", "Echo_c")
     turn = asks(*(call(name, {"text": name}) for name in names))
-    play = await stage.play(turn, "done", tools=[tool(name) for name in names])
-    answered(play, "done")
-    _, second = asked(play, 2)
-    called(play, *((name, {"text": name}) for name in names))
+    record = await harness.run(turn, "done", tools=[tool(name) for name in names])
+    answered(record, "done")
+    _, second = asked(record, 2)
+    called(record, *((name, {"text": name}) for name in names))
     expect(len(second.results) == len(names), "three tool messages in the second request", second.results)
 
 
@@ -94,22 +93,22 @@ async def parallel_calls(stage: Stage) -> None:
     reason="A result under another call's id tells the model something untrue.",
     hint="Take the tool_call_id from the call that the result belongs to, not from the order of arrival.",
 )
-async def parallel_results_match_ids(stage: Stage) -> None:
+async def parallel_results_match_ids(harness: Harness) -> None:
     """Three calls that end in reverse order, if they are made at once: each result stands under its own call's id."""
-    meeting, ended = Meeting(3, patience=3.0), [asyncio.Event() for _ in WORDS]
+    barrier, ended = Barrier(3, timeout=3.0), [asyncio.Event() for _ in WORDS]
 
     async def in_reverse(made: ToolCall) -> ApiReply:
         place = int(made.arguments["text"])
-        await meeting.come()
-        if meeting.met and place + 1 < len(ended):
+        await barrier.wait()
+        if barrier.all_arrived and place + 1 < len(ended):
             await ended[place + 1].wait()
         ended[place].set()
         return ApiReply(f"result {place}")
 
     turn = asks(*(call("Echo_text", {"text": str(place)}) for place in range(3)))
-    play = await stage.play(turn, "done", tools=[tool(behave=in_reverse)])
-    answered(play, "done")
-    _, second = asked(play, 2)
+    record = await harness.run(turn, "done", tools=[tool(behave=in_reverse)])
+    answered(record, "done")
+    _, second = asked(record, 2)
     expect(len(second.results) == 3, "three tool messages in the second request", second.results)
     texts = dict(second.results)
     for made, _, arguments in second.wanted:
@@ -121,27 +120,27 @@ async def parallel_results_match_ids(stage: Stage) -> None:
     reason="Parallel calls that wait for each other make a framework slower than the model's plan allows.",
     hint="Gather the calls of a turn; many frameworks have a switch for it.",
 )
-async def parallel_calls_overlap(stage: Stage) -> None:
+async def parallel_calls_overlap(harness: Harness) -> None:
     """Three calls of one turn are under way at the same time."""
-    meeting = Meeting(3)
+    barrier = Barrier(3)
     turn = asks(*(call("Echo_text", {"text": word}) for word in WORDS))
-    play = await stage.play(turn, "done", tools=[tool(behave=meeting.tool())])
-    answered(play, "done")
-    called(play, *(("Echo_text", {"text": word}) for word in WORDS))
-    expect(meeting.met, "three calls under way at once", "each began only after another had ended")
+    record = await harness.run(turn, "done", tools=[tool(behave=barrier.tool())])
+    answered(record, "done")
+    called(record, *(("Echo_text", {"text": word}) for word in WORDS))
+    expect(barrier.all_arrived, "three calls under way at once", "each began only after another had ended")
 
 
 @must(
     reason="Models spread work over many calls of one turn.",
     hint="Do not cut the calls of a turn off at some number.",
 )
-async def many_calls_in_one_turn(stage: Stage) -> None:
+async def many_calls_in_one_turn(harness: Harness) -> None:
     """Twenty calls in one turn are all made, and all results go back."""
     turn = asks(*(call("Echo_text", {"text": str(number)}) for number in range(20)))
-    play = await stage.play(turn, "done")
-    answered(play, "done")
-    _, second = asked(play, 2)
-    called(play, *(("Echo_text", {"text": str(number)}) for number in range(20)))
+    record = await harness.run(turn, "done")
+    answered(record, "done")
+    _, second = asked(record, 2)
+    called(record, *(("Echo_text", {"text": str(number)}) for number in range(20)))
     expect(len(second.results) == 20, "20 tool messages in the second request", f"{len(second.results)}")
 
 
@@ -149,26 +148,26 @@ async def many_calls_in_one_turn(stage: Stage) -> None:
     reason="A framework's own bound below the rig's step limit would end long tasks early.",
     hint="Raise the framework's recursion or iteration limit above what max_steps needs.",
 )
-async def many_turns(stage: Stage) -> None:
-    """Thirty turns with a call each, within the step limit, are all played."""
+async def many_turns(harness: Harness) -> None:
+    """Thirty turns with a call each, within the step limit, are all taken."""
     turns = [asks(call("Echo_text", {"text": str(number)})) for number in range(30)]
-    play = await stage.play(*turns, "done", max_steps=40)
-    answered(play, "done")
-    asked(play, 31)
-    expect(len(play.calls) == 30, "30 calls", f"{len(play.calls)}")
+    record = await harness.run(*turns, "done", max_steps=40)
+    answered(record, "done")
+    asked(record, 31)
+    expect(len(record.calls) == 30, "30 calls", f"{len(record.calls)}")
 
 
 @must(
     reason="The same call may have another result later, and the Api's log must show what the model asked for.",
     hint="Switch the framework's tool cache off, and do not drop calls that look alike.",
 )
-async def repeated_calls_are_made_again(stage: Stage) -> None:
+async def repeated_calls_are_made_again(harness: Harness) -> None:
     """The same call twice in one turn and again in the next is made three times."""
     same = call("Echo_text", {"text": "again"})
-    play = await stage.play(asks(same, same), asks(same), "done")
-    answered(play, "done")
-    requests = asked(play, 3)
-    called(play, *[("Echo_text", {"text": "again"})] * 3)
+    record = await harness.run(asks(same, same), asks(same), "done")
+    answered(record, "done")
+    requests = asked(record, 3)
+    called(record, *[("Echo_text", {"text": "again"})] * 3)
     expect_equal("results per request", [len(request.results) for request in requests], [0, 2, 3])
 
 
@@ -176,13 +175,13 @@ async def repeated_calls_are_made_again(stage: Stage) -> None:
     reason="Vendors number calls from 0 in every turn; an id is unique within its turn only.",
     hint="Match results to the calls of the turn just made, not by id over the whole conversation.",
 )
-async def ids_may_come_again(stage: Stage) -> None:
+async def ids_may_come_again(harness: Harness) -> None:
     """Ids that come again in a later turn stand for new calls with results of their own."""
     turns = [asks(call("Echo_text", {"text": word}, id="call_0")) for word in WORDS]
-    play = await stage.play(*turns, "done")
-    answer = answered(play, "done")
-    requests = asked(play, 4)
-    called(play, *(("Echo_text", {"text": word}) for word in WORDS))
+    record = await harness.run(*turns, "done")
+    answer = answered(record, "done")
+    requests = asked(record, 4)
+    called(record, *(("Echo_text", {"text": word}) for word in WORDS))
     told(requests[-1], WORDS)
     claimed = [(claim.arguments or {}).get("text") for claim in answer.calls if isinstance(claim.arguments, dict)]
     expect_equal("claimed calls", claimed, list(WORDS))
@@ -192,12 +191,12 @@ async def ids_may_come_again(stage: Stage) -> None:
     reason="The model must recognise its own calls in the conversation, or it plans with what it did not say.",
     hint="Send the assistant message back with its tool_calls: ids, names and arguments as they came.",
 )
-async def calls_stay_in_the_conversation(stage: Stage) -> None:
+async def calls_stay_in_the_conversation(harness: Harness) -> None:
     """The model's message with its calls goes back to it as it was, followed by the results."""
     turn = asks(call("Echo_text", {"text": "a"}, id="id_a"), call("Echo_text", {"text": "b"}, id="id_b"))
-    play = await stage.play(turn, "done")
-    answered(play, "done")
-    _, second = asked(play, 2)
+    record = await harness.run(turn, "done")
+    answered(record, "done")
+    _, second = asked(record, 2)
     expect_equal("roles", [entry.get("role") for entry in second.messages][-3:], ["assistant", "tool", "tool"])
     expected = [["id_a", "Echo_text", {"text": "a"}], ["id_b", "Echo_text", {"text": "b"}]]
     seen = [[made, name, _parsed(arguments)] for made, name, arguments in second.wanted]
@@ -208,11 +207,11 @@ async def calls_stay_in_the_conversation(stage: Stage) -> None:
     reason="What a model says beside its calls is often its plan.",
     hint="Keep the content of an assistant message that has tool_calls.",
 )
-async def text_beside_calls_is_kept(stage: Stage) -> None:
+async def text_beside_calls_is_kept(harness: Harness) -> None:
     """Text that the model says beside a call stays in the conversation, and is no final answer."""
-    play = await stage.play(asks(call("Echo_text", {"text": "a"}), text="First I ask the parrot."), "done")
-    answered(play, "done")
-    _, second = asked(play, 2)
+    record = await harness.run(asks(call("Echo_text", {"text": "a"}), text="First I ask the parrot."), "done")
+    answered(record, "done")
+    _, second = asked(record, 2)
     expect_equal("assistant's text", second.said_by("assistant"), ["First I ask the parrot."])
 
 
@@ -220,26 +219,26 @@ async def text_beside_calls_is_kept(stage: Stage) -> None:
     reason="Vendors do not agree on the finish reason of a message with calls.",
     hint="Look at tool_calls, not at finish_reason.",
 )
-async def calls_count_whatever_the_finish_reason(stage: Stage) -> None:
+async def calls_count_whatever_the_finish_reason(harness: Harness) -> None:
     """A message with a call is one, whether its finish reason is `stop`, `length` or `tool_calls`."""
     for reason in ("stop", "length", "tool_calls"):
-        play = await stage.play(Said(None, (call("Echo_text", {"text": "x"}),), reason=reason), "done")
-        answered(play, "done")
-        asked(play, 2)
-        called(play, ("Echo_text", {"text": "x"}))
+        record = await harness.run(Reply(None, (call("Echo_text", {"text": "x"}),), reason=reason), "done")
+        answered(record, "done")
+        asked(record, 2)
+        called(record, ("Echo_text", {"text": "x"}))
 
 
 @must(
     reason="Vendors add fields of their own to messages; each would end some framework's run.",
     hint="Read the fields you know, and let the rest be.",
 )
-async def fields_of_vendors_are_tolerated(stage: Stage) -> None:
+async def fields_of_vendors_are_tolerated(harness: Harness) -> None:
     """Messages with fields that vendors add are read like any other."""
-    with_call = Said(None, (call("Echo_text", {"text": "x"}),), extras=EXTRAS)
-    play = await stage.play(with_call, Said("done", extras=EXTRAS))
-    answered(play, "done")
-    asked(play, 2)
-    called(play, ("Echo_text", {"text": "x"}))
+    with_call = Reply(None, (call("Echo_text", {"text": "x"}),), extras=EXTRAS)
+    record = await harness.run(with_call, Reply("done", extras=EXTRAS))
+    answered(record, "done")
+    asked(record, 2)
+    called(record, ("Echo_text", {"text": "x"}))
 
 
 def _parsed(text: str) -> Any:

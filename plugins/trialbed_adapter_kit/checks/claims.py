@@ -6,11 +6,8 @@ from typing import Any
 
 from trialbed.records import Answer, Usage
 from trialbed_adapter_kit._check import may, must, should
-from trialbed_adapter_kit._expect import answered, asked, called, expect, expect_equal, in_order
-from trialbed_adapter_kit._recording import Play
-from trialbed_adapter_kit._script import asks, call, forever, says
-from trialbed_adapter_kit._stage import Stage
-from trialbed_adapter_kit._tools import breaks, errs, returns, tool
+from trialbed_adapter_kit.checks._expectations import answered, asked, called, expect, expect_equal, in_order
+from trialbed_adapter_kit.harness import Harness, TrialRecord, asks, breaks, call, errs, forever, returns, says, tool
 
 NAMES = ("Echo_a", "Echo_b", "Echo_c")
 SPENT = (Usage(prompt_tokens=10, completion_tokens=1), Usage(prompt_tokens=20, completion_tokens=2))
@@ -22,24 +19,24 @@ ALL = {"prompt_tokens": 70, "completion_tokens": 7}
     reason="The difference between claims and the wire is a score of the framework, not of its adapter.",
     hint="Read the calls from the framework's own messages or events: name, Api and arguments of each.",
 )
-async def calls_are_claimed(stage: Stage) -> None:
+async def calls_are_claimed(harness: Harness) -> None:
     """Calls in one turn and in several are claimed, each once, with Api and arguments."""
     together = asks(*(call(name, {"text": f"{name} 1", "n": 1}) for name in NAMES))
-    play = await stage.play(together, asks(call("Echo_b", {"text": "Echo_b 2"})), "done", tools=_tools())
-    answered(play, "done")
-    expect(len(play.calls) == 4, "4 calls", f"{len(play.calls)}")
-    _claimed(play)
+    record = await harness.run(together, asks(call("Echo_b", {"text": "Echo_b 2"})), "done", tools=_tools())
+    answered(record, "done")
+    expect(len(record.calls) == 4, "4 calls", f"{len(record.calls)}")
+    _claimed(record)
 
 
 @should(
     reason="Scores that look at order read it from the claims where the wire has calls at the same time.",
     hint="List the calls in the order in which the model asked for them.",
 )
-async def claims_are_in_order(stage: Stage) -> None:
+async def claims_are_in_order(harness: Harness) -> None:
     """Calls are claimed in the order in which the model asked for them."""
     together = asks(*(call(name, {"text": "1"}) for name in reversed(NAMES)))
-    play = await stage.play(together, asks(call("Echo_b", {"text": "2"})), "done", tools=_tools())
-    answer = answered(play, "done")
+    record = await harness.run(together, asks(call("Echo_b", {"text": "2"})), "done", tools=_tools())
+    answer = answered(record, "done")
     named = [claim.api.tool_name if claim.api else claim.name for claim in answer.calls]
     expect_equal("tools of the claimed calls", named, [*reversed(NAMES), "Echo_b"])
 
@@ -48,11 +45,11 @@ async def claims_are_in_order(stage: Stage) -> None:
     reason="Results and answers are read together; a claim without its response tells half of the story.",
     hint="Put the text of the tool message into ClaimedCall.response.",
 )
-async def responses_are_claimed(stage: Stage) -> None:
+async def responses_are_claimed(harness: Harness) -> None:
     """Each claimed call has the response that came back."""
     tools = [tool(name, returns(f"response of {name}")) for name in NAMES]
-    play = await stage.play(asks(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
-    answer = answered(play, "done")
+    record = await harness.run(asks(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
+    answer = answered(record, "done")
     seen = {claim.api.tool_name if claim.api else claim.name: claim.response for claim in answer.calls}
     expect_equal("responses of the claimed calls", seen, {name: f"response of {name}" for name in NAMES})
 
@@ -61,19 +58,19 @@ async def responses_are_claimed(stage: Stage) -> None:
     reason="A call whose Api failed was made.",
     hint="Claim it like any other; frameworks may list failed calls elsewhere.",
 )
-async def failed_calls_are_claimed(stage: Stage) -> None:
+async def failed_calls_are_claimed(harness: Harness) -> None:
     """Calls that the Api answered with an error, or not at all, are claimed."""
     tools = [tool("Echo_a", errs("no parrot")), tool("Echo_b", breaks(503)), tool("Echo_c")]
-    play = await stage.play(asks(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
-    answered(play, "done")
-    _claimed(play)
+    record = await harness.run(asks(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
+    answered(record, "done")
+    _claimed(record)
 
 
 @must(
     reason="A call that never left the framework is not made, whatever the model wanted.",
     hint="Leave out calls of unknown tools and with broken arguments: they reached no Api.",
 )
-async def calls_not_made_are_not_claimed(stage: Stage) -> None:
+async def calls_not_made_are_not_claimed(harness: Harness) -> None:
     """Calls of an unknown tool, or with arguments that are no JSON object, are not claimed unless they were made."""
     turn = asks(
         call("Echo_nobody", {"text": "x"}),
@@ -81,30 +78,30 @@ async def calls_not_made_are_not_claimed(stage: Stage) -> None:
         call("Echo_b", "[1]"),
         call("Echo_c", {"text": "made"}),
     )
-    play = await stage.play(turn, "done", tools=_tools())
-    answered(play, "done")
-    _claimed(play)
+    record = await harness.run(turn, "done", tools=_tools())
+    answered(record, "done")
+    _claimed(record)
 
 
 @must(
     reason="Calls of a trial that was cut off were made as well.",
     hint="Keep what the framework reports where it ends by its limit; some lose it with an exception.",
 )
-async def calls_are_claimed_at_the_step_limit(stage: Stage) -> None:
+async def calls_are_claimed_at_the_step_limit(harness: Harness) -> None:
     """At the step limit the calls that were made are claimed."""
-    play = await stage.play(forever(asks(call("Echo_a", {"text": "more"}))), tools=_tools(), max_steps=3)
-    answered(play)
-    expect(len(play.calls) >= 2, "at least 2 calls in 3 turns", f"{len(play.calls)}")
-    _claimed(play)
+    record = await harness.run(forever(asks(call("Echo_a", {"text": "more"}))), tools=_tools(), max_steps=3)
+    answered(record)
+    expect(len(record.calls) >= 2, "at least 2 calls in 3 turns", f"{len(record.calls)}")
+    _claimed(record)
 
 
 @must(
     reason="Tokens are money; a wrong number is worse than none.",
     hint="Add up what the framework reports of every turn, the last one too; else say None.",
 )
-async def claimed_usage_is_the_sum(stage: Stage) -> None:
+async def claimed_usage_is_the_sum(harness: Harness) -> None:
     """Claimed tokens, if any, are the sum of what the model reported."""
-    usage = (await _spent(stage)).usage
+    usage = (await _spent(harness)).usage
     if usage is not None:
         expect_equal("usage", usage.model_dump(), ALL)
 
@@ -113,10 +110,12 @@ async def claimed_usage_is_the_sum(stage: Stage) -> None:
     reason="No report is not zero.",
     hint="Return usage=None where the model reported none.",
 )
-async def unknown_usage_is_none(stage: Stage) -> None:
+async def unknown_usage_is_none(harness: Harness) -> None:
     """Where the model reports no tokens, none are claimed: None, not 0."""
-    play = await stage.play(asks(call("Echo_a", {"text": "x"}), usage=None), says("done", usage=None), tools=_tools())
-    usage = answered(play, "done").usage
+    record = await harness.run(
+        asks(call("Echo_a", {"text": "x"}), usage=None), says("done", usage=None), tools=_tools()
+    )
+    usage = answered(record, "done").usage
     expect(usage is None, "usage None", None if usage is None else usage.model_dump())
 
 
@@ -124,47 +123,47 @@ async def unknown_usage_is_none(stage: Stage) -> None:
     reason="A framework that counts tokens can be held to its count.",
     hint="Nothing needs to be done where the framework does not count.",
 )
-async def usage_is_claimed(stage: Stage) -> None:
+async def usage_is_claimed(harness: Harness) -> None:
     """Tokens are claimed."""
-    expect((await _spent(stage)).usage is not None, "the framework's own count of tokens", "None")
+    expect((await _spent(harness)).usage is not None, "the framework's own count of tokens", "None")
 
 
 @must(
     reason="Turns claimed wrongly would hide requests that the framework made by itself.",
     hint="Count the model's messages that the framework reports, the last one too; else say None.",
 )
-async def claimed_turns_are_right(stage: Stage) -> None:
+async def claimed_turns_are_right(harness: Harness) -> None:
     """Claimed turns, if any, are the requests that were made, at the step limit too."""
-    finished = await stage.play(asks(call("Echo_a", {"text": "x"})), "done", tools=_tools())
-    cut_off = await stage.play(forever(asks(call("Echo_a", {"text": "x"}))), tools=_tools(), max_steps=3)
-    for play in (finished, cut_off):
-        turns = answered(play).model_turns
-        expect(turns in (None, len(play.requests)), f"model_turns {len(play.requests)}, or None", turns)
+    finished = await harness.run(asks(call("Echo_a", {"text": "x"})), "done", tools=_tools())
+    cut_off = await harness.run(forever(asks(call("Echo_a", {"text": "x"}))), tools=_tools(), max_steps=3)
+    for record in (finished, cut_off):
+        turns = answered(record).model_turns
+        expect(turns in (None, len(record.requests)), f"model_turns {len(record.requests)}, or None", turns)
 
 
 @may(
     reason="A framework that counts its turns can be held to its count.",
     hint="Nothing needs to be done where the framework does not count.",
 )
-async def turns_are_claimed(stage: Stage) -> None:
+async def turns_are_claimed(harness: Harness) -> None:
     """Turns are claimed."""
-    answer = answered(await stage.play("done"), "done")
+    answer = answered(await harness.run("done"), "done")
     expect(answer.model_turns is not None, "the framework's own count of turns", "None")
 
 
-async def _spent(stage: Stage) -> Answer:
+async def _spent(harness: Harness) -> Answer:
     """The answer of a trial of three turns, each with another number of tokens."""
     turns = [asks(call("Echo_a", {"text": "x"}), usage=usage) for usage in SPENT]
-    play = await stage.play(*turns, says("done", usage=LAST), tools=_tools())
-    asked(play, 3)
-    called(play, *[("Echo_a", {"text": "x"})] * 2)
-    return answered(play, "done")
+    record = await harness.run(*turns, says("done", usage=LAST), tools=_tools())
+    asked(record, 3)
+    called(record, *[("Echo_a", {"text": "x"})] * 2)
+    return answered(record, "done")
 
 
-def _claimed(play: Play) -> None:
+def _claimed(record: TrialRecord) -> None:
     """The claims of a trial are the calls that reached the Apis."""
-    made = in_order([call.tool, call.arguments] for call in play.calls)
-    expect_equal("claimed calls, compared with those that reached the Apis", in_order(_claims(answered(play))), made)
+    made = in_order([call.tool, call.arguments] for call in record.calls)
+    expect_equal("claimed calls, compared with those that reached the Apis", in_order(_claims(answered(record))), made)
 
 
 def _claims(answer: Answer) -> list[list[Any]]:

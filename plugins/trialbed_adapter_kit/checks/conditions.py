@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from trialbed_adapter_kit._check import may, must, should
-from trialbed_adapter_kit._expect import answered, asked, expect, expect_equal
-from trialbed_adapter_kit._recording import ModelRequest, text_of
-from trialbed_adapter_kit._script import asks, call
-from trialbed_adapter_kit._stage import KEY, QUERY, SYSTEM_PROMPT, Conditions, Stage
-from trialbed_adapter_kit._tools import tool
+from trialbed_adapter_kit.checks._expectations import answered, asked, expect, expect_equal
+from trialbed_adapter_kit.harness import (
+    KEY,
+    QUERY,
+    SYSTEM_PROMPT,
+    Conditions,
+    Harness,
+    ModelRequest,
+    asks,
+    call,
+    text_of,
+    tool,
+)
 
 USUAL = {"model", "messages", "temperature", "seed", "max_tokens", "tools", "stream"}
 """The fields of a request that the rig asks for; ``stream`` is allowed to say false."""
@@ -20,9 +28,9 @@ USUAL = {"model", "messages", "temperature", "seed", "max_tokens", "tools", "str
     reason="A framework that does not pass the query on is not measured on it.",
     hint="Hand the query over as the user's message.",
 )
-async def query_is_sent(stage: Stage) -> None:
+async def query_is_sent(harness: Harness) -> None:
     """The query's text stands in a user message of every request."""
-    for request in await _requests(stage):
+    for request in await _requests(harness):
         said = request.said_by("user")
         expect(any(QUERY in text for text in said), f"a user message with {QUERY!r}", said)
 
@@ -31,9 +39,9 @@ async def query_is_sent(stage: Stage) -> None:
     reason="All frameworks get the same instructions.",
     hint="Hand self.system_prompt over as the framework's instructions.",
 )
-async def system_prompt_is_sent(stage: Stage) -> None:
+async def system_prompt_is_sent(harness: Harness) -> None:
     """The system prompt's text stands in a system (or developer) message of every request."""
-    for request in await _requests(stage):
+    for request in await _requests(harness):
         said = request.said_by("system", "developer")
         expect(any(SYSTEM_PROMPT in text for text in said), f"a system message with {SYSTEM_PROMPT!r}", said)
 
@@ -42,9 +50,9 @@ async def system_prompt_is_sent(stage: Stage) -> None:
     reason="Words that a framework adds are instructions that the others did not get.",
     hint="Look for the framework's own prompt templates, names and roles, and switch them off or override them.",
 )
-async def nothing_is_added_to_the_messages(stage: Stage) -> None:
+async def nothing_is_added_to_the_messages(harness: Harness) -> None:
     """The first request holds the system prompt and the query, each in its role, and nothing else."""
-    first, _ = await _requests(stage)
+    first, _ = await _requests(harness)
     expected = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": QUERY}]
     expect_equal("messages of the first request", [_plain(entry) for entry in first.messages], expected)
 
@@ -53,12 +61,12 @@ async def nothing_is_added_to_the_messages(stage: Stage) -> None:
     reason="Words that a framework adds later are instructions too.",
     hint="Look for reminders, reflections and summaries that the framework puts between turns.",
 )
-async def nothing_is_added_between_turns(stage: Stage) -> None:
+async def nothing_is_added_between_turns(harness: Harness) -> None:
     """Each further request adds the model's message and the results of its calls, and nothing else."""
     turns = [asks(call("Echo_text", {"text": str(number)})) for number in range(3)]
-    play = await stage.play(*turns, "done")
-    answered(play, "done")
-    requests = asked(play, 4)
+    record = await harness.run(*turns, "done")
+    answered(record, "done")
+    requests = asked(record, 4)
     roles = [entry.get("role") for entry in requests[-1].messages[len(requests[0].messages) :]]
     expect_equal("roles of the messages after the first request", roles, ["assistant", "tool"] * 3)
 
@@ -67,10 +75,10 @@ async def nothing_is_added_between_turns(stage: Stage) -> None:
     reason="Another model is another experiment.",
     hint="Hand self.endpoint.model over as it is; some frameworks take a prefix for the vendor.",
 )
-async def model_is_named(stage: Stage) -> None:
+async def model_is_named(harness: Harness) -> None:
     """Every request names the trial's model, slashes, dots and colons included."""
-    name = "vendor/stage-4.1:free"
-    for request in await _requests(stage, model=name):
+    name = "vendor/harness-4.1:free"
+    for request in await _requests(harness, model=name):
         expect_equal("model", request.body.get("model"), name)
 
 
@@ -78,30 +86,30 @@ async def model_is_named(stage: Stage) -> None:
     reason="Frameworks' defaults differ; the rig's temperature is the same for all.",
     hint="Set the temperature on the model's settings, 0 too: it is easily taken for none.",
 )
-async def temperature_is_sent(stage: Stage) -> None:
+async def temperature_is_sent(harness: Harness) -> None:
     """Every request has the trial's temperature, 0 too."""
-    await _number_is_sent(stage, "temperature", (0.0, 0.7))
+    await _number_is_sent(harness, "temperature", (0.0, 0.7))
 
 
 @should(
     reason="The seed makes a trial repeatable where the model can do it.",
     hint="Set the seed on the model's settings, 0 too: it is easily taken for none.",
 )
-async def seed_is_sent(stage: Stage) -> None:
+async def seed_is_sent(harness: Harness) -> None:
     """Every request has the trial's seed, 0 too."""
-    await _number_is_sent(stage, "seed", (0, 123456789))
+    await _number_is_sent(harness, "seed", (0, 123456789))
 
 
 @should(
     reason="The bound on a completion is part of the conditions.",
     hint="Send it as `max_tokens`, which all compatible endpoints know; SDKs may rename it.",
 )
-async def max_tokens_is_sent(stage: Stage) -> None:
+async def max_tokens_is_sent(harness: Harness) -> None:
     """Every request has the trial's max_tokens under that name, and none where there is none."""
-    for request in await _requests(stage, max_tokens=321):
+    for request in await _requests(harness, max_tokens=321):
         expect_equal("max_tokens", request.body.get("max_tokens"), 321)
         expect("max_completion_tokens" not in request.body, "no other bound", request.body.get("max_completion_tokens"))
-    for request in await _requests(stage):
+    for request in await _requests(harness):
         bounds = {name: request.body.get(name) for name in ("max_tokens", "max_completion_tokens")}
         expect(not any(bounds.values()), "no bound on tokens where the trial has none", bounds)
 
@@ -110,9 +118,9 @@ async def max_tokens_is_sent(stage: Stage) -> None:
     reason="A streamed response is timed and counted in another way.",
     hint="Switch streaming off.",
 )
-async def responses_are_not_streamed(stage: Stage) -> None:
+async def responses_are_not_streamed(harness: Harness) -> None:
     """No request asks for a stream."""
-    for request in await _requests(stage):
+    for request in await _requests(harness):
         expect(not request.body.get("stream"), "no `stream`, or false", request.body.get("stream"))
 
 
@@ -120,9 +128,9 @@ async def responses_are_not_streamed(stage: Stage) -> None:
     reason="The gateway knows a trial by its URL and takes the dummy key; endpoints without a gateway take no other.",
     hint="Hand self.endpoint.api_key to the client; do not let it read one from the environment.",
 )
-async def key_is_sent(stage: Stage) -> None:
+async def key_is_sent(harness: Harness) -> None:
     """Every request carries the trial's key as a bearer token."""
-    for request in await _requests(stage):
+    for request in await _requests(harness):
         expect_equal("authorization", request.headers.get("authorization"), f"Bearer {KEY}")
 
 
@@ -130,13 +138,13 @@ async def key_is_sent(stage: Stage) -> None:
     reason="The gateway measures chat completions; what goes elsewhere is not measured.",
     hint="Choose the chat completions API, and switch look-ups of models off.",
 )
-async def only_chat_completions_are_asked_for(stage: Stage) -> None:
+async def only_chat_completions_are_asked_for(harness: Harness) -> None:
     """The trial asks for chat completions and makes its calls, and sends nothing else to the rig."""
-    before = len(stage.strays)
-    play = await stage.play(asks(call("Echo_text", {"text": "x"})), "done")
-    answered(play, "done")
-    asked(play, 2)
-    strays = [*play.strays, *stage.strays[before:]]
+    before = len(harness.strays)
+    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done")
+    answered(record, "done")
+    asked(record, 2)
+    strays = [*record.strays, *harness.strays[before:]]
     expect(not strays, "only POST /v1/chat/completions, and calls of the offered Apis", strays)
 
 
@@ -144,10 +152,10 @@ async def only_chat_completions_are_asked_for(stage: Stage) -> None:
     reason="A trial that cannot be repeated cannot be compared with its recording.",
     hint="Look for times, random ids and sets in what the framework sends.",
 )
-async def requests_can_be_repeated(stage: Stage) -> None:
+async def requests_can_be_repeated(harness: Harness) -> None:
     """Two trials that are the same send the same requests."""
-    one = [request.body for request in await _requests(stage)]
-    other = [request.body for request in await _requests(stage)]
+    one = [request.body for request in await _requests(harness)]
+    other = [request.body for request in await _requests(harness)]
     expect_equal("requests of a second trial, compared with the first's", other, one)
 
 
@@ -155,9 +163,9 @@ async def requests_can_be_repeated(stage: Stage) -> None:
     reason="Further settings can change what a model does; most do not.",
     hint="Nothing needs to be done; name what matters in capabilities.",
 )
-async def nothing_else_is_set(stage: Stage) -> None:
+async def nothing_else_is_set(harness: Harness) -> None:
     """Requests have no fields but model, messages, temperature, seed, max_tokens, tools and `stream: false`."""
-    for request in await _requests(stage, max_tokens=100):
+    for request in await _requests(harness, max_tokens=100):
         more = {name: value for name, value in request.body.items() if name not in USUAL}
         expect(not more, "no further fields", more)
 
@@ -166,27 +174,27 @@ async def nothing_else_is_set(stage: Stage) -> None:
     reason="A new connection per request costs time that a framework's users would pay as well.",
     hint="Keep one client for the whole trial.",
 )
-async def connection_is_reused(stage: Stage) -> None:
+async def connection_is_reused(harness: Harness) -> None:
     """The requests of a trial come over one connection."""
-    play = await stage.play(asks(call("Echo_text", {"text": "x"})), asks(call("Echo_text", {"text": "y"})), "done")
-    answered(play, "done")
-    expect(play.connections == 1, "one connection for three requests", f"{play.connections}")
+    record = await harness.run(asks(call("Echo_text", {"text": "x"})), asks(call("Echo_text", {"text": "y"})), "done")
+    answered(record, "done")
+    expect(record.connections == 1, "one connection for three requests", f"{record.connections}")
 
 
-async def _number_is_sent(stage: Stage, setting: str, numbers: Sequence[float]) -> None:
+async def _number_is_sent(harness: Harness, setting: str, numbers: Sequence[float]) -> None:
     """Every request has the setting as the trial has it; ``false`` is no 0."""
     for number in numbers:
-        for request in await _requests(stage, **{setting: number}):
+        for request in await _requests(harness, **{setting: number}):
             seen = request.body.get(setting)
             expect(seen == number and seen is not False, f"{setting} {number}", seen)
 
 
-async def _requests(stage: Stage, **conditions: Any) -> tuple[ModelRequest, ...]:
+async def _requests(harness: Harness, **conditions: Any) -> tuple[ModelRequest, ...]:
     """The two requests of a trial with a call."""
     wanted: Conditions = {"tools": [tool()], **conditions}  # type: ignore[typeddict-item]
-    play = await stage.play(asks(call("Echo_text", {"text": "x"})), "done", **wanted)
-    answered(play, "done")
-    return asked(play, 2)
+    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done", **wanted)
+    answered(record, "done")
+    return asked(record, 2)
 
 
 def _plain(entry: dict[str, Any]) -> dict[str, Any]:

@@ -10,12 +10,19 @@ import tempfile
 from collections.abc import Iterator
 
 from trialbed_adapter_kit._check import must, should
-from trialbed_adapter_kit._expect import answered, expect, expect_equal
-from trialbed_adapter_kit._footprint import Holdings, new_tasks, settled, surroundings
-from trialbed_adapter_kit._recording import Play
-from trialbed_adapter_kit._script import Said, asks, call
-from trialbed_adapter_kit._stage import Stage
-from trialbed_adapter_kit._tools import Held
+from trialbed_adapter_kit.checks._expectations import answered, expect, expect_equal
+from trialbed_adapter_kit.harness import (
+    Gate,
+    Harness,
+    ProcessResources,
+    Reply,
+    TrialRecord,
+    asks,
+    call,
+    new_tasks,
+    process_state,
+    settled,
+)
 
 WARM_UP = 5
 TRIALS = 20
@@ -27,10 +34,10 @@ TOLERANCE = 4
     reason="A task that goes on after its trial takes time from the next one, and may send for it.",
     hint="Await or cancel in close() what the framework started.",
 )
-async def no_tasks_are_left(stage: Stage) -> None:
+async def no_tasks_are_left(harness: Harness) -> None:
     """After a trial with parallel calls no task of it is left on the event loop."""
     before = asyncio.all_tasks()
-    answered(await _usual(stage), "done")
+    answered(await _usual(harness), "done")
     left = await new_tasks(before)
     expect(not left, "no tasks left by the trial", left)
 
@@ -39,10 +46,10 @@ async def no_tasks_are_left(stage: Stage) -> None:
     reason="Connections that stay open add up over a worker's life.",
     hint="Close the model's client in close(); frameworks may keep clients of their own.",
 )
-async def connections_are_closed(stage: Stage) -> None:
+async def connections_are_closed(harness: Harness) -> None:
     """After a trial its connections to the model are closed."""
-    trial = stage.prepare(_turn(), "done")
-    answered(await trial.play(), "done")
+    trial = harness.prepare(_turn(), "done")
+    answered(await trial.run(), "done")
     await settled(lambda: trial.open_connections == 0)
     expect(trial.open_connections == 0, "no open connections to the model", f"{trial.open_connections}")
 
@@ -51,15 +58,15 @@ async def connections_are_closed(stage: Stage) -> None:
     reason="A worker serves hundreds of trials; what each leaves behind slows the later ones down.",
     hint="Look for pools, clients and loops that are made per trial, and end them in close().",
 )
-async def twenty_trials_leak_nothing(stage: Stage) -> None:
+async def twenty_trials_leak_nothing(harness: Harness) -> None:
     """Over twenty trials threads, open files, tasks and child processes do not grow."""
     for _ in range(WARM_UP):
-        answered(await _usual(stage), "done")
-    before = Holdings.now()
+        answered(await _usual(harness), "done")
+    before = ProcessResources.now()
     for _ in range(TRIALS):
-        answered(await _usual(stage), "done")
-    await settled(lambda: not Holdings.now().grown(before, TOLERANCE))
-    grown = Holdings.now().grown(before, TOLERANCE)
+        answered(await _usual(harness), "done")
+    await settled(lambda: not ProcessResources.now().grown(before, TOLERANCE))
+    grown = ProcessResources.now().grown(before, TOLERANCE)
     expect(
         not grown,
         f"no more threads, files, tasks or child processes after {TRIALS} trials than before",
@@ -71,10 +78,10 @@ async def twenty_trials_leak_nothing(stage: Stage) -> None:
     reason="The next trial relies on it as it was.",
     hint="Keep settings in the instance; where a framework sets variables, set them on import.",
 )
-async def surroundings_are_untouched(stage: Stage) -> None:
+async def surroundings_are_untouched(harness: Harness) -> None:
     """Trials change no environment variable, working directory, signal handler or socket timeout."""
-    answered(await _usual(stage), "done")
-    now, before = surroundings(), stage.surroundings
+    answered(await _usual(harness), "done")
+    now, before = process_state(), harness.process_state
     for what in before:
         expect_equal(f"{what} after the trials, compared with before the first", now[what], before[what])
 
@@ -83,10 +90,10 @@ async def surroundings_are_untouched(stage: Stage) -> None:
     reason="Users of the rig read its output, and scripts parse it.",
     hint="Switch the framework's own display off; log instead.",
 )
-async def nothing_is_printed(stage: Stage) -> None:
+async def nothing_is_printed(harness: Harness) -> None:
     """A trial writes nothing to standard output."""
     with _printed() as printed:
-        answered(await _usual(stage), "done")
+        answered(await _usual(harness), "done")
     expect(not printed, "nothing on standard output", "".join(printed))
 
 
@@ -94,36 +101,36 @@ async def nothing_is_printed(stage: Stage) -> None:
     reason="A loop that is blocked cannot be cancelled, and stops every other trial on it.",
     hint="Use the framework's async interface, or leave answer() without async: it then runs in a thread.",
 )
-async def event_loop_stays_free(stage: Stage) -> None:
+async def event_loop_stays_free(harness: Harness) -> None:
     """While the model is slow the event loop goes on."""
-    held = Held(patience=5.0)
-    playing = asyncio.create_task(stage.play(held.line(Said("done"))))
+    gate = Gate(timeout=5.0)
+    running = asyncio.create_task(harness.run(gate.reply(Reply("done"))))
     try:
-        begun = await held.begun.wait(10.0)
-        expect(begun and not playing.done(), "other tasks to run while the model is slow", "the loop was blocked")
+        begun = await gate.reached.wait(10.0)
+        expect(begun and not running.done(), "other tasks to run while the model is slow", "the loop was blocked")
     finally:
-        held.released.give()
-        play = await playing
-    answered(play, "done")
+        gate.open()
+        record = await running
+    answered(record, "done")
 
 
 @must(
     reason="What a framework sends or fetches elsewhere is neither measured nor the same for all, and may be private.",
     hint="Switch telemetry, tracing, version checks and downloads off, in code where the environment is not enough.",
 )
-async def only_the_rig_is_talked_to(stage: Stage) -> None:
+async def only_the_rig_is_talked_to(harness: Harness) -> None:
     """No address but the model's and the Apis' has been looked up or connected to, in this trial or any before."""
-    answered(await _usual(stage), "done")
-    contacts = stage.contacts()
+    answered(await _usual(harness), "done")
+    contacts = harness.contacts()
     expect(not contacts, "no look-ups and connections beside the rig", contacts)
 
 
-async def _usual(stage: Stage) -> Play:
+async def _usual(harness: Harness) -> TrialRecord:
     """A trial with two calls in one turn."""
-    return await stage.play(_turn(), "done")
+    return await harness.run(_turn(), "done")
 
 
-def _turn() -> Said:
+def _turn() -> Reply:
     return asks(call("Echo_text", {"text": "a"}), call("Echo_text", {"text": "b"}))
 
 

@@ -6,26 +6,36 @@ import asyncio
 from typing import Any
 
 from trialbed.records import ApiRef, Usage
-from trialbed_adapter_kit._check import CheckFailed, must
-from trialbed_adapter_kit._expect import answered, asked, called, expect, expect_equal, told
-from trialbed_adapter_kit._recording import ModelRequest, Play
-from trialbed_adapter_kit._script import asks, call, fails
-from trialbed_adapter_kit._stage import Stage
-from trialbed_adapter_kit._tools import Behaviour, Meeting, StageTool, returns, tool
-from trialbed_adapter_kit._trial import StageTrial
+from trialbed_adapter_kit._check import must
+from trialbed_adapter_kit.checks._expectations import answered, asked, called, expect, expect_equal, told
+from trialbed_adapter_kit.harness import (
+    Barrier,
+    Behaviour,
+    CheckFailed,
+    Harness,
+    ModelRequest,
+    PreparedTrial,
+    ScriptedTool,
+    TrialRecord,
+    asks,
+    call,
+    fails,
+    returns,
+    tool,
+)
 
 GATHERING = 2.0
-"""Seconds that trials wait for each other; one that blocks the loop comes too late, and is played after the others."""
+"""Seconds that trials wait for each other; one that blocks the loop comes too late, and runs after the others."""
 
 
 @must(
     reason="A conversation that goes on in the next trial gives its answers away.",
     hint="Make a new agent, memory and session in every instance.",
 )
-async def conversations_start_afresh(stage: Stage) -> None:
+async def conversations_start_afresh(harness: Harness) -> None:
     """A second trial begins with its own query, and holds nothing of the first one's conversation."""
-    first = await stage.play(asks(call("Echo_text", {"text": "alpha"})), "alpha", query="Query alpha?")
-    second = await stage.play(asks(call("Echo_text", {"text": "beta"})), "beta", query="Query beta?")
+    first = await harness.run(asks(call("Echo_text", {"text": "alpha"})), "alpha", query="Query alpha?")
+    second = await harness.run(asks(call("Echo_text", {"text": "beta"})), "beta", query="Query beta?")
     answered(first, "alpha")
     answer = answered(second, "beta")
     for one, other in zip(asked(first, 2), asked(second, 2), strict=True):
@@ -38,29 +48,29 @@ async def conversations_start_afresh(stage: Stage) -> None:
     reason="Tools are the query's; those of the query before answer for other Apis.",
     hint="Bind the tools to the instance, not to a registry of the framework's.",
 )
-async def tools_start_afresh(stage: Stage) -> None:
+async def tools_start_afresh(harness: Harness) -> None:
     """A second trial with a tool of the same name, but another schema and Api, offers and calls its own."""
     for word in ("alpha", "beta"):
-        play = await stage.play(
+        record = await harness.run(
             asks(call("Echo_text", {word: word})), "done", tools=[_own_tool(word, returns(f"result {word}"))]
         )
-        answered(play, "done")
-        first, second = asked(play, 2)
+        answered(record, "done")
+        first, second = asked(record, 2)
         _offers(first, word)
-        called(play, ("Echo_text", {word: word}))
+        called(record, ("Echo_text", {word: word}))
         told(second, [f"result {word}"])
-        expect(not play.strays, "only calls of the trial's own Api", play.strays)
+        expect(not record.strays, "only calls of the trial's own Api", record.strays)
 
 
 @must(
     reason="Usage and turns are the trial's own.",
     hint="Count in the instance; some frameworks add up over the life of a process.",
 )
-async def counts_start_afresh(stage: Stage) -> None:
+async def counts_start_afresh(harness: Harness) -> None:
     """A second trial claims its own tokens and turns only."""
     for _ in range(2):
-        play = await stage.play(asks(call("Echo_text", {"text": "x"})), "done")
-        answer = answered(play, "done")
+        record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done")
+        answer = answered(record, "done")
         usage = Usage(prompt_tokens=22, completion_tokens=6)
         expect(answer.usage in (None, usage), f"usage {usage.model_dump()}, or None", answer.usage)
         expect(answer.model_turns in (None, 2), "model_turns 2, or None", answer.model_turns)
@@ -70,13 +80,13 @@ async def counts_start_afresh(stage: Stage) -> None:
     reason="A failed trial must not cost the next one.",
     hint="Keep nothing between trials that a failure could leave broken.",
 )
-async def trial_after_a_failed_one(stage: Stage) -> None:
+async def trial_after_a_failed_one(harness: Harness) -> None:
     """After a trial whose model failed the next one is as any other."""
-    await stage.play(asks(call("Echo_text", {"text": "first"})), fails(500), query="the first query")
-    play = await stage.play(asks(call("Echo_text", {"text": "second"})), "second", query="the second query")
-    answered(play, "second")
-    _, last = asked(play, 2)
-    called(play, ("Echo_text", {"text": "second"}))
+    await harness.run(asks(call("Echo_text", {"text": "first"})), fails(500), query="the first query")
+    record = await harness.run(asks(call("Echo_text", {"text": "second"})), "second", query="the second query")
+    answered(record, "second")
+    _, last = asked(record, 2)
+    called(record, ("Echo_text", {"text": "second"}))
     expect("first" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
 
 
@@ -84,34 +94,34 @@ async def trial_after_a_failed_one(stage: Stage) -> None:
     reason="Workers may run trials side by side; mixed-up trials measure nothing.",
     hint="Keep nothing outside the instance; where the framework does, give it a context of its own.",
 )
-async def two_trials_at_once(stage: Stage) -> None:
+async def two_trials_at_once(harness: Harness) -> None:
     """Two trials at once keep their prompts, models, tools, results and answers apart."""
-    await _at_once(stage, 2)
+    await _at_once(harness, 2)
 
 
 @must(
     reason="More trials at once find what two do not.",
     hint="Keep nothing outside the instance; where the framework does, give it a context of its own.",
 )
-async def eight_trials_at_once(stage: Stage) -> None:
+async def eight_trials_at_once(harness: Harness) -> None:
     """Eight trials at once keep their prompts, models, tools, results and answers apart."""
-    await _at_once(stage, 8)
+    await _at_once(harness, 8)
 
 
-async def _at_once(stage: Stage, number: int) -> None:
-    asking, calling = Meeting(number, GATHERING), Meeting(number, GATHERING)
-    trials = [_trial(stage, f"trial{place}", asking, calling) for place in range(number)]
-    plays = await asyncio.gather(*(trial.play() for trial in trials))
-    for place, play in enumerate(plays):
+async def _at_once(harness: Harness, number: int) -> None:
+    asking, calling = Barrier(number, GATHERING), Barrier(number, GATHERING)
+    trials = [_trial(harness, f"trial{place}", asking, calling) for place in range(number)]
+    records = await asyncio.gather(*(trial.run() for trial in trials))
+    for place, record in enumerate(records):
         try:
-            _is_its_own(play, f"trial{place}")
+            _is_its_own(record, f"trial{place}")
         except CheckFailed as failed:
             raise CheckFailed(f"in trial {place} of {number} at once: {failed}") from None
 
 
-def _trial(stage: Stage, word: str, asking: Meeting, calling: Meeting) -> StageTrial:
-    return stage.prepare(
-        asking.line(asks(call("Echo_text", {word: word}))),
+def _trial(harness: Harness, word: str, asking: Barrier, calling: Barrier) -> PreparedTrial:
+    return harness.prepare(
+        asking.reply(asks(call("Echo_text", {word: word}))),
         f"answer {word}",
         tools=[_own_tool(word, calling.tool(returns(f"result {word}")))],
         query=f"query {word}",
@@ -120,18 +130,18 @@ def _trial(stage: Stage, word: str, asking: Meeting, calling: Meeting) -> StageT
     )
 
 
-def _is_its_own(play: Play, word: str) -> None:
-    answer = answered(play, f"answer {word}")
-    for request in asked(play, 2):
+def _is_its_own(record: TrialRecord, word: str) -> None:
+    answer = answered(record, f"answer {word}")
+    for request in asked(record, 2):
         expect_equal("model", request.body.get("model"), f"model-{word}")
         expect(any(f"query {word}" in text for text in request.said_by("user")), f"query {word}", request.messages)
         prompts = request.said_by("system", "developer")
         expect(any(f"prompt {word}" in text for text in prompts), f"prompt {word}", prompts)
         _offers(request, word)
-    called(play, ("Echo_text", {word: word}))
-    told(play.requests[1], [f"result {word}"])
+    called(record, ("Echo_text", {word: word}))
+    told(record.requests[1], [f"result {word}"])
     expect_equal("claimed calls", [claim.arguments for claim in answer.calls], [{word: word}])
-    expect(not play.strays, "only calls of the trial's own Api", play.strays)
+    expect(not record.strays, "only calls of the trial's own Api", record.strays)
 
 
 def _offers(request: ModelRequest, word: str) -> None:
@@ -140,8 +150,8 @@ def _offers(request: ModelRequest, word: str) -> None:
     expect(list(schema.get("properties", {})) == [word], f"a tool with the parameter {word!r}", schema)
 
 
-def _own_tool(word: str, behave: Behaviour) -> StageTool:
-    api = ApiRef(category="Stage", tool_name=f"Echo of {word}", api_name="call")
+def _own_tool(word: str, behave: Behaviour) -> ScriptedTool:
+    api = ApiRef(category="Harness", tool_name=f"Echo of {word}", api_name="call")
     return tool(behave=behave, parameters=_own_schema(word), api=api)
 
 

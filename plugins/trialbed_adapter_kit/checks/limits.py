@@ -5,14 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from trialbed_adapter_kit._check import CheckFailed, must, should
-from trialbed_adapter_kit._expect import answered, asked, called, expect, expect_equal
-from trialbed_adapter_kit._footprint import new_tasks, settled
-from trialbed_adapter_kit._recording import Play
-from trialbed_adapter_kit._script import Forever, asks, call, forever
-from trialbed_adapter_kit._stage import Stage
-from trialbed_adapter_kit._tools import Held, tool
-from trialbed_adapter_kit._trial import StageTrial
+from trialbed_adapter_kit._check import must, should
+from trialbed_adapter_kit.checks._expectations import answered, asked, called, expect, expect_equal
+from trialbed_adapter_kit.harness import (
+    CheckFailed,
+    Forever,
+    Gate,
+    Harness,
+    PreparedTrial,
+    TrialRecord,
+    asks,
+    call,
+    forever,
+    new_tasks,
+    settled,
+    tool,
+)
 
 PROMPT = 5.0
 """Seconds in which a cancelled trial has to end; it needs some thousandths."""
@@ -26,15 +34,15 @@ def _endless(text: str | None = None) -> Forever:
     reason="The step limit bounds what a trial costs, and must be the same for all.",
     hint="Count model requests, not graph steps or tool rounds; the last word without tools is a request too.",
 )
-async def step_limit_is_kept(stage: Stage) -> None:
+async def step_limit_is_kept(harness: Harness) -> None:
     """A model that never stops is asked exactly max_steps times: 1, 2 and 6."""
     for steps in (1, 2, 6):
-        play = await stage.play(_endless(), max_steps=steps)
-        answered(play)
+        record = await harness.run(_endless(), max_steps=steps)
+        answered(record)
         expect(
-            len(play.requests) == steps,
+            len(record.requests) == steps,
             f"{steps} model requests with max_steps={steps}",
-            f"{len(play.requests)} requests",
+            f"{len(record.requests)} requests",
         )
 
 
@@ -42,10 +50,10 @@ async def step_limit_is_kept(stage: Stage) -> None:
     reason="A trial that was cut off has no answer; a text in its place would be scored as one.",
     hint='Return Answer(final_answer="", finish=None); drop the framework\'s own words about its limit.',
 )
-async def unfinished_is_no_answer(stage: Stage) -> None:
+async def unfinished_is_no_answer(harness: Harness) -> None:
     """At the step limit the final answer is empty and finish is None, whatever was said beside the calls."""
     for text in (None, "I am still at it."):
-        answer = answered(await stage.play(_endless(text), max_steps=3))
+        answer = answered(await harness.run(_endless(text), max_steps=3))
         expect_equal("final_answer at the step limit", answer.final_answer, "")
         expect(answer.finish is None, "finish None at the step limit", answer.finish)
 
@@ -54,109 +62,109 @@ async def unfinished_is_no_answer(stage: Stage) -> None:
     reason="A limit that is one too low would cost a framework its answers.",
     hint="Stop before request max_steps + 1, not at request max_steps.",
 )
-async def answer_in_the_last_turn_counts(stage: Stage) -> None:
+async def answer_in_the_last_turn_counts(harness: Harness) -> None:
     """An answer to the last allowed request is the answer."""
     for steps in (1, 3):
         turns = [asks(call("Echo_text", {"text": str(turn)})) for turn in range(steps - 1)]
-        play = await stage.play(*turns, "just in time", max_steps=steps)
-        answer = answered(play, "just in time")
+        record = await harness.run(*turns, "just in time", max_steps=steps)
+        answer = answered(record, "just in time")
         expect_equal("finish", answer.finish, "give_answer")
-        asked(play, steps)
+        asked(record, steps)
 
 
 @should(
     reason="What the model asked for in its last turn counts as called in one framework and not in another.",
     hint="Make the calls of the last turn before you stop.",
 )
-async def calls_of_the_last_turn_are_made(stage: Stage) -> None:
+async def calls_of_the_last_turn_are_made(harness: Harness) -> None:
     """The calls that the model asks for in the last allowed turn are still made."""
-    play = await stage.play(_endless(), max_steps=3)
-    answered(play)
-    called(play, *[("Echo_text", {"text": "more"})] * 3)
+    record = await harness.run(_endless(), max_steps=3)
+    answered(record)
+    called(record, *[("Echo_text", {"text": "more"})] * 3)
 
 
 @should(
     reason="A trial past its deadline must not go on beside the next one.",
     hint="Do not shield, swallow or wait out CancelledError; cancel the tasks that the framework started.",
 )
-async def cancelled_during_a_tool(stage: Stage) -> None:
+async def cancelled_during_a_tool(harness: Harness) -> None:
     """Cancelled while a tool is slow, the trial ends at once, and leaves neither its task nor its call behind."""
-    held = Held()
-    trial = stage.prepare(asks(call("Echo_text", {"text": "x"})), "too late", tools=[tool(behave=held.tool())])
-    await _cancelled_cleanly(stage, trial, held)
+    gate = Gate()
+    trial = harness.prepare(asks(call("Echo_text", {"text": "x"})), "too late", tools=[tool(behave=gate.tool())])
+    await _cancelled_cleanly(harness, trial, gate)
 
 
 @should(
     reason="A model can be slow as well as a tool.",
     hint="Use the framework's async client; do not shield, swallow or wait out CancelledError.",
 )
-async def cancelled_during_a_model_request(stage: Stage) -> None:
+async def cancelled_during_a_model_request(harness: Harness) -> None:
     """Cancelled while the model is slow, the trial ends at once, and leaves neither its task nor its request behind."""
-    held = Held()
-    await _cancelled_cleanly(stage, stage.prepare(held.line(asks(call("Echo_text", {"text": "x"})))), held)
+    gate = Gate()
+    await _cancelled_cleanly(harness, harness.prepare(gate.reply(asks(call("Echo_text", {"text": "x"})))), gate)
 
 
 @must(
     reason="A trial that was cancelled must not change the next one.",
     hint="Keep nothing between trials: no client, loop, agent or memory outside the instance.",
 )
-async def trial_after_a_cancelled_one(stage: Stage) -> None:
+async def trial_after_a_cancelled_one(harness: Harness) -> None:
     """After a trial was cancelled during a call, the next one on the same event loop is as any other."""
-    held = Held()
-    trial = stage.prepare(
-        asks(call("Echo_text", {"text": "first"})), "first", tools=[tool(behave=held.tool())], query="the first query"
+    gate = Gate()
+    trial = harness.prepare(
+        asks(call("Echo_text", {"text": "first"})), "first", tools=[tool(behave=gate.tool())], query="the first query"
     )
-    await _cancel(trial, held)
+    await _cancel(trial, gate)
     try:
-        play = await stage.play(asks(call("Echo_text", {"text": "second"})), "second", query="the second query")
+        record = await harness.run(asks(call("Echo_text", {"text": "second"})), "second", query="the second query")
     finally:
-        held.released.give()
-    _is_the_second(play)
+        gate.open()
+    _is_the_second(record)
 
 
-async def _cancelled_cleanly(stage: Stage, trial: StageTrial, held: Held) -> None:
+async def _cancelled_cleanly(harness: Harness, trial: PreparedTrial, gate: Gate) -> None:
     before = asyncio.all_tasks()
     try:
-        await _cancel(trial, held)
-        if stage.is_async:
+        await _cancel(trial, gate)
+        if harness.is_async:
             left = await new_tasks(before)
             expect(not left, "no task of the trial after it was cancelled", left)
             expect(await settled(lambda: _over(trial)), "its request to be broken off", "the connection stayed open")
     finally:
-        held.released.give()
+        gate.open()
     # A thread cannot be cancelled: where the adapter is in one, it has to end with what it waits for.
     expect(await settled(lambda: _over(trial), PROMPT), "every request of the trial to end", "one that goes on")
 
 
-async def _cancel(trial: StageTrial, held: Held) -> None:
-    """Play a trial until it is held, and cancel it."""
-    playing = asyncio.create_task(trial.play())
-    begun = asyncio.create_task(held.begun.wait(trial.spec.limits.timeout))
-    await asyncio.wait({playing, begun}, return_when=asyncio.FIRST_COMPLETED)
+async def _cancel(trial: PreparedTrial, gate: Gate) -> None:
+    """Run a trial until it reaches the gate, and cancel it."""
+    running = asyncio.create_task(trial.run())
+    begun = asyncio.create_task(gate.reached.wait(trial.spec.limits.timeout))
+    await asyncio.wait({running, begun}, return_when=asyncio.FIRST_COMPLETED)
     begun.cancel()
-    if playing.done() or not held.begun.given:
-        playing.cancel()
-        raise CheckFailed("expected the trial to get as far as being held; seen: it ended before")
-    playing.cancel()
-    done, _ = await asyncio.wait({playing}, timeout=PROMPT)
+    if running.done() or not gate.reached.is_set():
+        running.cancel()
+        raise CheckFailed("expected the trial to reach the request that is held back; seen: it ended before")
+    running.cancel()
+    done, _ = await asyncio.wait({running}, timeout=PROMPT)
     if not done:
-        held.released.give()
+        gate.open()
         raise CheckFailed(f"expected the trial to end when it is cancelled; seen: it still ran {PROMPT:g} s later")
     with contextlib.suppress(asyncio.CancelledError, Exception):
-        await playing
-    expect(playing.cancelled(), "the cancelling to be passed on", "the trial ended as if nothing had happened")
+        await running
+    expect(running.cancelled(), "the cancelling to be passed on", "the trial ended as if nothing had happened")
 
 
-def _over(trial: StageTrial) -> bool:
+def _over(trial: PreparedTrial) -> bool:
     """Whether nothing that the trial asked for is still being waited for."""
     requests = all(request.dropped or request.ended is not None for request in trial.requests)
     return requests and all(call.dropped or call.ended is not None for call in trial.calls)
 
 
-def _is_the_second(play: Play) -> None:
-    answered(play, "second")
-    _, last = asked(play, 2)
-    called(play, ("Echo_text", {"text": "second"}))
+def _is_the_second(record: TrialRecord) -> None:
+    answered(record, "second")
+    _, last = asked(record, 2)
+    called(record, ("Echo_text", {"text": "second"}))
     expect("first" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
 
 

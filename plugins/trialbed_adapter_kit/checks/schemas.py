@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from trialbed_adapter_kit._check import Check, must, should
-from trialbed_adapter_kit._expect import answered, asked, called, expect, expect_equal
-from trialbed_adapter_kit._recording import ModelRequest
-from trialbed_adapter_kit._script import asks, call
-from trialbed_adapter_kit._stage import Stage
-from trialbed_adapter_kit._tools import tool
+from trialbed_adapter_kit.checks._expectations import answered, asked, called, expect, expect_equal
 from trialbed_adapter_kit.checks.arguments import HOSTILE_NAMES
+from trialbed_adapter_kit.harness import Harness, ModelRequest, asks, call, tool
 
 REASON = "Every framework is to offer the same tools; another schema is another task for the model."
 HINT = "Hand tool.parameters on as it is, past the framework's own conversion; look for a raw or non-strict mode."
@@ -120,17 +117,17 @@ ODD_NAMES = _object(dict.fromkeys(HOSTILE_NAMES, STRING), required=list(HOSTILE_
 def _kept(name: str, what: str, *schemas: dict[str, Any]) -> Check:
     """A check that tools with these schemas are offered with exactly these schemas."""
 
-    async def play(stage: Stage) -> None:
+    async def run(harness: Harness) -> None:
         tools = [tool(f"Echo_{place}", parameters=schema) for place, schema in enumerate(schemas)]
-        played = await stage.play("done", tools=tools)
-        answered(played, "done")
-        (request,) = asked(played, 1)
+        record = await harness.run("done", tools=tools)
+        answered(record, "done")
+        (request,) = asked(record, 1)
         for place, schema in enumerate(schemas):
             expect_equal("parameters of the tool on the wire", request.parameters(f"Echo_{place}"), schema)
 
-    play.__name__ = name
-    play.__doc__ = f"{what} reach the model unchanged."
-    return should(reason=REASON, hint=HINT)(play)
+    run.__name__ = name
+    run.__doc__ = f"{what} reach the model unchanged."
+    return should(reason=REASON, hint=HINT)(run)
 
 
 schema_nested = _kept("schema_nested", "Nested objects and arrays", NESTED)
@@ -150,14 +147,14 @@ schema_names = _kept("schema_names", "Properties of any name", ODD_NAMES)
     reason="Many Apis take nothing, and their schemas say so in several ways.",
     hint="Bind a tool whose schema has no properties, or no `properties`, or nothing at all.",
 )
-async def tools_without_parameters(stage: Stage) -> None:
+async def tools_without_parameters(harness: Harness) -> None:
     """Tools whose schemas have no properties can be bound and called."""
     schemas: tuple[dict[str, Any], ...] = ({}, {"type": "object"}, _object({}), _object({}, required=[]))
     tools = [tool(f"Echo_{place}", parameters=schema) for place, schema in enumerate(schemas)]
-    play = await stage.play(asks(*(call(item.name, "{}") for item in tools)), "done", tools=tools)
-    answered(play, "done")
-    asked(play, 2)
-    called(play, *((item.name, {}) for item in tools))
+    record = await harness.run(asks(*(call(item.name, "{}") for item in tools)), "done", tools=tools)
+    answered(record, "done")
+    asked(record, 2)
+    called(record, *((item.name, {}) for item in tools))
 
 
 schema_empty = _kept(
@@ -173,9 +170,9 @@ schema_empty = _kept(
     reason="What is not offered cannot be called.",
     hint="Bind every tool, for every request.",
 )
-async def all_tools_are_offered(stage: Stage) -> None:
+async def all_tools_are_offered(harness: Harness) -> None:
     """Every request offers the trial's tools, each once."""
-    for offered in await _offers(stage):
+    for offered in await _offers(harness):
         for name in THREE:
             expect(offered.count(name) == 1, f"the tool {name} to be offered once", offered)
 
@@ -184,9 +181,9 @@ async def all_tools_are_offered(stage: Stage) -> None:
     reason="A tool of the framework's own is another thing that the model can do.",
     hint="Switch tools that the framework adds off: for final answers, for handing over, for memory.",
 )
-async def no_other_tools_are_offered(stage: Stage) -> None:
+async def no_other_tools_are_offered(harness: Harness) -> None:
     """No request offers a tool that is not the trial's."""
-    for offered in await _offers(stage):
+    for offered in await _offers(harness):
         others = sorted(set(offered) - set(THREE))
         expect(not others, "no tools but the trial's", others)
 
@@ -195,30 +192,30 @@ async def no_other_tools_are_offered(stage: Stage) -> None:
     reason="Calls are attributed by the tool's name; another name is another tool.",
     hint="Find the switch that keeps names, or map the framework's names in its model class, both ways.",
 )
-async def tool_names_are_kept(stage: Stage) -> None:
+async def tool_names_are_kept(harness: Harness) -> None:
     """Names of 64 characters, with capitals, digits and dashes, and Python's keywords are offered and found again."""
-    await _names_are_kept(stage, NAMES)
+    await _names_are_kept(harness, NAMES)
 
 
 @must(
     reason="Two Apis whose names differ in case or punctuation are two Apis.",
     hint="Do not fold names; if the framework does, keep a table.",
 )
-async def similar_tool_names_are_told_apart(stage: Stage) -> None:
+async def similar_tool_names_are_told_apart(harness: Harness) -> None:
     """Tools whose names differ only in case, dashes and underscores are all offered, and each is called as itself."""
-    await _names_are_kept(stage, LOOK_ALIKES)
+    await _names_are_kept(harness, LOOK_ALIKES)
 
 
 @should(
     reason="Models prefer what comes first.",
     hint="Bind the tools in the order in which they are given.",
 )
-async def tool_order_is_kept(stage: Stage) -> None:
+async def tool_order_is_kept(harness: Harness) -> None:
     """The tools are offered in the order in which the adapter got them: sorted by name, capitals first."""
     names = ["B_tool", "Z_tool", "a-tool", "a_tool", "b_tool", "c2", "c10"]
-    play = await stage.play("done", tools=[tool(name) for name in names])
-    answered(play, "done")
-    offered = [function.get("name") for function in asked(play, 1)[0].functions]
+    record = await harness.run("done", tools=[tool(name) for name in names])
+    answered(record, "done")
+    offered = [function.get("name") for function in asked(record, 1)[0].functions]
     expect_equal("names of the offered tools, in order", offered, sorted(names))
 
 
@@ -226,31 +223,31 @@ async def tool_order_is_kept(stage: Stage) -> None:
     reason="The description is what a model chooses a tool by.",
     hint="Hand tool.description on as it is, even if it is empty or long.",
 )
-async def descriptions_are_kept(stage: Stage) -> None:
+async def descriptions_are_kept(harness: Harness) -> None:
     """Descriptions reach the model unchanged: empty, with line breaks, quotes and unicode, or 5,000 characters long."""
     tools = [tool(name, description=text) for name, text in DESCRIPTIONS.items()]
-    play = await stage.play("done", tools=tools)
-    answered(play, "done")
-    offered = _offered(asked(play, 1)[0])
+    record = await harness.run("done", tools=tools)
+    answered(record, "done")
+    offered = _offered(asked(record, 1)[0])
     seen = {name: offered.get(name, {}).get("description") or "" for name in DESCRIPTIONS}
     expect_equal("descriptions on the wire", seen, DESCRIPTIONS)
 
 
-async def _offers(stage: Stage) -> list[list[str]]:
+async def _offers(harness: Harness) -> list[list[str]]:
     """The names of the tools that each request of a trial offers."""
-    play = await stage.play(asks(call("Echo_b", {"text": "x"})), "done", tools=[tool(name) for name in THREE])
-    answered(play, "done")
-    return [[str(function.get("name")) for function in request.functions] for request in asked(play, 2)]
+    record = await harness.run(asks(call("Echo_b", {"text": "x"})), "done", tools=[tool(name) for name in THREE])
+    answered(record, "done")
+    return [[str(function.get("name")) for function in request.functions] for request in asked(record, 2)]
 
 
-async def _names_are_kept(stage: Stage, names: tuple[str, ...]) -> None:
+async def _names_are_kept(harness: Harness, names: tuple[str, ...]) -> None:
     turn = asks(*(call(name, {"text": name}) for name in names))
-    play = await stage.play(turn, "done", tools=[tool(name) for name in names])
-    answered(play, "done")
-    first, _ = asked(play, 2)
+    record = await harness.run(turn, "done", tools=[tool(name) for name in names])
+    answered(record, "done")
+    first, _ = asked(record, 2)
     missing = sorted(set(names) - set(_offered(first)))
     expect(not missing, f"the tools {', '.join(missing)} to be offered", f"only {sorted(_offered(first))}")
-    called(play, *((name, {"text": name}) for name in names))
+    called(record, *((name, {"text": name}) for name in names))
 
 
 def _offered(request: ModelRequest) -> dict[str, dict[str, Any]]:

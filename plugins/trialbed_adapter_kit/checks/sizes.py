@@ -6,17 +6,15 @@ import json
 from typing import Any
 
 from trialbed_adapter_kit._check import must, should
-from trialbed_adapter_kit._expect import answered, asked, called, expect, expect_equal
-from trialbed_adapter_kit._script import Said, asks, call, says
-from trialbed_adapter_kit._stage import Stage
-from trialbed_adapter_kit._tools import returns, tool
+from trialbed_adapter_kit.checks._expectations import answered, asked, called, expect, expect_equal
+from trialbed_adapter_kit.harness import Harness, Reply, asks, call, returns, says, tool
 
 FOREIGN = (
     "Zürich, 東京, القاهرة, עברית, 🦜👩‍🚀, \u200b, \ufb01, “quotes”, \\n, <b>&amp;</b>, {braces}, %s\n\ttab\r\nend"
 )
 ODD_JSON = '{"b": 1.0, "a" : [1,2 ],"b2":"\\u00e9",  "big": 12345678901234567890, "e": 1e5}\n'
 MANY = 1000
-MANY_PATIENCE = 120.0
+MANY_TIMEOUT = 120.0
 """Seconds for a trial with a thousand tools; some frameworks take a while to build them."""
 
 
@@ -24,63 +22,63 @@ MANY_PATIENCE = 120.0
     reason="What a tool says is what the model has to work with.",
     hint="Put the text that tool.ainvoke() returns into the tool message, without encoding, quoting or trimming it.",
 )
-async def unicode_result(stage: Stage) -> None:
+async def unicode_result(harness: Harness) -> None:
     """A result in many scripts, with emoji, quotes, markup and line breaks, reaches the model unchanged."""
-    await _told(stage, FOREIGN, FOREIGN)
+    await _told(harness, FOREIGN, FOREIGN)
 
 
 @should(
     reason="A text that happens to be JSON is that text; rewritten, its numbers, order and spaces are others.",
     hint="Do not parse what tool.ainvoke() returns.",
 )
-async def json_result_is_not_rewritten(stage: Stage) -> None:
+async def json_result_is_not_rewritten(harness: Harness) -> None:
     """A text that looks like JSON reaches the model with its own spaces, numbers and escapes."""
-    await _told(stage, ODD_JSON, ODD_JSON)
+    await _told(harness, ODD_JSON, ODD_JSON)
 
 
 @should(
     reason="An empty result is a result.",
     hint="Send the tool message with an empty content; do not replace it with words of the framework's.",
 )
-async def empty_result(stage: Stage) -> None:
+async def empty_result(harness: Harness) -> None:
     """An empty result reaches the model as an empty text."""
-    await _told(stage, "", "")
+    await _told(harness, "", "")
 
 
 @should(
     reason="Real Apis answer in deep trees.",
     hint="Do not walk through results.",
 )
-async def deep_result(stage: Stage) -> None:
+async def deep_result(harness: Harness) -> None:
     """A result of 200 levels reaches the model as its JSON text."""
     deep: Any = "bottom"
     for level in range(100):
         deep = {"level": level, "next": [deep]}
-    await _told(stage, deep, json.dumps(deep, ensure_ascii=False))
+    await _told(harness, deep, json.dumps(deep, ensure_ascii=False))
 
 
 @should(
     reason="Some Apis answer at length; a framework that cuts them off, or hides the cut, changes the task.",
     hint="Look for a bound of the framework's on the length of tool results.",
 )
-async def megabyte_result(stage: Stage) -> None:
+async def megabyte_result(harness: Harness) -> None:
     """A result of one megabyte reaches the model whole."""
     text = "".join(f"line {number:06d} of a long report\n" for number in range(32_000))
-    await _told(stage, text, text)
+    await _told(harness, text, text)
 
 
 @must(
     reason="Queries come in all languages.",
     hint="Hand the query on as it is; do not format it into a template with str.format or %.",
 )
-async def unicode_conversation(stage: Stage) -> None:
+async def unicode_conversation(harness: Harness) -> None:
     """A prompt, a query and an answer with letters of many scripts, emoji, braces and markup pass through unchanged."""
     query = f"Query: {FOREIGN} {{query}}"
     prompt = f"Prompt: {FOREIGN} {{query}}"
     text = f"Answer: {FOREIGN}"
-    play = await stage.play(text, query=query, system_prompt=prompt)
-    answered(play, text)
-    (request,) = asked(play, 1)
+    record = await harness.run(text, query=query, system_prompt=prompt)
+    answered(record, text)
+    (request,) = asked(record, 1)
     expect(query in "\n".join(request.said_by("user")), "the query's text in a user message", request.said_by("user"))
     prompts = request.said_by("system", "developer")
     expect(prompt in "\n".join(prompts), "the system prompt's text in a system message", prompts)
@@ -90,13 +88,13 @@ async def unicode_conversation(stage: Stage) -> None:
     reason="Reports are long answers.",
     hint="Look for a bound of the framework's on texts.",
 )
-async def long_conversation(stage: Stage) -> None:
+async def long_conversation(harness: Harness) -> None:
     """A query and an answer of 200,000 characters pass through whole."""
     query = "What is next? " * 15_000 + "The end."
     text = "And then he said: " * 11_000 + "The end."
-    play = await stage.play(text, query=query)
-    answered(play, text)
-    (request,) = asked(play, 1)
+    record = await harness.run(text, query=query)
+    answered(record, text)
+    (request,) = asked(record, 1)
     expect(
         query in "\n".join(request.said_by("user")), "the query's whole text in a user message", request.said_by("user")
     )
@@ -106,29 +104,29 @@ async def long_conversation(stage: Stage) -> None:
     reason="Judges read the final answer; another text is another answer.",
     hint="Return the model's last text as it is; do not trim it or take markup off.",
 )
-async def answer_text_is_unchanged(stage: Stage) -> None:
+async def answer_text_is_unchanged(harness: Harness) -> None:
     """Spaces, line breaks, fences and labels in the model's answer stay in the final answer."""
     text = '  Final Answer:\n\n```json\n{"say": "hello"}\n```\n\n* one\n* two  \n'
-    answered(await stage.play(text), text)
+    answered(await harness.run(text), text)
 
 
 @should(
     reason="A completion that ends at its bound is still what the model said.",
     hint="Look for frameworks that raise on the finish reason `length`.",
 )
-async def cut_off_answer_is_kept(stage: Stage) -> None:
+async def cut_off_answer_is_kept(harness: Harness) -> None:
     """An answer that was cut off at its bound of tokens is the final answer."""
     text = "A long story, and then"
-    answered(await stage.play(Said(text, reason="length")), text)
+    answered(await harness.run(Reply(text, reason="length")), text)
 
 
 @should(
     reason="Models cut emoji in half; that must not cost the trial.",
     hint="Read the response's JSON with the standard library; return the text as it is, the rig cleans it.",
 )
-async def half_an_emoji_is_survived(stage: Stage) -> None:
+async def half_an_emoji_is_survived(harness: Harness) -> None:
     """An answer that ends in half an emoji (a lone surrogate) is an answer."""
-    answer = answered(await stage.play(says("hello \ud83e")))
+    answer = answered(await harness.run(says("hello \ud83e")))
     expect(answer.final_answer.startswith("hello"), "the final answer `hello` and a replacement", answer.final_answer)
 
 
@@ -136,23 +134,23 @@ async def half_an_emoji_is_survived(stage: Stage) -> None:
     reason="Selectors offer up to some hundred tools, and a run without a selector offers all.",
     hint="Look for a bound of the framework's on the number of tools, or for work per tool that could be saved.",
 )
-async def thousand_tools(stage: Stage) -> None:
+async def thousand_tools(harness: Harness) -> None:
     """Of a thousand tools all are offered, and the last one is called."""
     tools = [tool(f"Echo_{number:04d}") for number in range(MANY)]
     turn = asks(call("Echo_0999", {"text": "last"}))
-    play = await stage.play(turn, "done", tools=tools, patience=MANY_PATIENCE)
-    answered(play, "done")
-    first, _ = asked(play, 2)
+    record = await harness.run(turn, "done", tools=tools, timeout=MANY_TIMEOUT)
+    answered(record, "done")
+    first, _ = asked(record, 2)
     offered = {str(function.get("name")) for function in first.functions}
     expect_equal("number of tools on offer", len(offered), MANY)
-    called(play, ("Echo_0999", {"text": "last"}))
+    called(record, ("Echo_0999", {"text": "last"}))
 
 
-async def _told(stage: Stage, response: Any, expected: str) -> None:
+async def _told(harness: Harness, response: Any, expected: str) -> None:
     """The model is told this of a call that returned that."""
-    play = await stage.play(asks(call("Echo_text", {"text": "x"})), "done", tools=[tool(behave=returns(response))])
-    answered(play, "done")
-    _, second = asked(play, 2)
+    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done", tools=[tool(behave=returns(response))])
+    answered(record, "done")
+    _, second = asked(record, 2)
     expect_equal("content of the tool message", [text for _, text in second.results], [expected])
 
 

@@ -78,7 +78,7 @@ def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: 
     """
     from trialbed.cli.environments import chosen_environments
     from trialbed.records import framework_name
-    from trialbed_adapter_kit.cli._conformance import choose, run_kit, show_report
+    from trialbed_adapter_kit.cli._runner import choose, run_kit, show_report
 
     choose(checks, level)
     environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)

@@ -19,7 +19,7 @@ from trialbed.worker import WORKER_MARK, worker_environment
 OWN = "trialbed"
 Where = Literal["here", "environment", "absent"]
 DESCRIBE = "import sys; from trialbed.worker import load_agent; print(load_agent(sys.argv[1])[1].model_dump_json())"
-PATIENCE = 120.0
+LOADING = 120.0
 """Seconds that an adapter may take to load."""
 
 
@@ -113,10 +113,10 @@ def _described(place: Place) -> Place:
     variables.pop(WORKER_MARK)
     try:
         done = subprocess.run(
-            command, env=variables, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False
+            command, env=variables, capture_output=True, text=True, errors="replace", timeout=LOADING, check=False
         )
     except subprocess.TimeoutExpired:
-        return replace(place, problem=f"it does not load within {PATIENCE:.0f} seconds")
+        return replace(place, problem=f"it does not load within {LOADING:.0f} seconds")
     if done.returncode != 0:
         reason = re.sub(r"^trialbed\.errors\.\w+: ", "", _last_line(done.stderr))
         return replace(place, problem=reason or f"loading it ended with {done.returncode}")

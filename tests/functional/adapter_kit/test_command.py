@@ -179,5 +179,5 @@ def test_the_source_of_each_check_is_short() -> None:
     import inspect
 
     for check in CHECKS:
-        lines = inspect.getsource(check.play).splitlines()
-        assert len(lines) <= 34, f"{check.name} in {Path(inspect.getsourcefile(check.play) or '').name}"
+        lines = inspect.getsource(check.run).splitlines()
+        assert len(lines) <= 34, f"{check.name} in {Path(inspect.getsourcefile(check.run) or '').name}"

@@ -38,14 +38,14 @@ class Agent(ReferenceAgent):
 class TestDeviating(AdapterConformance):
     agent = Agent
 """
-STAGE = """
+OWN_TEST = """
 import pytest
-from trialbed_adapter_kit import Stage, asks, call
+from trialbed_adapter_kit import Harness, asks, call
 
-async def test_a_call(stage):
-    play = await stage.play(asks(call("Echo_text", {"text": "a"})), "done")
-    assert play.answer.final_answer == "done"
-    assert [made.arguments for made in play.calls] == [{"text": "a"}]
+async def test_a_call(harness):
+    record = await harness.run(asks(call("Echo_text", {"text": "a"})), "done")
+    assert record.answer.final_answer == "done"
+    assert [made.arguments for made in record.calls] == [{"text": "a"}]
 """
 
 
@@ -99,7 +99,7 @@ def test_a_declaration_that_is_no_longer_true_fails(run):
 def test_a_declaration_that_names_no_check_fails(run):
     result = run(DEVIATING, *some("declarations"))
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*capabilities declares 'sead_is_sent'*there is no such check*"])
+    result.stdout.fnmatch_lines(["*capabilities declares 'sead_is_sent'*no check has this name*"])
 
 
 def test_a_may_that_is_not_done_is_skipped_with_the_reason(run):
@@ -142,35 +142,35 @@ def test_an_adapter_that_cannot_be_loaded_is_told_at_length_once(run):
 @pytest.mark.parametrize(
     "source",
     [
-        f'{STAGE}\npytestmark = pytest.mark.framework("reference")\n',
-        STAGE.replace("async def test_a_call", '@pytest.mark.framework("reference")\nasync def test_a_call'),
+        f'{OWN_TEST}\npytestmark = pytest.mark.framework("reference")\n',
+        OWN_TEST.replace("async def test_a_call", '@pytest.mark.framework("reference")\nasync def test_a_call'),
         "from trialbed_plugins.frameworks.reference import ReferenceAgent\n"
-        f"{STAGE}\npytestmark = pytest.mark.framework(agent=ReferenceAgent)\n",
+        f"{OWN_TEST}\npytestmark = pytest.mark.framework(agent=ReferenceAgent)\n",
         "class TestIt:\n    framework = 'reference'\n"
-        "    async def test_a_call(self, stage):\n"
-        "        assert (await stage.play('done')).answer.final_answer == 'done'\n",
+        "    async def test_a_call(self, harness):\n"
+        "        assert (await harness.run('done')).answer.final_answer == 'done'\n",
     ],
     ids=["module", "function", "agent", "class"],
 )
-def test_an_authors_own_test_gets_a_stage(run, source):
+def test_an_authors_own_test_gets_a_harness(run, source):
     run(source).assert_outcomes(passed=1)
 
 
-def test_an_authors_test_without_an_async_plugin_runs_the_stage_itself(run):
+def test_an_authors_test_without_an_async_plugin_runs_the_harness_itself(run):
     source = (
         "import asyncio, pytest\n"
         "@pytest.mark.framework('reference')\n"
-        "def test_it(stage):\n"
-        "    assert asyncio.run(stage.play('one')).answer.final_answer == 'one'\n"
-        "    assert asyncio.run(stage.play('two')).answer.final_answer == 'two'\n"
+        "def test_it(harness):\n"
+        "    assert asyncio.run(harness.run('one')).answer.final_answer == 'one'\n"
+        "    assert asyncio.run(harness.run('two')).answer.final_answer == 'two'\n"
     )
     run(source, asynchronous=False).assert_outcomes(passed=1)
 
 
-def test_a_stage_without_an_adapter_says_what_to_do(run):
-    result = run(STAGE)
+def test_a_harness_without_an_adapter_says_what_to_do(run):
+    result = run(OWN_TEST)
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(['*the fixture "stage" does not know which adapter to play: mark the test*'])
+    result.stdout.fnmatch_lines(['*the fixture "harness" does not know which adapter to run: mark the test*'])
 
 
 def test_the_class_works_without_the_plugin(run):
@@ -193,9 +193,9 @@ def test_the_environment_is_given_back(run, monkeypatch):
 
 def test_the_examples_of_the_guide_run_as_they_stand(run):
     guide = (Path(__file__).parents[3] / "docs" / "how-to" / "prove-an-adapter.md").read_text(encoding="utf-8")
-    conformance, tests, held = re.findall(r"^```python\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
-    source = "\n".join([tests, held, conformance]).replace('"acme"', '"reference"')
-    result = run(source, *some("plain_answer", "told_in_our_words", "endpoints_words", "under_way"))
+    conformance, tests, gate = re.findall(r"^```python\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    source = "\n".join([tests, gate, conformance]).replace('"acme"', '"reference"')
+    result = run(source, *some("plain_answer", "reported_to_the_model", "endpoints_words", "under_way"))
     assert result.parseoutcomes()["passed"] == 4
 
 
@@ -204,4 +204,4 @@ def test_the_plugin_is_cheap_for_who_does_not_use_it() -> None:
     script = f"import sys, pytest; {load}"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = {name.split(".")[0] for name in done.stdout.split()}
-    assert loaded <= {"trialbed"}
+    assert loaded <= {"lazy_loader", "trialbed_adapter_kit"}

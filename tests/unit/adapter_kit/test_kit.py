@@ -14,22 +14,22 @@ from trialbed_adapter_kit._check import may, must, should
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
-async def passes(stage):
+async def passes(harness):
     """It passes."""
 
 
-async def fails(stage):
+async def fails(harness):
     """It fails."""
     raise CheckFailed("expected one; seen: two")
 
 
-async def breaks(stage):
+async def breaks(harness):
     """It breaks."""
     raise KeyError("a mistake of the kit")
 
 
-def made(level, play) -> Check:
-    return {"must": must, "should": should, "may": may}[level](reason="Because.", hint="Do it.")(play)
+def made(level, run) -> Check:
+    return {"must": must, "should": should, "may": may}[level](reason="Because.", hint="Do it.")(run)
 
 
 def declaring(*deviations: Deviation) -> type[ReferenceAgent]:
@@ -45,7 +45,7 @@ FAILS = Deviation(check="fails", text="cannot count", upstream="https://example.
 
 
 @pytest.mark.parametrize(
-    ("level", "play", "declared", "outcome"),
+    ("level", "run", "declared", "outcome"),
     [
         ("must", passes, (), "passed"),
         ("must", fails, (), "failed"),
@@ -61,9 +61,9 @@ FAILS = Deviation(check="fails", text="cannot count", upstream="https://example.
         ("should", passes, (Deviation(text="says hello"), FAILS), "passed"),
     ],
 )
-def test_an_outcome_is_seen_in_the_light_of_what_is_declared(level, play, declared, outcome):
-    finding = found(made(level, play), *declared)
-    assert (finding.check, finding.level, finding.outcome) == (play.__name__, level, outcome)
+def test_an_outcome_is_seen_in_the_light_of_what_is_declared(level, run, declared, outcome):
+    finding = found(made(level, run), *declared)
+    assert (finding.check, finding.level, finding.outcome) == (run.__name__, level, outcome)
 
 
 def test_a_failure_says_what_why_and_how():
@@ -103,17 +103,17 @@ def test_a_report_has_the_findings_and_the_declarations_that_name_no_check():
     ]
     assert tuple(seen) == report.findings
     assert (report.framework, report.ok) == ("it", False)
-    assert "there is no such check" in report.findings[-1].message
+    assert "no check has this name" in report.findings[-1].message
 
 
 def test_checks_share_one_event_loop_as_trials_in_a_worker_do():
     loops = []
 
-    async def first(stage):
+    async def first(harness):
         """First."""
         loops.append(asyncio.get_running_loop())
 
-    async def second(stage):
+    async def second(harness):
         """Second."""
         loops.append(asyncio.get_running_loop())
 
@@ -126,7 +126,7 @@ def test_checks_share_one_event_loop_as_trials_in_a_worker_do():
 def test_tasks_that_a_check_leaves_are_ended_before_the_next():
     tasks = []
 
-    async def leaves(stage):
+    async def leaves(harness):
         """Leaves a task."""
         tasks.append(asyncio.create_task(asyncio.sleep(3600)))
 
@@ -140,9 +140,9 @@ def test_a_loop_that_is_blocked_fails_the_check_and_says_where(monkeypatch):
         async def answer(self, query):
             time.sleep(60)  # noqa: ASYNC251 - what it is about
 
-    async def blocked(stage):
+    async def blocked(harness):
         """Plays a trial."""
-        await stage.play("never")
+        await harness.run("never")
 
     monkeypatch.setattr(_kit, "BLOCKED", 1.5)
     with Kit(Blocking, []) as kit:
@@ -160,9 +160,9 @@ def test_a_thread_that_never_ends_does_not_keep_the_kit():
         def answer(self, query):
             over.wait(60)
 
-    async def idle(stage):
+    async def idle(harness):
         """Plays a trial."""
-        await stage.play("never", patience=0.2)
+        await harness.run("never", timeout=0.2)
 
     try:
         with Kit(Idle, []) as kit:

@@ -1,4 +1,4 @@
-"""Who is talked to besides the stage."""
+"""The addresses that this process contacts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ OWN_NAMES = ("", "localhost", "localhost.localdomain", "ip6-localhost")
 class NetworkWatch:
     """Notes every address that this process looks up or connects to, while it is entered.
 
-    It sees what goes through Python's ``socket``; code that opens sockets by itself (``uvloop``, gRPC) is
-    seen only where it looks names up in Python.
+    It sees what goes through Python's ``socket``; code that opens sockets without it (``uvloop``, gRPC) is
+    seen only where it looks names up through Python.
     """
 
     def __init__(self) -> None:
@@ -25,13 +25,13 @@ class NetworkWatch:
         self._seen: list[tuple[str, int | None]] = []
 
     def contacts(self, *known: tuple[str, int]) -> list[str]:
-        """What was contacted, each once, apart from these addresses and the machine's own names."""
+        """The contacted addresses, each once, except these and the machine's own names."""
         with self._lock:
             seen = list(dict.fromkeys(self._seen))
         return [_written(host, port) for host, port in seen if not _expected(host, port, known)]
 
     def note(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Take one audit event of ``socket`` in."""
+        """Record one audit event of ``socket``."""
         host, port = _looked_up(arguments) if event in LOOK_UPS else _connected(arguments)
         if host is not None:
             with self._lock:
@@ -48,7 +48,7 @@ class NetworkWatch:
 
 
 class _Watches:
-    """The one audit hook of the process, and who listens to it: a hook can be added, but never taken away."""
+    """The one audit hook of the process, and its listeners: an audit hook can be added, but never removed."""
 
     def __init__(self) -> None:
         self._active: tuple[NetworkWatch, ...] = ()
@@ -58,7 +58,7 @@ class _Watches:
     def enter(self, watch: NetworkWatch) -> None:
         with self._lock:
             if not self._hooked:
-                sys.addaudithook(self._hear)
+                sys.addaudithook(self._on_event)
                 self._hooked = True
             self._active = (*self._active, watch)
 
@@ -66,7 +66,7 @@ class _Watches:
         with self._lock:
             self._active = tuple(other for other in self._active if other is not watch)
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self._active and event.startswith("socket.") and event in (*LOOK_UPS, *MESSAGES):
             for watch in self._active:
                 watch.note(event, arguments)
@@ -81,7 +81,7 @@ def _looked_up(arguments: tuple[Any, ...]) -> tuple[str | None, int | None]:
 
 
 def _connected(arguments: tuple[Any, ...]) -> tuple[str | None, int | None]:
-    """Host and port; no host for a socket that is no network's (a path) or that is connected already."""
+    """Host and port; no host for a local socket (a path), or one that is already connected."""
     address = arguments[1] if len(arguments) > 1 else None
     if isinstance(address, tuple) and len(address) >= 2:
         return str(address[0]), int(address[1])

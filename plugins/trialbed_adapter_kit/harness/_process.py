@@ -1,4 +1,4 @@
-"""What trials leave behind in the process."""
+"""The state and the resources of this process, to see what trials change and leave behind."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from typing import Any
 import psutil
 
 SETTLING = 2.0
-"""Seconds that things have to come to their end by themselves."""
+"""Seconds in which tasks and connections have to end by themselves."""
 
 STEP = 0.01
 
 
-async def settled(right: Callable[[], bool], seconds: float = SETTLING) -> bool:
-    """Whether it is right within this time; the loop runs meanwhile."""
+async def settled(condition: Callable[[], bool], seconds: float = SETTLING) -> bool:
+    """Wait until the condition holds, at most this long; returns whether it does."""
     until = time.monotonic() + seconds
-    while not right() and time.monotonic() < until:  # noqa: ASYNC110 - sockets and garbage give no sign
+    while not condition() and time.monotonic() < until:  # noqa: ASYNC110 - sockets and garbage collection cannot be awaited
         await asyncio.sleep(STEP)
-    return right()
+    return condition()
 
 
 async def new_tasks(before: Iterable[asyncio.Task[Any]]) -> list[str]:
-    """The tasks of this loop that were not there before and do not end by themselves, as text."""
+    """The tasks of this loop that are new and do not end by themselves, as text."""
     known = {*before, asyncio.current_task()}
     await settled(lambda: not asyncio.all_tasks() - known)
     return sorted(_task(task) for task in asyncio.all_tasks() - known)
 
 
 @dataclass(frozen=True)
-class Holdings:
-    """What a process holds: Python's threads, open files and sockets, the loop's tasks, and child processes."""
+class ProcessResources:
+    """Counts of Python threads, open files and sockets, tasks of the loop, and child processes."""
 
     threads: int
     files: int
@@ -46,13 +46,13 @@ class Holdings:
     children: int
 
     @classmethod
-    def now(cls) -> Holdings:
-        """Count; garbage does not."""
+    def now(cls) -> ProcessResources:
+        """Count them now, after a garbage collection."""
         gc.collect()
         return cls(threading.active_count(), _open_files(), len(asyncio.all_tasks()), len(psutil.Process().children()))
 
-    def grown(self, before: Holdings, tolerance: int) -> list[str]:
-        """What there is more of than before, beyond a tolerance."""
+    def grown(self, before: ProcessResources, tolerance: int) -> list[str]:
+        """The resources of which there are more than before, beyond a tolerance, as text."""
         counts = (
             ("threads", self.threads - before.threads),
             ("open files and sockets", self.files - before.files),
@@ -62,8 +62,8 @@ class Holdings:
         return [f"{more} more {what}" for what, more in counts if more > tolerance]
 
 
-def surroundings() -> dict[str, Any]:
-    """What code outside a trial relies on: variables, working directory, signal handlers, socket timeout."""
+def process_state() -> dict[str, Any]:
+    """The settings that other trials rely on: variables, working directory, signal handlers, socket timeout."""
     return {
         "variables": {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         "working directory": os.getcwd(),
@@ -73,12 +73,12 @@ def surroundings() -> dict[str, Any]:
 
 
 def _signals() -> list[tuple[str, int]]:
-    # Not SIGINT: an event loop that runs has a handler of its own for it.
+    # Not SIGINT: a running event loop installs its own handler for it.
     return [("SIGTERM", signal.SIGTERM)]
 
 
 def _open_files() -> int:
-    """File descriptors, sockets among them; on systems without, nothing is counted."""
+    """Open file descriptors, sockets included; 0 on systems that have none."""
     return int(psutil.Process().num_fds()) if psutil.POSIX else 0
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trialbed.records import Answer
-from trialbed_adapter_kit._check import CheckFailed
-from trialbed_adapter_kit._recording import ModelRequest, Play
+from trialbed_adapter_kit.harness import CheckFailed, ModelRequest, TrialRecord
 
 SHOWN = 300
 """Characters of a value that a message shows."""
@@ -39,37 +38,39 @@ def expect_equal(what: str, seen: Any, expected: Any) -> None:
         raise CheckFailed(f"{what}: {place}")
 
 
-def answered(play: Play, text: str | None = None) -> Answer:
+def answered(record: TrialRecord, text: str | None = None) -> Answer:
     """The answer of a trial that did not fail, and that said this.
 
     Raises:
         CheckFailed: it failed, or said something else.
     """
-    if play.answer is None:
-        raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(play)}")
+    if record.answer is None:
+        raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(record)}")
     if text is not None:
-        expect_equal("final_answer", play.answer.final_answer, text)
-    return play.answer
+        expect_equal("final_answer", record.answer.final_answer, text)
+    return record.answer
 
 
-def asked(play: Play, times: int) -> tuple[ModelRequest, ...]:
+def asked(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
     """The requests of a trial that asked the model so often.
 
     Raises:
         CheckFailed: it asked more or less often.
     """
-    ended = f", and the trial failed: {_failure(play)}" if play.failure else ""
-    expect(len(play.requests) == times, f"{times} model request{'s' * (times != 1)}", f"{len(play.requests)}{ended}")
-    return play.requests
+    ended = f", and the trial failed: {_failure(record)}" if record.failure else ""
+    expect(
+        len(record.requests) == times, f"{times} model request{'s' * (times != 1)}", f"{len(record.requests)}{ended}"
+    )
+    return record.requests
 
 
-def called(play: Play, *calls: tuple[str, Any]) -> None:
+def called(record: TrialRecord, *calls: tuple[str, Any]) -> None:
     """Fail unless exactly these calls were made, in any order.
 
     Raises:
         CheckFailed: others were made.
     """
-    made = [[call.tool, call.arguments] for call in play.calls]
+    made = [[call.tool, call.arguments] for call in record.calls]
     expect_equal("calls that reached the Apis", in_order(made), in_order([list(pair) for pair in calls]))
 
 
@@ -154,9 +155,9 @@ def _at(place: str) -> str:
     return f" at {place}" if place else ""
 
 
-def _failure(play: Play) -> str:
-    if play.failure is None:
+def _failure(record: TrialRecord) -> str:
+    if record.failure is None:
         return "no"
     # The markers below a line of code are for those who see the whole traceback.
-    lines = [line for line in play.failure.detail.splitlines() if line.strip(" ^~")]
-    return f"{play.failure.kind}: {play.failure.message}" + "".join(f"\n  {line}" for line in lines[-5:-1])
+    lines = [line for line in record.failure.detail.splitlines() if line.strip(" ^~")]
+    return f"{record.failure.kind}: {record.failure.message}" + "".join(f"\n  {line}" for line in lines[-5:-1])

@@ -15,12 +15,13 @@ from pydantic import ValidationError
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.worker import WORKER_MARK, worker_environment
 from trialbed_adapter_kit import CHECKS, LEVELS, Finding, Level, Report
+from trialbed_adapter_kit._check import MARKS
 
 if TYPE_CHECKING:
     from trialbed.records import Environment
 
 USAGE = 2
-MARKS = {"passed": "✓", "failed": "✗", "declared": "-", "outdated": "✗", "error": "!"}
+
 COLOURS = {"passed": "green", "declared": "yellow"}
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from trialbed.records import Failure
-from trialbed_adapter_kit import CheckFailed, Play
-from trialbed_adapter_kit._expect import answered, asked, difference, expect, expect_equal, shown
+from trialbed_adapter_kit import CheckFailed, TrialRecord
+from trialbed_adapter_kit.checks._expectations import answered, asked, difference, expect, expect_equal, shown
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_a_failed_trial_is_told_with_the_end_of_its_traceback():
     failure = Failure(
         kind="agent", message="KeyError: 'x'", detail="Traceback\n  File a\n    b()\n    ^^^\nKeyError: 'x'"
     )
-    play = Play(answer=None, failure=failure, requests=(), calls=())
+    record = TrialRecord(answer=None, failure=failure, requests=(), calls=())
     with pytest.raises(CheckFailed, match=r"the trial failed: agent: KeyError: 'x'\n.*\n    File a\n      b\(\)$"):
-        answered(play)
+        answered(record)
     with pytest.raises(CheckFailed, match=r"expected 1 model request; seen: 0, and the trial failed: agent: KeyError"):
-        asked(play, 1)
+        asked(record, 1)

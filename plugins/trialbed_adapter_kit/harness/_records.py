@@ -1,4 +1,4 @@
-"""What the stage saw of a trial."""
+"""What was seen of a trial: requests to the model, calls of Apis, and the outcome."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class ModelRequest:
         number: among the trial's, from 0.
         body: the JSON object that was sent.
         headers: names in lower case.
-        started, ended: on ``time.perf_counter``; ``ended`` is None while the model has not answered.
-        dropped: whether the adapter closed the connection before it had the answer.
+        started, ended: on ``time.perf_counter``; ``ended`` is None until the model has answered.
+        dropped: whether the adapter closed the connection before the answer was sent.
     """
 
     number: int
@@ -36,12 +36,12 @@ class ModelRequest:
 
     @property
     def functions(self) -> list[dict[str, Any]]:
-        """The tools on offer: ``name``, ``description``, ``parameters`` of each, in order."""
+        """The tools offered: ``name``, ``description``, ``parameters`` of each, in order."""
         tools = self.body.get("tools") or []
         return [tool.get("function") or {} for tool in tools if isinstance(tool, dict)]
 
     def parameters(self, name: str) -> Any:
-        """The schema that is offered for a tool of this name; None if there is none."""
+        """The schema offered for the tool of this name; None if it is not offered."""
         return next((item.get("parameters") for item in self.functions if item.get("name") == name), None)
 
     @property
@@ -89,8 +89,8 @@ class ToolCall:
 
 
 @dataclass(frozen=True)
-class Play:
-    """A trial that was played: what the adapter says, and what the stage saw.
+class TrialRecord:
+    """A trial that was run: what the adapter returned, and what the harness received.
 
     Attributes:
         answer: None if the trial failed; ``failure`` says why.
@@ -98,7 +98,7 @@ class Play:
         calls: of Apis, in order of arrival.
         strays: other requests of the trial, as ``METHOD path``.
         wall: seconds.
-        connections: to the model, that there were.
+        connections: how many connections to the model were opened.
     """
 
     answer: Answer | None

@@ -1,0 +1,244 @@
+"""The server of the harness: scripted model and Apis of each trial, in a thread with an event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from aiohttp import web
+
+from trialbed.records import ApiRef
+from trialbed_adapter_kit.harness._records import ModelRequest, ToolCall
+from trialbed_adapter_kit.harness._script import Line, Raw, Reply, Script, ScriptedTool
+
+HOST = "127.0.0.1"
+STARTING = 30.0
+"""Seconds that the server has to start; it takes a few milliseconds."""
+
+LARGEST_BODY = 256 * 1024**2
+
+RUNAWAY = 25
+"""Requests beyond the step limit after which the model refuses, so that an endless loop ends."""
+
+Result = TypeVar("Result")
+
+
+class TrialSession:
+    """One trial, as the server sees it: the script that it follows, and what was received.
+
+    Its handlers run on the server's loop; its lists are read when the trial is over.
+    """
+
+    def __init__(self, script: Sequence[Line], tools: Sequence[ScriptedTool], *, max_steps: int) -> None:
+        self.requests: list[ModelRequest] = []
+        self.calls: list[ToolCall] = []
+        self.strays: list[str] = []
+        self._script = Script(script)
+        self._apis: dict[ApiRef, ScriptedTool] = {item.spec.api: item for item in tools}
+        self._last_request = max_steps + RUNAWAY
+        self._connections: set[asyncio.Transport] = set()
+        self._handling: set[asyncio.Task[Any]] = set()
+
+    @property
+    def open_connections(self) -> int:
+        """Connections to the model that the adapter has not closed."""
+        return sum(not transport.is_closing() for transport in self._connections)
+
+    @property
+    def connections(self) -> int:
+        """Connections to the model, open or closed."""
+        return len(self._connections)
+
+    def end(self) -> None:
+        """Cancel every request that is still being answered."""
+        for task in self._handling:
+            task.cancel()
+
+    async def handle(self, request: web.Request, path: str) -> web.StreamResponse:
+        """Answer one request of the trial."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a handler runs in a task
+        self._handling.add(task)
+        try:
+            if request.method == "POST" and path == "v1/chat/completions":
+                return await self._model(request)
+            if request.method == "POST" and path == "virtual":
+                return await self._api(request)
+            self.strays.append(f"{request.method} /{path}")
+            return web.json_response({"error": {"message": f"the harness does not serve /{path}"}}, status=404)
+        finally:
+            self._handling.discard(task)
+
+    async def _model(self, request: web.Request) -> web.StreamResponse:
+        if isinstance(request.transport, asyncio.Transport):
+            self._connections.add(request.transport)
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        seen = ModelRequest(len(self.requests), _object(await request.read()), headers, time.perf_counter())
+        self.requests.append(seen)
+        try:
+            reply = await self._reply(seen)
+        except asyncio.CancelledError:
+            seen.dropped = True
+            raise
+        response = await _written(request, reply, seen)
+        seen.ended = time.perf_counter()
+        return response
+
+    async def _reply(self, seen: ModelRequest) -> Reply | Raw:
+        if seen.number >= self._last_request:
+            return Raw(500, json.dumps({"error": {"message": "the harness has been asked far too often"}}))
+        return await self._script.reply(seen)
+
+    async def _api(self, request: web.Request) -> web.Response:
+        body = _object(await request.read())
+        item = self._apis.get(_api_of(body))
+        if item is None:
+            self.strays.append(f"a call of an Api that is not offered: {json.dumps(body)[:200]}")
+            return web.json_response({"error": "this Api does not exist", "response": ""})
+        seen = ToolCall(len(self.calls), item.name, body["tool_input"], time.perf_counter())
+        self.calls.append(seen)
+        try:
+            reply = await item.behave(seen)
+        except asyncio.CancelledError:
+            seen.dropped = True
+            raise
+        seen.ended = time.perf_counter()
+        if reply.status != 200:
+            return web.Response(status=reply.status, text="the harness's Api is broken")
+        return web.json_response({"error": reply.error, "response": reply.response})
+
+
+class Server:
+    """Serves trials, each under its own path: ``/t/<token>/v1/chat/completions`` and ``/t/<token>/virtual``.
+
+    It answers even while an adapter blocks its own thread or loop.
+
+    Attributes:
+        strays: requests that belong to no trial, as ``METHOD path``.
+    """
+
+    def __init__(self) -> None:
+        self.strays: list[str] = []
+        self._sessions: dict[str, TrialSession] = {}
+        self._bound: Future[int] = Future()
+        self._thread = threading.Thread(target=self._run, name="trialbed-harness", daemon=True)
+        self._thread.start()
+        self.port = self._bound.result(STARTING)
+
+    def add(self, session: TrialSession) -> str:
+        """Serve a trial; returns its URL."""
+        token = secrets.token_hex(8)
+        self._sessions[token] = session
+        return f"http://{HOST}:{self.port}/t/{token}"
+
+    def call(self, function: Callable[[], Result]) -> Result:
+        """The result of a function, called on the server's loop."""
+
+        async def called() -> Result:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(called(), self._loop).result(STARTING)
+
+    def clear(self) -> None:
+        """End all trials."""
+
+        def end() -> None:
+            for session in self._sessions.values():
+                session.end()
+            self._sessions.clear()
+
+        self.call(end)
+
+    def close(self) -> None:
+        """Stop serving."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            with asyncio.Runner() as runner:
+                runner.run(self._serve())
+        except BaseException as error:
+            if self._bound.done():
+                raise
+            self._bound.set_exception(error)
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        app = web.Application(client_max_size=LARGEST_BODY)
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, HOST, 0, backlog=1024)
+            await site.start()
+            self._bound.set_result(_port(runner.addresses))
+            await self._stopping.wait()
+        finally:
+            await runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        root, _, rest = request.match_info["path"].partition("/")
+        token, _, path = rest.partition("/")
+        session = self._sessions.get(token) if root == "t" else None
+        if session is None:
+            self.strays.append(f"{request.method} {request.path}")
+            return web.json_response({"error": {"message": "the harness has no such trial"}}, status=404)
+        return await session.handle(request, path)
+
+
+def _port(addresses: list[Any]) -> int:
+    return int(addresses[0][1])
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _api_of(body: dict[str, Any]) -> ApiRef:
+    names = ("category", "tool_name", "api_name")
+    return ApiRef(**{name: str(body.get(name, "")) for name in names})
+
+
+async def _written(request: web.Request, reply: Reply | Raw, seen: ModelRequest) -> web.StreamResponse:
+    if isinstance(reply, Raw):
+        return web.Response(status=reply.status, text=reply.body, content_type=reply.content_type)
+    document = reply.completion(seen.number, str(seen.body.get("model")))
+    if not seen.body.get("stream"):
+        return web.json_response(document)
+    return await _streamed(request, document, bool((seen.body.get("stream_options") or {}).get("include_usage")))
+
+
+async def _streamed(request: web.Request, document: dict[str, Any], with_usage: bool) -> web.StreamResponse:
+    """The completion as a stream of two or three events, for a framework that always streams."""
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    for chunk in _chunks(document, with_usage):
+        await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
+    await response.write(b"data: [DONE]\n\n")
+    await response.write_eof()
+    return response
+
+
+def _chunks(document: dict[str, Any], with_usage: bool) -> list[dict[str, Any]]:
+    (choice,) = document["choices"]
+    calls = [{**wanted, "index": index} for index, wanted in enumerate(choice["message"].get("tool_calls", []))]
+    delta = choice["message"] | ({"tool_calls": calls} if calls else {})
+    common = {"id": document["id"], "object": "chat.completion.chunk", "created": 1, "model": document["model"]}
+    chunks = [
+        {**common, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        {**common, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
+    ]
+    return [*chunks, {**common, "choices": [], "usage": document.get("usage")}] if with_usage else chunks
