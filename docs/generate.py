@@ -14,6 +14,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -217,6 +218,14 @@ def benchmark() -> str:
     return _manual("run_benchmark", trialbed.run_benchmark)
 
 
+def reading() -> str:
+    """How runs and trials are read: each class with its members."""
+    return "\n\n".join(
+        [_manual("open_store", trialbed.open_store)]
+        + [_reading(item) for item in (trialbed.StoreReader, trialbed.StoredRun, trialbed.StoredTrial)]
+    )
+
+
 def checks() -> str:
     """Every check of the conformance kit, by theme: name, level, what it looks at, why, and a hint."""
     return "\n\n".join(_theme(theme) for theme in THEMES)
@@ -253,6 +262,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "policies": policies,
     "problem-kinds": problem_kinds,
     "public-names": public_names,
+    "reading": reading,
     "settings": settings,
     "vendor-drivers": vendor_drivers,
 }
@@ -358,6 +368,14 @@ def _contract(item: type) -> str:
         must = " (must be implemented)" if getattr(member, "__isabstractmethod__", False) else ""
         lines += [f"**`{name}{_signature(function)}`**{must}", "", _docstring(function), ""]
     return "\n".join(lines).rstrip()
+
+
+def _reading(item: type) -> str:
+    """A class with its properties as a table, and its methods."""
+    values = {name: member for name, member in vars(item).items() if isinstance(member, (property, cached_property))}
+    rows = [(f"`{name}`", _first(member)) for name, member in values.items()]
+    table = [_table(("property", "what it is"), rows), ""] if rows else []
+    return "\n".join([_contract(item), "", *table]).rstrip()
 
 
 def _manual(name: str, function: Callable[..., Any]) -> str:

@@ -37,6 +37,10 @@ from .records import TrialResult as TrialResult
 from .records import Usage as Usage
 from .records import WireLog as WireLog
 from .scoring import ScoreContext as ScoreContext
+from .store import StoredRun as StoredRun
+from .store import StoredTrial as StoredTrial
+from .store import StoreReader as StoreReader
+from .store import open_store as open_store
 from .tools import Tool as Tool
 
 __version__: str

@@ -80,6 +80,11 @@ def make_folder(folder: Path, option: str) -> None:
         raise UsageError(f"{folder} cannot be made: {error.strerror}; name another place with {option}") from error
 
 
+def store_file() -> str:
+    """The store of runs where no option names another: a file of the state folder."""
+    return str(state_dir() / "trialbed.db")
+
+
 def response_cache() -> Path:
     """The virtual API's cache of responses where no option names another: a file of the state folder."""
     return state_dir() / "responses.db"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trialbed.records import Environment, Limits
-from trialbed.settings import data_dir, response_cache, state_dir
+from trialbed.settings import data_dir, response_cache, store_file
 
 DEFAULT_OUTPUT = Path("results") / "tools"
 
@@ -51,7 +51,7 @@ class RunOptions:
     server_url: str | None = None
     server_port: int = 0
     executor: str = "local"
-    store: str = field(default_factory=lambda: str(state_dir() / "trialbed.db"))
+    store: str = field(default_factory=store_file)
     response_cache: Path = field(default_factory=response_cache)
     data_dir: Path = field(default_factory=data_dir)
     output: Path = DEFAULT_OUTPUT

@@ -1,5 +1,6 @@
-"""The store: every run and trial, durable and complete (SQLAlchemy Core; SQLite by default, PostgreSQL by URL)."""
+"""Runs and trials in a database: written by the engine, read by everybody else."""
 
+from trialbed.store._reader import StoredRun, StoredTrial, StoreReader, open_store
 from trialbed.store._store import Store
 
-__all__ = ["Store"]
+__all__ = ["Store", "StoreReader", "StoredRun", "StoredTrial", "open_store"]

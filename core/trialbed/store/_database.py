@@ -1,4 +1,4 @@
-"""Opening a database: where it is, how it is set up, and what its errors mean."""
+"""Opens a database: finds it, sets it up or brings it up to date, and explains its errors."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from trialbed.store._schema import SCHEMA_VERSION, about, metadata
 BUSY_SECONDS = 60
 """How long a writer waits for another process's transaction."""
 
-CREATION_LOCK = 0x7472_6961
-"""Names the advisory lock under which PostgreSQL creates the schema once."""
+SETUP_LOCK = 0x7472_6961
+"""Names the advisory lock under which PostgreSQL creates or migrates the schema once."""
 
 
 class Database:
@@ -53,21 +53,31 @@ class Database:
             raise DataError(_explanation(self.where, error)) from error
 
 
-def open_database(url_or_path: str) -> Database:
+def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
     """Open, and create where absent, the database of this URL or file.
+
+    Args:
+        read_only: refuse every change. The database must then be there.
 
     Raises:
         UsageError: the URL is malformed or its driver is not installed.
-        DataError: the database is damaged, not a store, or of another schema version.
+        DataError: the database is damaged, not a store, or written by a newer Trialbed; or it is to be read only
+            and is absent.
     """
-    engine = _engine(_url(url_or_path))
+    url = _url(url_or_path)
+    if read_only:
+        _check_there(url)
+    engine = _engine(url)
     database = Database(engine)
     try:
         _set_up(database)
     except BaseException:
         engine.dispose()
         raise
-    return database
+    if not read_only:
+        return database
+    engine.dispose()
+    return Database(_read_only(_engine(url)))
 
 
 def _url(url_or_path: str) -> URL:
@@ -86,6 +96,23 @@ def _where(url: URL) -> str:
     if url.get_backend_name() == "sqlite" and url.database:
         return url.database
     return url.render_as_string(hide_password=True)
+
+
+def _check_there(url: URL) -> None:
+    is_file = url.get_backend_name() == "sqlite" and "uri" not in url.query
+    if is_file and not Path(url.database or "").exists():
+        raise DataError(f"there is no store at {_where(url)}; `bench run` makes one, or name another with --store")
+
+
+def _read_only(engine: Engine) -> Engine:
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _refuse_changes)
+        return engine
+    return engine.execution_options(postgresql_readonly=True)
+
+
+def _refuse_changes(connection: Any, _record: Any) -> None:
+    connection.execute("PRAGMA query_only=ON").close()
 
 
 def _engine(url: URL) -> Engine:
@@ -147,46 +174,48 @@ class _Busy(DataError):
 def _create(database: Database) -> None:
     try:
         with database.read() as connection:
-            ready = _is_store(connection, database.where)
-        if not ready:  # only then is the lock needed: readers never wait for writers
-            _create_once(database)
+            version = _version(connection, database.where)
+        if version != SCHEMA_VERSION:  # only then is the lock needed: readers never wait for writers
+            _create_or_migrate(database)
     except DataError as error:
         if isinstance(error.__cause__, OperationalError) and "locked" in str(error.__cause__):
             raise _Busy(str(error)) from error
         raise
 
 
-def _create_once(database: Database) -> None:
+def _create_or_migrate(database: Database) -> None:
     with database.write() as connection:
         if connection.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": CREATION_LOCK})
-        if not _is_store(connection, database.where):
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SETUP_LOCK})
+        # Asked again under the lock: another process may have done it meanwhile.
+        version = _version(connection, database.where)
+        if version is None:
             metadata.create_all(connection)
             connection.execute(about.insert().values(schema_version=SCHEMA_VERSION))
+        elif version < SCHEMA_VERSION:
+            from trialbed.store._migrations import migrate
+
+            migrate(connection, version)
 
 
-def _is_store(connection: Connection, where: str) -> bool:
-    """Whether the schema is in place; False for an empty database.
+def _version(connection: Connection, where: str) -> int | None:
+    """The schema's version, None for an empty database.
 
     Raises:
-        DataError: it is another program's, or of another version.
+        DataError: it is another program's database, or a newer Trialbed's.
     """
     tables = set(inspect(connection).get_table_names())
-    if about.name in tables:
-        _check_version(connection, where)
-        return True
-    if tables & set(metadata.tables):
-        raise DataError(f"{where} is another program's database; name another file or database for the store")
-    return False
-
-
-def _check_version(connection: Connection, where: str) -> None:
-    version = connection.scalar(select(about.c.schema_version))
-    if version != SCHEMA_VERSION:
+    if about.name not in tables:
+        if tables & set(metadata.tables):
+            raise DataError(f"{where} is another program's database; name another file or database for the store")
+        return None
+    version = int(connection.scalar(select(about.c.schema_version)) or 0)
+    if version > SCHEMA_VERSION:
         raise DataError(
-            f"the store {where} has schema version {version}, this Trialbed reads {SCHEMA_VERSION}; "
-            "use the version of Trialbed that wrote it, or name another store"
+            f"the store {where} has schema version {version}, this Trialbed reads up to {SCHEMA_VERSION}; "
+            "update Trialbed, or name another store"
         )
+    return version
 
 
 def _explanation(where: str, error: DatabaseError) -> str:
@@ -196,9 +225,9 @@ def _explanation(where: str, error: DatabaseError) -> str:
     elif "full" in cause:
         todo = "make room on its disk and run the same command again; what was committed is kept"
     elif "unable to open" in cause or "readonly" in cause:
-        todo = "see that the file and its folder can be written, or name another store"
+        todo = "check that the file and its folder can be written, or name another store"
     elif "not a database" in cause or "malformed" in cause:
-        todo = "the file is damaged or no store; move it away to start afresh, or restore a copy of it"
+        todo = "the file is damaged or is not a store; move it away to start afresh, or restore a copy of it"
     else:
-        todo = "see that the database is reachable and whole, or name another store"
+        todo = "check that the database is reachable and undamaged, or name another store"
     return f"the store {where} cannot be used: {cause}; {todo}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, select, update
@@ -35,6 +35,15 @@ def read_runs(connection: Connection, limit: int) -> list[Run]:
     """The latest runs, latest first."""
     query = select(runs).order_by(runs.c.created.desc(), runs.c.run_id.desc()).limit(limit)
     return [decode_record(Run, row.record) for row in connection.execute(query)]
+
+
+def each_run(connection: Connection, status: str | None) -> Iterator[Run]:
+    """Every run, or those of one status, latest first."""
+    query = select(runs.c.record).order_by(runs.c.created.desc(), runs.c.run_id.desc())
+    if status is not None:
+        query = query.where(runs.c.status == status)
+    for row in connection.execute(query):
+        yield decode_record(Run, row.record)
 
 
 def read_unfinished(connection: Connection, config_digest: str) -> Run | None:

@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 
 SCHEMA_VERSION = 1
-"""Goes up whenever a store that is older could not be read any more."""
+"""Goes up with every change of the tables or of a stored record; ``_migrations`` leads from each to the next."""
 
 metadata = MetaData()
 

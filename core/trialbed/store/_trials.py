@@ -50,6 +50,26 @@ def read_results(connection: Connection, run_id: str, framework: str | None) -> 
     ]
 
 
+def read_trials(connection: Connection, run_id: str, **columns: Any) -> list[tuple[int, TrialResult]]:
+    """The run's trials with their row ids, without calls, in the order in which they were added.
+
+    Args:
+        **columns: only the trials whose columns have these values.
+    """
+    chosen = select(trials.c.id).where(trials.c.run_id == run_id)
+    for name, value in columns.items():
+        chosen = chosen.where(trials.c[name] == value)
+    found = _read_scores(connection, chosen)
+    query = select(trials.c.id, trials.c.record).where(trials.c.id.in_(chosen)).order_by(trials.c.id)
+    return [(row.id, _result(row.record, found[row.id], [], [])) for row in connection.execute(query)]
+
+
+def read_wire(connection: Connection, trial_id: int, wire: WireLog) -> WireLog:
+    """The wire log of one trial, completed by its calls and their bodies."""
+    model_calls, api_calls = _read_calls(connection, select(trials.c.id).where(trials.c.id == trial_id))
+    return _completed(wire, model_calls[trial_id], api_calls[trial_id])
+
+
 def _columns(result: TrialResult) -> dict[str, Any]:
     failure = result.outcome.failure
     record = result.model_dump(exclude={"scores": True, "wire": {"model_calls", "api_calls"}})
@@ -146,5 +166,8 @@ def _api_call(row: Row[Any], bodies: Mapping[str, str]) -> ApiCall:
 
 def _result(text: str, found: list[Score], model_calls: list[ModelCall], api_calls: list[ApiCall]) -> TrialResult:
     result = decode_record(TrialResult, text, scores=found)
-    wire = result.wire.model_copy(update={"model_calls": tuple(model_calls), "api_calls": tuple(api_calls)})
-    return result.model_copy(update={"wire": wire})
+    return result.model_copy(update={"wire": _completed(result.wire, model_calls, api_calls)})
+
+
+def _completed(wire: WireLog, model_calls: list[ModelCall], api_calls: list[ApiCall]) -> WireLog:
+    return wire.model_copy(update={"model_calls": tuple(model_calls), "api_calls": tuple(api_calls)})

@@ -1,0 +1,300 @@
+"""Reads a store: its runs, their trials, and what the server saw of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from itertools import islice
+
+from trialbed._closing import Closing
+from trialbed.errors import DataError
+from trialbed.records import (
+    Answer,
+    Failure,
+    FailureKind,
+    FrameworkInfo,
+    Run,
+    RunConfig,
+    RunStatus,
+    Score,
+    Timing,
+    ToolSpec,
+    TrialKey,
+    TrialResult,
+    WireLog,
+    framework_name,
+)
+from trialbed.settings import store_file
+from trialbed.store._database import Database, open_database
+from trialbed.store._json import encode_id
+from trialbed.store._runs import each_run, read_run
+from trialbed.store._selections import read_selection
+from trialbed.store._trials import read_trials, read_wire
+
+
+def open_store(url_or_path: str | None = None) -> StoreReader:
+    """Open a store to read its runs and trials; best in a ``with`` statement.
+
+    Nothing is ever changed, except that a store of an older version of Trialbed is brought up to date first.
+    Runs that are under way can be read: they show what was committed when they are asked for.
+
+    Args:
+        url_or_path: a file or a SQLAlchemy URL, as ``bench run --store`` takes it; default: the store of the
+            state folder, ``.trialbed/trialbed.db``.
+
+    Raises:
+        UsageError: the URL is malformed or its driver is not installed.
+        DataError: there is no store, it is damaged, or a newer version of Trialbed wrote it.
+    """
+    return StoreReader(open_database(url_or_path or store_file(), read_only=True))
+
+
+class StoreReader(Closing):
+    """The runs of a store, as ``open_store`` returns it.
+
+    Every method raises ``DataError`` for a database that is damaged, locked or out of reach.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database: Database | None = database
+
+    @property
+    def place(self) -> str:
+        """The store's file, or its URL without the password."""
+        return self._open().where
+
+    def close(self) -> None:
+        """Close every connection; what was read before stays usable."""
+        if self._database is not None:
+            self._database.engine.dispose()
+            self._database = None
+
+    def runs(
+        self,
+        *,
+        framework: str | None = None,
+        model: str | None = None,
+        dataset: str | None = None,
+        status: RunStatus | None = None,
+        limit: int | None = None,
+    ) -> tuple[StoredRun, ...]:
+        """The runs that fit, latest first.
+
+        Args:
+            framework: runs of this framework; ``langgraph`` fits ``langgraph==1.1.0`` too.
+            model: runs of this model.
+            dataset: runs of this dataset, as given to ``--dataset``, or of this test set.
+            status: ``running``, ``interrupted`` or ``finished``.
+            limit: this many at most; None for all.
+        """
+        with self._open().read() as connection:
+            found = (run for run in each_run(connection, status) if _fits(run.config, framework, model, dataset))
+            return tuple(StoredRun(self, run) for run in islice(found, limit))
+
+    def run(self, run_id: str) -> StoredRun:
+        """The run of this id.
+
+        Raises:
+            DataError: the store has no such run; lists the latest.
+        """
+        with self._open().read() as connection:
+            return StoredRun(self, read_run(connection, run_id))
+
+    def _open(self) -> Database:
+        if self._database is None:
+            raise DataError("the store is closed; read from it inside the `with` statement that opens it")
+        return self._database
+
+    def _trials(
+        self, run_id: str, framework: str | None, query_id: int | str | None, repeat: int | None, failure: str | None
+    ) -> Iterator[StoredTrial]:
+        columns = {
+            "framework": framework,
+            "query_id": None if query_id is None else encode_id(query_id),
+            "repeat": repeat,
+            "failure": failure,
+        }
+        given = {name: value for name, value in columns.items() if value is not None}
+        with self._open().read() as connection:
+            rows = read_trials(connection, run_id, **given)
+        return (StoredTrial(run_id, self, row_id, result) for row_id, result in rows)
+
+    def _wire(self, row_id: int, wire: WireLog) -> WireLog:
+        with self._open().read() as connection:
+            return read_wire(connection, row_id, wire)
+
+    def _selection(self, run_id: str, query_id: int | str) -> tuple[ToolSpec, ...]:
+        with self._open().read() as connection:
+            return read_selection(connection, run_id, query_id) or ()
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run in a store.
+
+    Attributes:
+        record: all that the store holds of the run itself; the properties are the parts that are asked for most.
+    """
+
+    _store: StoreReader = field(repr=False, compare=False)
+    record: Run
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self.record.run_id
+
+    @property
+    def config(self) -> RunConfig:
+        """What was measured: frameworks, dataset, model, seed and every other setting of the run's identity."""
+        return self.record.config
+
+    @property
+    def status(self) -> RunStatus:
+        """``running``, ``interrupted`` or ``finished``."""
+        return self.record.status
+
+    @property
+    def created_at(self) -> datetime:
+        """When the run began."""
+        return self.record.created_at
+
+    @property
+    def overall_time(self) -> float:
+        """Seconds that the run took, its interruptions left out."""
+        return self.record.overall_time
+
+    @property
+    def frameworks(self) -> tuple[FrameworkInfo, ...]:
+        """The frameworks as the workers found them: versions, packages, deviations."""
+        return self.record.frameworks
+
+    def trials(
+        self,
+        *,
+        framework: str | None = None,
+        query_id: int | str | None = None,
+        failed: bool | None = None,
+        failure: FailureKind | None = None,
+    ) -> tuple[StoredTrial, ...]:
+        """The trials that are committed and fit, in the order in which they ended.
+
+        Args:
+            framework: trials of this framework, by its name in the run (``langgraph==1.1.0``).
+            query_id: trials of this query; 5 and "5" are different queries.
+            failed: True for trials that ended in an error, False for those that ended with an answer.
+            failure: trials that failed in this way.
+        """
+        found = self._store._trials(self.run_id, framework, query_id, None, failure)
+        return tuple(trial for trial in found if failed is None or trial.failed is failed)
+
+    def trial(self, framework: str, query_id: int | str, repeat: int = 0) -> StoredTrial:
+        """One trial.
+
+        Raises:
+            DataError: the run has no such trial, or it has not ended yet.
+        """
+        for trial in self._store._trials(self.run_id, framework, query_id, repeat, None):
+            return trial
+        raise DataError(
+            f"run {self.run_id!r} has no trial of {framework} on query {query_id!r}, repeat {repeat}; it has "
+            f"{', '.join(self.config.frameworks)} on {len(self.config.query_ids)} queries, "
+            f"{self.config.repeat} trials each, and is {self.status}"
+        )
+
+    def tools(self, query_id: int | str) -> tuple[ToolSpec, ...]:
+        """The tools that a query of this run was offered; empty where the run did not get to select them."""
+        return self._store._selection(self.run_id, query_id)
+
+
+@dataclass(frozen=True)
+class StoredTrial:
+    """A trial in a store; its wire log is read when it is first asked for.
+
+    Attributes:
+        run_id: the run that it belongs to.
+    """
+
+    run_id: str
+    _store: StoreReader = field(repr=False, compare=False)
+    _row: int = field(repr=False)
+    _record: TrialResult = field(repr=False)
+
+    @property
+    def key(self) -> TrialKey:
+        """Framework, query and repeat."""
+        return self._record.key
+
+    @property
+    def token(self) -> str:
+        """The trial's token, as it stood in the URLs of its requests."""
+        return self._record.trial
+
+    @property
+    def seed(self) -> int:
+        """The seed that was sent with every model request."""
+        return self._record.seed
+
+    @property
+    def started_at(self) -> datetime:
+        """When the agent began."""
+        return self._record.outcome.started_at
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer with the calls, tokens and turns that the agent claims; None where the trial failed."""
+        return self._record.outcome.answer
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why there is no answer; None where there is one."""
+        return self._record.outcome.failure
+
+    @property
+    def failed(self) -> bool:
+        """Whether the trial ended in an error."""
+        return self._record.failed
+
+    @property
+    def timing(self) -> Timing:
+        """Wall time and its parts, in seconds."""
+        return self._record.timing
+
+    @property
+    def selected_tools(self) -> tuple[str, ...]:
+        """The names of the tools on offer; ``StoredRun.tools`` has their schemas."""
+        return self._record.selected_tools
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """Every score, with what it rests on in ``detail`` (a judge's reason and votes) or why it has no value."""
+        return self._record.scores
+
+    def score(self, name: str) -> Score | None:
+        """The score of this name, None where there is none."""
+        return self._record.score(name)
+
+    @cached_property
+    def wire(self) -> WireLog:
+        """What the server saw: model requests with their responses, and calls of Apis, in order.
+
+        Raises:
+            DataError: the store is closed, or a body is damaged.
+        """
+        return self._store._wire(self._row, self._record.wire)
+
+    @cached_property
+    def result(self) -> TrialResult:
+        """All of it as one record, the wire log included."""
+        return self._record.model_copy(update={"wire": self.wire})
+
+
+def _fits(config: RunConfig, framework: str | None, model: str | None, dataset: str | None) -> bool:
+    labels = {label for own in config.frameworks for label in (own, framework_name(own))}
+    return (
+        (framework is None or framework in labels)
+        and (model is None or model == config.model)
+        and (dataset is None or dataset in (config.dataset, config.test_set))
+    )

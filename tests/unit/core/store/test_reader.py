@@ -1,0 +1,141 @@
+"""What others read of a store."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import FrozenInstanceError
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from trialbed import StoredRun, StoreReader, open_store
+from trialbed.errors import DataError
+from trialbed.records import Failure, Run, TrialResult
+from trialbed.store import Store
+
+MakeRun = Callable[..., Run]
+MakeTrial = Callable[..., TrialResult]
+
+
+def failed(trial: TrialResult) -> TrialResult:
+    failure = Failure(kind="timeout", message="no answer in 1 s")
+    outcome = trial.outcome.model_copy(update={"answer": None, "failure": failure})
+    return trial.model_copy(update={"outcome": outcome, "scores": ()})
+
+
+@pytest.fixture
+def reader(store: Store, path: Path, make_run: MakeRun, make_trial: MakeTrial) -> Iterator[StoreReader]:
+    first, second = make_run("r1"), make_run("r2", status="finished")
+    config = second.config.model_copy(
+        update={"frameworks": ("langgraph==1.1.0",), "model": "m", "dataset": "a:b", "test_set": "b"}
+    )
+    second = second.model_copy(update={"config": config, "created_at": first.created_at + timedelta(hours=1)})
+    for run in (first, second):
+        store.create_run(run)
+    for trial in (make_trial(1), failed(make_trial("1")), make_trial(1, repeat=1)):
+        store.add_trial("r1", trial)
+    with open_store(str(path)) as opened:
+        yield opened
+
+
+def ids(*runs: StoredRun) -> list[str]:
+    return [run.run_id for run in runs]
+
+
+def test_runs_are_listed_latest_first_and_filtered(reader: StoreReader) -> None:
+    assert ids(*reader.runs()) == ["r2", "r1"]
+    assert ids(*reader.runs(limit=1)) == ["r2"]
+    assert ids(*reader.runs(framework="langgraph")) == ids(*reader.runs(framework="langgraph==1.1.0")) == ["r2"]
+    assert ids(*reader.runs(model="scripted:gold")) == ids(*reader.runs(dataset="mini")) == ["r1"]
+    assert ids(*reader.runs(dataset="a:b", status="finished")) == ["r2"]
+    assert reader.runs(status="interrupted") == ()
+
+
+def test_a_run_shows_what_was_measured(reader: StoreReader, make_run: MakeRun) -> None:
+    run = reader.run("r1")
+    assert run.record == make_run("r1")
+    assert (run.config.model, run.status, run.overall_time) == ("scripted:gold", "running", 0)
+    with pytest.raises(DataError, match=r"no run 'nope'; its latest runs are r2, r1"):
+        reader.run("nope")
+
+
+def test_trials_are_filtered(reader: StoreReader) -> None:
+    run = reader.run("r1")
+    assert [(trial.key.query_id, trial.key.repeat) for trial in run.trials()] == [(1, 0), ("1", 0), (1, 1)]
+    assert [trial.key.query_id for trial in run.trials(failed=True)] == ["1"]
+    assert [trial.key.query_id for trial in run.trials(failure="timeout")] == ["1"]
+    assert [trial.key.repeat for trial in run.trials(failed=False, query_id=1)] == [0, 1]
+    assert run.trials(framework="other") == ()
+
+
+def test_a_trial_comes_whole(reader: StoreReader, make_trial: MakeTrial) -> None:
+    trial = reader.run("r1").trial("reference", 1)
+    expected = make_trial(1)
+    assert trial.result == expected
+    assert trial.answer == expected.outcome.answer
+    assert trial.wire.model_calls[0].request == "héllo"
+    assert trial.wire.api_calls[0].response == {"b": "ü"}
+    assert (trial.timing.wall, trial.failed, trial.failure, trial.seed) == (2, False, None, 7)
+    score = trial.score("a")
+    assert score is not None
+    assert score.label == "Unsure"
+    unsuccessful = reader.run("r1").trial("reference", "1")
+    assert unsuccessful.answer is None
+    assert unsuccessful.failure is not None
+    assert unsuccessful.failure.kind == "timeout"
+    with pytest.raises(DataError, match="no trial of reference on query 7, repeat 0"):
+        reader.run("r1").trial("reference", 7)
+
+
+def test_wire_logs_are_read_when_they_are_asked_for(reader: StoreReader, path: Path) -> None:
+    run = reader.run("r1")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE blobs SET body = x'00'")
+    trial = run.trial("reference", 1)
+    assert trial.answer is not None
+    with pytest.raises(DataError, match="damaged"):
+        _ = trial.wire
+
+
+def test_nothing_can_be_changed(reader: StoreReader) -> None:
+    run = reader.run("r1")
+    with pytest.raises(FrozenInstanceError):
+        run.record = reader.run("r2").record  # type: ignore[misc]
+    with pytest.raises(DataError, match="readonly"), reader._open().write() as connection:
+        connection.exec_driver_sql("DELETE FROM runs")
+
+
+def test_what_was_read_stays_and_what_was_not_needs_the_store(reader: StoreReader) -> None:
+    run = reader.run("r1")
+    read, unread = run.trials(query_id=1)
+    _ = read.wire
+    reader.close()
+    assert read.wire.api_calls
+    for action in (lambda: unread.wire, run.trials, reader.runs, lambda: reader.place):
+        with pytest.raises(DataError, match="the store is closed"):
+            action()
+
+
+def test_a_store_that_is_not_there_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path))
+    with pytest.raises(DataError, match=r"there is no store at .*trialbed\.db; `bench run` makes one"):
+        open_store()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_under_way_can_be_read(store: Store, path: Path, make_run: MakeRun, make_trial: MakeTrial) -> None:
+    store.create_run(make_run())
+    with open_store(str(path)) as reader:
+        run = reader.run("r1")
+        assert run.trials() == ()
+        store.add_trial("r1", make_trial())
+        assert len(run.trials()) == 1
+
+
+def test_the_tools_of_a_query_are_there(store: Store, path: Path, make_run: MakeRun) -> None:
+    store.create_run(make_run())
+    with open_store(str(path)) as reader:
+        assert reader.run("r1").tools(1) == ()
