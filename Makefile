@@ -1,28 +1,31 @@
-# Two commands for a fresh machine (Python 3.11+ with pip and venv): `make demo` and `make test`.
-# Everything is installed into .venv here; the system's Python is only asked to create it.
+# Commands for a fresh machine (Python 3.11+ with pip and venv). Everything is installed into .venv here, by uv;
+# the system's Python is only asked to create it.
 PYTHON ?= python3
+# How many tests run at once: a number, or `logical` for as many as there are processors.
+JOBS ?= logical
 VENV := .venv
 BIN := $(VENV)/bin
-# setuptools warns about every editable install, whatever the project: a newcomer need not read that.
-INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml adapters/vendors/pyproject.toml
 
-.PHONY: demo test check docs adapters clean
+# Without bytecode, every program that is started would compile all that it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo quick test test-slow check docs adapters clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
 	$(BIN)/bench run --framework reference --framework langgraph
 
-test: $(VENV)/.test
-	$(BIN)/python -m pytest
+quick: $(VENV)/.test
+	$(PYTEST) tests/unit
 
-check: $(VENV)/.dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/mypy -p trialbed_langgraph
-	$(BIN)/mypy -p trialbed_vendors
-	$(BIN)/mypy -p trialbed_new_framework
+test: $(VENV)/.test
+	$(PYTEST) -m "not slow"
+
+test-slow: $(VENV)/.dev
+	$(PYTEST) -m "slow and not matrix"
 
 # The documentation as a site with search, in build/site.
 docs: $(VENV)/.test
@@ -33,14 +36,19 @@ docs: $(VENV)/.test
 adapters: $(VENV)/.dev
 	$(BIN)/python -m tox run-parallel -m latest -p 2
 
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
 clean:
 	rm -rf $(VENV) .tox build dist *.egg-info adapters/*/build adapters/*/*.egg-info
 
-$(BIN)/python:
+$(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.6,<1'
 
-$(VENV)/.demo: $(BIN)/python $(SOURCES)
+$(VENV)/.demo: $(BIN)/uv $(SOURCES)
 	$(INSTALL) -e . -e adapters/langgraph
 	touch $@
 

@@ -1,15 +1,62 @@
-"""Fixtures for all tests."""
+"""What holds for all tests: their order, what is slow, Hypothesis' settings, and fixtures."""
 
 from __future__ import annotations
 
 import os
+import secrets
+import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 pytest_plugins = ["support.distributions"]
 
 ROOT = Path(__file__).parent.parent
+ORDER = ("unit", "docs", "adapters", "functional", "packaging")
+"""Folders of tests, the cheapest first, so that a mistake shows early."""
+SLOW = ("packaging", "matrix")
+"""Markers of tests that are slow too."""
+
+# Tests start hundreds of programs; without bytecode each of them compiles Trialbed and its dependencies anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# How fast a machine is decides about no test. Failures are printed so that they can be had again.
+_ANY_MACHINE = hypothesis.settings(
+    deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile("dev", _ANY_MACHINE, max_examples=50)
+hypothesis.settings.register_profile("ci", _ANY_MACHINE, max_examples=100, database=None)
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose Hypothesis' profile, and in CI a new seed for each run, which all workers share."""
+    hypothesis.settings.load_profile(PROFILE)
+    if PROFILE == "ci" and config.getoption("--hypothesis-seed") is None:
+        config.option.hypothesis_seed = str(secrets.randbits(32))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say how the run can be had again."""
+    seed = config.getoption("--hypothesis-seed")
+    return f"hypothesis: profile {PROFILE}" + (f", --hypothesis-seed={seed}" if seed is not None else "")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the cheapest first, and mark as slow what another marker says is slow."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in SLOW):
+            item.add_marker("slow")
+    items.sort(key=_cost)
+
+
+def _cost(item: pytest.Item) -> tuple[bool, int]:
+    parts = item.path.relative_to(ROOT).parts
+    folder = parts[1] if parts[0] == "tests" else parts[0]
+    return item.get_closest_marker("slow") is not None, ORDER.index(folder) if folder in ORDER else len(ORDER)
 
 
 @pytest.fixture(scope="session")

@@ -129,9 +129,9 @@ def test_the_dataset_of_the_guide_runs_and_is_solved(tmp_path: Path) -> None:
 
 def install(folder: Path, module: str, group: str, entry: str, source: str) -> None:
     """Make an installed distribution of an example, for subprocesses with this folder on their path."""
-    metadata = folder / "site" / "example-1.0.dist-info"
+    metadata = folder / "site" / f"{module}-1.0.dist-info"
     metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: example\nVersion: 1.0\n")
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
     (folder / "site" / f"{module}.py").write_text(source)
 
@@ -139,7 +139,10 @@ def install(folder: Path, module: str, group: str, entry: str, source: str) -> N
 def test_the_scorer_of_the_guide_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = DOCS / "how-to" / "write-a-scorer.md"
     assert 'acme = "acme_scores"' in blocks(page, "toml")[0]
-    install(tmp_path, "acme_scores", "trialbed.plugins", "acme = acme_scores", blocks(page, "python")[0])
+    assert 'acme-hello = "acme_hello:command"' in blocks(page, "toml")[1]
+    scorer, hello = blocks(page, "python")[0], blocks(page, "python")[-1]
+    install(tmp_path, "acme_scores", "trialbed.plugins", "acme = acme_scores", scorer)
+    install(tmp_path, "acme_hello", "trialbed.commands", "acme-hello = acme_hello:command", hello)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     summary = json.loads(python(tmp_path, "-m", "trialbed", "run", "--limit", "2", "--json"))["summary"]
     assert summary["average_acme_begins_right"] == 1.0
@@ -184,6 +187,7 @@ def test_the_requests_of_the_guides_are_answered(tmp_path: Path) -> None:
     assert server.returncode == 0
 
 
+@pytest.mark.slow
 def test_the_tutorial_can_be_followed(tmp_path: Path) -> None:
     """Each command of the tutorial, in order, with two queries in place of twenty."""
     text = "\n".join(blocks(DOCS / "tutorial" / "first-comparison.md", "console"))

@@ -14,6 +14,8 @@ pytest_plugins = ["pytester"]
 CONFORMING = """
 from trialbed_adapter_kit.testing import AdapterConformance
 
+pytestmark = pytest.mark.slow
+
 class TestReference(AdapterConformance):
     framework = "reference"
 """

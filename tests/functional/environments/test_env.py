@@ -10,6 +10,8 @@ import pytest
 from support.index import Index, make_wheel
 from support.machines import ACME, Machine, publish_acme
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = "import acme, sys; print(acme.VERSION)"
 
 

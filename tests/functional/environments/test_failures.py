@@ -11,6 +11,8 @@ import pytest
 from support.index import Index, make_wheel
 from support.machines import ACME, Machine
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_failed_resolution_has_the_resolvers_reason(machine: Machine, index: Index) -> None:
     index.publish("left", "1.0", requires=["shared<2"])

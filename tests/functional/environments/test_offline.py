@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from support.index import Index
 from support.machines import Machine
+
+pytestmark = pytest.mark.slow
 
 
 def test_with_a_warm_cache_an_environment_is_built_again(machine: Machine, index: Index) -> None:

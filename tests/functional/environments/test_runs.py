@@ -24,6 +24,8 @@ from support.machines import Machine
 
 from trialbed.store import Store
 
+pytestmark = pytest.mark.slow
+
 AGENT = (THIRD_PARTY / "trialbed-acme" / "src" / "trialbed_acme" / "agent.py").read_text(encoding="utf-8")
 VERSION = 'return __import__("acme").VERSION'
 POINTS = "[trialbed.frameworks]\nacme = trialbed_acme:AcmeAgent\n"

@@ -8,8 +8,11 @@ import subprocess
 from pathlib import Path
 
 import psutil
+import pytest
 from support.index import Index
 from support.machines import Machine
+
+pytestmark = pytest.mark.slow
 
 WAITS = "is being built already; waiting"
 

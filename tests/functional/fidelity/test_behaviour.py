@@ -7,6 +7,8 @@ from support.measured import Fidelity, Measured
 
 from trialbed_fidelity import Behaviour, PolicyRequests, Requests
 
+pytestmark = pytest.mark.slow
+
 AGENTS = (
     "faithful",
     "repeats",

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from support.measured import Fidelity, Measured
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("--part", "prompt", "--tools", 8)
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("part", "step"), [("load", "load: 1 at a time"), ("behaviour", "dawdles: behaviour")])
 def test_interruption_ends_workers_probes_and_the_server(

@@ -7,6 +7,8 @@ from support.measured import Fidelity, Measured
 
 from trialbed_fidelity import Load, LoadLevel
 
+pytestmark = pytest.mark.slow
+
 AGENTS = (
     "faithful",
     "blocks-the-loop",

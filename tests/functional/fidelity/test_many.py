@@ -7,6 +7,8 @@ from support.measured import Fidelity, Measured
 
 from trialbed_fidelity import ManyTools
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def measured(fidelity: Fidelity) -> Measured:

@@ -7,6 +7,8 @@ from support.measured import Fidelity, Measured
 
 from trialbed_fidelity import Prompt
 
+pytestmark = pytest.mark.slow
+
 AGENTS = (
     "faithful",
     "adds-a-line",

@@ -20,6 +20,8 @@ from support.bench import Bench
 from trialbed.records import TrialResult
 from trialbed.store import Store
 
+pytestmark = pytest.mark.slow
+
 COMMAND = ("run", "-f", "reference", "-f", "langgraph", "--limit", "8", "--model", "scripted:slow", "-j", "2")
 TRIALS = 16
 

@@ -13,6 +13,8 @@ from support.bench import Bench
 from trialbed.engine import open_dataset
 from trialbed.records import Query
 
+pytestmark = pytest.mark.slow
+
 QUERIES = 20
 MAX_STEPS = 7
 

@@ -179,12 +179,12 @@ async def test_only_what_is_missing_is_sent_again(bench: Run, file: Path, tmp_pa
 async def test_interrupted_it_goes_on_and_reports_what_there_is(
     command: Callable[..., Any], bench: Run, file: Path, tmp_path: Path
 ) -> None:
-    slowly = '{"answers": {"gap": 0.02}}'
-    async with vendors(official=slowly, faithful=slowly, careless=slowly) as servers:
+    hanging = '{"mix": {"none": 4, "silent": 1}}'
+    async with vendors(official="none", faithful="none", careless=hanging) as servers:
         config = configured(tmp_path, servers)
         arguments = ("verify", file, "--config", config)
         process = command(*arguments)
-        held = tmp_path / "data" / "kimi-k2_faithful_results.jsonl"
+        held = tmp_path / "data" / "kimi-k2_careless_results.jsonl"
         await until(lambda: held.exists() and len(held.read_text().splitlines()) > 3)
         process.send_signal(signal.SIGINT)
         _, err = await asyncio.to_thread(process.communicate, None, 60)
@@ -193,6 +193,7 @@ async def test_interrupted_it_goes_on_and_reports_what_there_is(
         assert sum(kept.values()) < 3 * CASES
         summaries = [json.loads(path.read_text()) for path in (tmp_path / "data").glob("*_summary.json")]
         assert {summary["vendor"]: summary["case_count"] for summary in summaries} == kept
+        servers["careless"]._script = FaultScript()
         document = json.loads((await bench(*arguments, "--incremental", "--json")).out)
     assert [summary["case_count"] for summary in document["summaries"]] == [CASES] * 3
     assert len(document["models"][0]["comparisons"]) == 2

@@ -17,6 +17,8 @@ from trialbed.errors import UsageError
 from trialbed_server.faults import FaultScript, FaultServer
 from trialbed_verify.verification.wire import Exchange, _exchange
 
+pytestmark = pytest.mark.slow
+
 CASES = 60
 CONCURRENCY = 3
 SLOWLY = '{"answers": {"gap": 0.005}}'

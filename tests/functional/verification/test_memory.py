@@ -19,6 +19,8 @@ STATUS = Path("/proc/self/status")
 PROGRAM = f"""
 import re, sys
 from trialbed.cli import main
+
+pytestmark = pytest.mark.slow
 code = main(sys.argv[1:])
 print("peak", re.search("VmHWM: *([0-9]+)", open("{STATUS}").read().replace(chr(9), " "))[1], file=sys.stderr)
 sys.exit(code)

@@ -13,6 +13,8 @@ from support.verification import target, verify, written_set
 
 from trialbed_server.faults import FaultScript, FaultServer
 
+pytestmark = pytest.mark.slow
+
 CASES = 80
 PACE = '"gap": 0.003'
 """Slow enough for a rate of tokens."""

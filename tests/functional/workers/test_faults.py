@@ -8,7 +8,7 @@ import pytest
 
 from trialbed_plugins.executors.local import LocalExecutor
 
-pytestmark = pytest.mark.usefixtures("hostile_distribution")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hostile_distribution")]
 
 FAULTS = [
     ("exit code", "crash", "exit code 3"),

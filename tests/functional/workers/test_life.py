@@ -18,7 +18,7 @@ from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverN
 from trialbed.records import Environment
 from trialbed_plugins.executors.local import LocalExecutor
 
-pytestmark = pytest.mark.usefixtures("hostile_distribution")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hostile_distribution")]
 
 
 async def test_describe_says_what_the_worker_found():

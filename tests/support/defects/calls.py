@@ -56,9 +56,9 @@ class MixesResultsUp(Turn):
     caught_by = ("parallel_results_match_ids",)
 
     async def make(self, calls):
-        ids = iter([call["id"] for call in calls])
-        results = [await made for made in asyncio.as_completed(map(self._result, calls))]
-        return [{**result, "tool_call_id": next(ids)} for result in results]
+        # As in the order in which they ended, which is not the one in which they arrive here each time.
+        results = await asyncio.gather(*map(self._result, calls))
+        return [{**result, "tool_call_id": call["id"]} for call, result in zip(calls, reversed(results), strict=True)]
 
 
 class TakesTurnsWithCalls(Turn):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from support.bench import Bench
 
+pytestmark = pytest.mark.slow
+
 NewAdapter = Callable[..., Path]
 
 LOSES_ARGUMENTS = ("await function.run(arguments)", "await function.run({})")

@@ -84,7 +84,8 @@ async def test_a_retry_is_a_probe_where_the_vendor_only_fails(tmp_path: Path, mo
     monkeypatch.setattr("trialbed_verify.verification._retries.FIRST_WAIT", 0.001)
     monkeypatch.setattr("trialbed_verify.verification._retries.PAUSE", 0.05)
     reset = Reading("transport_error", problem=Problem("reset", "gone"))
-    row = await sent(sender(tmp_path, [reset, answer(message={"content": "hi"})], breaker=Breaker(threshold=1)))
+    standing = Breaker(threshold=1, clock=lambda: 100.0)  # so that all of the pause is left when it begins
+    row = await sent(sender(tmp_path, [reset, answer(message={"content": "hi"})], breaker=standing))
     assert (row["outcome"], len(row["attempts"])) == ("stop", 2)
     assert row["queued_ms"] >= 30
     assert row["attempts"][1]["waited_ms"] >= 30
