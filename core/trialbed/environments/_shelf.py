@@ -26,6 +26,7 @@ from trialbed.environments._built import Built
 from trialbed.environments._lock import requirements
 from trialbed.environments._request import Request
 from trialbed.environments._secrecy import without_credentials
+from trialbed.files import replace_file
 from trialbed.records import Record
 
 UNFINISHED = ".unfinished"
@@ -105,9 +106,7 @@ class Shelf:
         )
         path = self._answer_path(request.key)
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{secrets.token_hex(4)}")
-        temporary.write_text(answer.model_dump_json(indent=2), encoding="utf-8")
-        temporary.replace(path)
+        replace_file(path, answer.model_dump_json(indent=2).encode())
 
     def forget(self, built: Built) -> None:
         """Forget every answer that named an environment."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError
+from trialbed.files import replace_file
 
 MAX_NAME = 80
 """Characters of each part of a file's name."""
@@ -59,7 +60,7 @@ def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str]) 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A lone surrogate cannot be written as UTF-8; its escape is what JSON writes for it.
-        _replace(path, f"{text}\n".encode(errors="backslashreplace"))
+        replace_file(path, f"{text}\n".encode(errors="backslashreplace"))
     except OSError as error:
         raise _unwritable(path, error) from error
     return path
@@ -67,20 +68,6 @@ def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str]) 
 
 def _unwritable(path: Path, error: OSError) -> DataError:
     return DataError(f"{path} cannot be written: {error.strerror}; name another folder with --output")
-
-
-def _replace(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:MAX_NAME]}-", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)  # mkstemp's 0600 would keep it from those who may read the folder
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _safe(name: str) -> str:

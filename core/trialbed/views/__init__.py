@@ -1,20 +1,9 @@
-"""Tables of text, for a terminal, Markdown and CSV."""
+"""Tables of text, and how they are written: for a terminal, as Markdown, as CSV and as a page of HTML.
 
-from trialbed.views._columns import Row, compact, print_columns, printable, widened
-from trialbed.views._sheets import UNKNOWN, Sheet, csv_text, estimate, markdown, number, print_sheets, write_text
+A view builds a ``Table``; everything else about how it looks is here. The names are loaded when they are first used,
+so that building a table needs none of the libraries that write one.
+"""
 
-__all__ = [
-    "UNKNOWN",
-    "Row",
-    "Sheet",
-    "compact",
-    "csv_text",
-    "estimate",
-    "markdown",
-    "number",
-    "print_columns",
-    "print_sheets",
-    "printable",
-    "widened",
-    "write_text",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

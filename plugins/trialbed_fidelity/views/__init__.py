@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trialbed_fidelity.views._markdown import markdown, placed
-from trialbed_fidelity.views._table import write_table
+from trialbed_fidelity.views._report import markdown, placed, write_table
 
 __all__ = ["markdown", "placed", "write_table"]

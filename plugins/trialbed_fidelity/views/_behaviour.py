@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from trialbed.views import Row
+from trialbed.views import UNKNOWN, TableRow
 from trialbed_fidelity import Behaviour, FrameworkFidelity, PolicyRequests, Requests, Setting, Settings
-from trialbed_fidelity.views._cells import DASH, line, of, some, value
+from trialbed_fidelity.views._cells import line, of, some, value
 
 
-def behaviour_rows(found: Sequence[FrameworkFidelity]) -> Iterator[Row]:
+def behaviour_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     """Requests, parallel calls, settings and limits."""
     parts = [one.behaviour for one in found]
     yield line("requests per turn", parts, _per_turn)
@@ -37,13 +37,13 @@ def _told(part: Behaviour) -> list[Requests]:
 def _per_turn(part: Behaviour) -> str:
     told = _told(part)
     if not told:
-        return DASH
+        return UNKNOWN
     seen, expected = sum(one.seen for one in told), sum(one.expected for one in told)
     return f"{seen / expected:.2f} ({seen} for {expected})"
 
 
 def _sum(part: Behaviour, counts: Sequence[int]) -> str:
-    return some(sum(counts)) if _told(part) else DASH
+    return some(sum(counts)) if _told(part) else UNKNOWN
 
 
 def _calls(part: Behaviour) -> str:
@@ -62,7 +62,7 @@ def _statuses(parts: Sequence[Behaviour | None]) -> list[str]:
 
 def _after(part: Behaviour, number: int) -> str:
     refusal = part.refusals[number]
-    return DASH if refusal.requests is None else f"{refusal.requests.seen}"
+    return UNKNOWN if refusal.requests is None else f"{refusal.requests.seen}"
 
 
 def _manner(part: Behaviour) -> str:
@@ -77,11 +77,11 @@ def _manner(part: Behaviour) -> str:
 def _overlap(part: Behaviour) -> str:
     parallel = part.parallel
     if parallel.seconds is None or parallel.longest is None:
-        return DASH
+        return UNKNOWN
     return f"{parallel.seconds:.2f}, longest call {parallel.longest:.2f}"
 
 
-def _setting_rows(parts: Sequence[Settings | None]) -> Iterator[Row]:
+def _setting_rows(parts: Sequence[Settings | None]) -> Iterator[TableRow]:
     names = next(([setting.name for setting in part.settings] for part in parts if part is not None), [])
     for number, name in enumerate(names):
         yield line(name, parts, partial(_setting_of, number=number))

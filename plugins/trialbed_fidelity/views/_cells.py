@@ -1,4 +1,4 @@
-"""Figures of fidelity as text. What was not observed is a dash, never a number."""
+"""Figures of fidelity as text."""
 
 from __future__ import annotations
 
@@ -8,39 +8,38 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from trialbed.records import Json
-from trialbed.views import Row, compact, printable
+from trialbed.views import UNKNOWN, TableRow, compact, printable
 from trialbed_fidelity import Figure
 
 Part = TypeVar("Part")
 
-DASH = "\N{EN DASH}"
 MEBIBYTE = 2**20
 LONGEST = 60
 """Characters of a value that a cell shows."""
 
 
-def line(label: str, parts: Sequence[Part | None], cell: Callable[[Part], str], *, alarming: bool = False) -> Row:
+def line(label: str, parts: Sequence[Part | None], cell: Callable[[Part], str], *, alarming: bool = False) -> TableRow:
     """A row: a cell for each framework's part, a dash where it is missing."""
-    return Row(label, tuple(DASH if part is None else printable(cell(part)) for part in parts), alarming=alarming)
+    return TableRow(label, tuple(UNKNOWN if part is None else cell(part) for part in parts), alarming=alarming)
 
 
 def spread(figure: Figure | None) -> str:
     """A figure's median, range and number of observations."""
     if figure is None:
-        return DASH
+        return UNKNOWN
     return f"{compact(figure.median)} [{compact(figure.low)}, {compact(figure.high)}] n={figure.n}"
 
 
 def times(figure: Figure | None, zero: Figure | None) -> str:
     """A figure's median as a multiple of another's."""
     if figure is None or zero is None or not zero.median:
-        return DASH
+        return UNKNOWN
     return f"{figure.median / zero.median:.1f}x"
 
 
 def memory(size: int | None) -> str:
     """Bytes as mebibytes."""
-    return DASH if size is None else f"{size / MEBIBYTE:,.0f} MiB"
+    return UNKNOWN if size is None else f"{size / MEBIBYTE:,.0f} MiB"
 
 
 def with_added(size: int, added: int | None) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from trialbed.views import Row
+from trialbed.views import TableRow
 from trialbed_fidelity import FrameworkFidelity, Load, LoadLevel
 from trialbed_fidelity.views._cells import line, memory, of, spread, times
 
 Cell = Callable[[LoadLevel], str]
 
 
-def process_rows(found: Sequence[FrameworkFidelity]) -> Iterator[Row]:
+def process_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     """What the process costs, whatever runs in it."""
     parts = [one.load for one in found]
     yield line("start, s (n=1)", parts, lambda load: f"{load.start_seconds:.2f}")
@@ -20,7 +20,7 @@ def process_rows(found: Sequence[FrameworkFidelity]) -> Iterator[Row]:
     yield line("memory at the end", parts, lambda load: memory(load.final_rss))
 
 
-def level_rows(found: Sequence[FrameworkFidelity], concurrency: int) -> Iterator[Row]:
+def level_rows(found: Sequence[FrameworkFidelity], concurrency: int) -> Iterator[TableRow]:
     """Time, processor, event loop and memory at one number of trials at a time."""
     levels = [_level(one.load, concurrency) for one in found]
     zero = levels[0]  # the reference's

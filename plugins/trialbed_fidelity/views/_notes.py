@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trialbed.views import printable
+from trialbed.views import UNKNOWN
 from trialbed_fidelity import (
     Behaviour,
     Conditions,
@@ -14,7 +14,7 @@ from trialbed_fidelity import (
     MessageChange,
     Prompt,
 )
-from trialbed_fidelity.views._cells import DASH, MEBIBYTE, value
+from trialbed_fidelity.views._cells import MEBIBYTE, value
 
 BUSY = 0.5
 """Waiting processes per core, before the measurement, from which on times are told to be too long."""
@@ -38,16 +38,16 @@ def heading(conditions: Conditions) -> str:
 def notes(report: FidelityReport) -> Iterator[str]:
     """How to read the figures, and what stands behind some of them."""
     yield (
-        "The reference is the plainest correct loop, and the zero point: it got the same traffic. Figures of time are "
-        f"median [lowest, highest] of n rounds. Tokens are an estimate, a token per 4 bytes. {DASH} was not observed."
+        "The reference is the plainest correct loop, and the zero point: it got the same traffic. Times are "
+        "median [lowest, highest] of n rounds. Tokens are an estimate: one token per 4 bytes. "
+        f"{UNKNOWN} was not observed."
     )
     load = report.conditions.load_before
     if load is not None and load / report.conditions.cores > BUSY:
-        yield "The machine was at work on other things when this began: times are too long."
+        yield "The machine was busy with other things when this began, so times are too long."
     for framework in report.frameworks:
-        name = printable(framework.framework)
         for note in _own(framework):
-            yield f"{name}: {printable(note)}"
+            yield f"{framework.framework}: {note}"
 
 
 def _own(framework: FrameworkFidelity) -> Iterator[str]:

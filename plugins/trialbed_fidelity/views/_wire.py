@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from trialbed.views import Row
+from trialbed.views import UNKNOWN, TableRow
 from trialbed_fidelity import FrameworkFidelity, ManyTools, Prompt, Schemas
-from trialbed_fidelity.views._cells import DASH, line, of, some, spread, tally, value, with_added
+from trialbed_fidelity.views._cells import line, of, some, spread, tally, value, with_added
 
 EFFECTS = {
     "lost": "fields lost",
@@ -22,7 +22,7 @@ EFFECTS = {
 MESSAGES = ("added", "changed", "lost")
 
 
-def schema_rows(found: Sequence[FrameworkFidelity]) -> Iterator[Row]:
+def schema_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     """What became of the hard schemas."""
     parts = [one.schemas for one in found]
     yield line("schemas sent as given", parts, _identical)
@@ -55,11 +55,11 @@ def _beside(part: Schemas) -> str:
 def _calls(part: Schemas, how: str) -> str:
     calls: list[str] = [finding.call for finding in part.findings if finding.call != "not told"]
     if not calls:
-        return DASH
+        return UNKNOWN
     return of(calls.count(how), len(calls)) if how == "as sent" else some(calls.count(how))
 
 
-def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[Row]:
+def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     """What was added to the prompt."""
     parts = [one.prompt for one in found]
     for kind in MESSAGES:
@@ -91,12 +91,12 @@ def _tokens(part: Prompt, turns: int) -> str:
     return with_added(sum(turn.prompt_tokens for turn in chosen), sum(turn.added_tokens for turn in chosen))
 
 
-def many_rows(found: Sequence[FrameworkFidelity], offered: int) -> Iterator[Row]:
+def many_rows(found: Sequence[FrameworkFidelity], offered: int) -> Iterator[TableRow]:
     """What became of many tools; the reference is the first of the frameworks."""
     parts = [next((many for many in one.many or () if many.offered == offered), None) for one in found]
     zero = parts[0]
-    yield line("tools sent", parts, lambda part: DASH if part.sent is None else of(part.sent, part.offered))
-    yield line("tools unaltered", parts, lambda part: DASH if part.intact is None else of(part.intact, part.offered))
+    yield line("tools sent", parts, lambda part: UNKNOWN if part.sent is None else of(part.sent, part.offered))
+    yield line("tools unaltered", parts, lambda part: UNKNOWN if part.intact is None else of(part.intact, part.offered))
     yield line("requests", parts, lambda part: of(part.requests, part.expected))
     yield line("calls made", parts, lambda part: of(part.calls, part.expected - 1))
     yield line("bytes, first request", parts, lambda part: _many_bytes(part, zero))
@@ -105,6 +105,6 @@ def many_rows(found: Sequence[FrameworkFidelity], offered: int) -> Iterator[Row]
 
 def _many_bytes(part: ManyTools, zero: ManyTools | None) -> str:
     if part.request_bytes is None:
-        return DASH
+        return UNKNOWN
     known = zero is not None and zero.request_bytes is not None
     return with_added(part.request_bytes, part.request_bytes - (zero.request_bytes or 0) if known and zero else None)

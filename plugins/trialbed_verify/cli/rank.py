@@ -87,14 +87,16 @@ def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[Candidate]:
 def _write(document: dict[str, Any], given: dict[str, Any]) -> None:
     import json
 
-    from trialbed.views import csv_text, markdown, print_sheets, write_text
-    from trialbed_verify.ranking import ranking_records, ranking_sheets
+    from trialbed.files import write_text
+    from trialbed.views import csv_text, markdown, print_tables
+    from trialbed_verify.views import ranking_records, ranking_tables
 
+    tables = ranking_tables(document)
     if given["markdown"]:
-        write_text(given["markdown"], markdown(ranking_sheets(document)), "--markdown")
+        write_text(given["markdown"], markdown(tables), "--markdown")
     if given["csv"]:
         write_text(given["csv"], csv_text(ranking_records(document)), "--csv")
     if given["as_json"]:
         click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
     else:
-        print_sheets(ranking_sheets(document), sys.stdout)
+        print_tables(tables, sys.stdout)

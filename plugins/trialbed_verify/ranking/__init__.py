@@ -6,9 +6,8 @@ from trialbed_verify.ranking._gates import Gates
 from trialbed_verify.ranking._irf import average_ranks, irf
 from trialbed_verify.ranking._metrics import METRICS
 from trialbed_verify.ranking._rank import RankOptions, rank
-from trialbed_verify.ranking._sheets import ranking_records, ranking_sheets
 from trialbed_verify.ranking._sources import marked_baselines, read_sources
-from trialbed_verify.ranking._standings import Verified, standing_sheets, standings
+from trialbed_verify.ranking._standings import Verified, standings
 from trialbed_verify.ranking._table import read_table
 
 __all__ = [
@@ -23,10 +22,7 @@ __all__ = [
     "irf",
     "marked_baselines",
     "rank",
-    "ranking_records",
-    "ranking_sheets",
     "read_sources",
     "read_table",
-    "standing_sheets",
     "standings",
 ]

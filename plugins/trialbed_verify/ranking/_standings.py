@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError, UsageError
-from trialbed.views import Sheet, estimate
 from trialbed_verify.comparison import CompareOptions, Results, compare, read_one
 from trialbed_verify.comparison._pairing import pair
 from trialbed_verify.ranking._candidates import Candidate
 from trialbed_verify.ranking._files import FileOptions, candidates
 from trialbed_verify.ranking._rank import rank
-from trialbed_verify.ranking._sheets import ranking_sheets
 
 Document = dict[str, Any]
 
@@ -46,12 +44,6 @@ def standings(files: Sequence[Verified]) -> Document:
     ]
     found = [candidate for _, own in models for candidate in own]
     return {"models": [document for document, _ in models], "ranking": rank(found) if found else None}
-
-
-def standing_sheets(document: Mapping[str, Any]) -> list[Sheet]:
-    """A table of comparisons for each model, and the ranking's."""
-    ranking = document["ranking"]
-    return [*map(_sheet, document["models"]), *(ranking_sheets(ranking) if ranking else ())]
 
 
 def _model(files: Sequence[Verified]) -> tuple[Document, list[Candidate]]:
@@ -106,33 +98,3 @@ def _candidates(baseline: Results, vendors: Sequence[Results], notes: list[str])
 
 def _line(error: Exception) -> str:
     return " ".join(str(error).split())
-
-
-def _sheet(found: Mapping[str, Any]) -> Sheet:
-    title = f"{found['model']} beside {found['baseline']}" if found["baseline"] else f"{found['model']}: not compared"
-    columns = ("vendor", "verdict", "F1, as delivered", "F1, where both answered", "cases")
-    return Sheet(title, columns, [_row(one) for one in found["comparisons"]], list(_notes(found)))
-
-
-def _row(document: Mapping[str, Any]) -> tuple[str, ...]:
-    similarity = document["similarity"]
-    return (
-        document["vendor"]["vendor"],
-        document["verdict"]["finding"],
-        estimate(similarity["delivered"]["f1"]),
-        estimate(similarity["answered"]["f1"]),
-        str(document["pairing"]["cases"]),
-    )
-
-
-def _notes(found: Mapping[str, Any]) -> Iterator[str]:
-    for one in found["comparisons"]:
-        vendor, pairing = one["vendor"]["vendor"], one["pairing"]
-        yield f"{vendor}: {one['verdict']['reason']}."
-        left_out = pairing["only_baseline"] + pairing["only_vendor"]
-        if left_out:
-            yield f"{vendor}: {left_out} rows are left out, as only one of both files has them."
-        yield from (
-            f"{vendor}: settings of {count} requests differ: {text}." for text, count in pairing["settings"].items()
-        )
-    yield from (f"{note}." for note in found["notes"])

@@ -7,8 +7,6 @@ from .cases import Case as Case
 from .cases import SchemaChecker as SchemaChecker
 from .cases import TestSet as TestSet
 from .results import check_files as check_files
-from .results import verification_records as verification_records
-from .results import verification_sheets as verification_sheets
 from .targets import RequestSettings as RequestSettings
 from .targets import Target as Target
 from .targets import VerifyOptions as VerifyOptions

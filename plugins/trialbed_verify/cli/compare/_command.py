@@ -97,18 +97,19 @@ def _read(path: Path) -> Results:
 def _write(documents: list[dict[str, Any]], given: dict[str, Any]) -> None:
     import json
 
-    from trialbed.views import csv_text, markdown, print_sheets, write_text
-    from trialbed_verify.comparison import comparison_records, comparison_sheets
+    from trialbed.files import write_text
+    from trialbed.views import csv_text, markdown, print_tables
+    from trialbed_verify.views import comparison_records, comparison_tables
 
     whole = documents[0] if len(documents) == 1 else documents
     text = json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2)
     if given["output"]:
         write_text(given["output"], f"{text}\n", "--output")
     if given["markdown"]:
-        write_text(given["markdown"], markdown(comparison_sheets(documents)), "--markdown")
+        write_text(given["markdown"], markdown(comparison_tables(documents)), "--markdown")
     if given["csv"]:
         write_text(given["csv"], csv_text(comparison_records(documents)), "--csv")
     if given["as_json"]:
         click.echo(text)
     else:
-        print_sheets(comparison_sheets(documents), sys.stdout)
+        print_tables(comparison_tables(documents), sys.stdout)

@@ -14,7 +14,7 @@ import click
 from trialbed.errors import DriverBroken, NothingMeasured
 
 if TYPE_CHECKING:
-    from trialbed.views import Sheet
+    from trialbed.views import Table
     from trialbed_verify.verification import Target
 
 Document = Mapping[str, Any]
@@ -37,12 +37,13 @@ class VerifyReport:
         Raises:
             UsageError: one cannot be written.
         """
-        from trialbed.views import csv_text, write_text
+        from trialbed.files import write_text
+        from trialbed.views import csv_text
         from trialbed.views import markdown as as_markdown
-        from trialbed_verify.verification import verification_records, verification_sheets
+        from trialbed_verify.views import verification_records, verification_tables
 
         if markdown:
-            text = as_markdown([*verification_sheets(self.summaries), *self._standings()])
+            text = as_markdown([*verification_tables(self.summaries), *self._standings()])
             write_text(markdown, text, "--markdown")
         if csv:
             write_text(csv, csv_text(verification_records(self.summaries)), "--csv")
@@ -56,10 +57,12 @@ class VerifyReport:
             click.echo(text.encode("utf-8", "backslashreplace"))
             return
         from trialbed.drivers import load_driver
-        from trialbed.views import print_sheets
+        from trialbed.views import print_tables
 
         load_driver("reporters", "verification")().report(self.summaries, sys.stdout)
-        print_sheets(self._standings(), sys.stdout)
+        if standings := self._standings():
+            click.echo()
+            print_tables(standings, sys.stdout)
 
     def check(self) -> None:
         """See that the figures are what they seem.
@@ -79,13 +82,13 @@ class VerifyReport:
             "the model's name; then --incremental sends what failed again."
         )
 
-    def _standings(self) -> Sequence[Sheet]:
+    def _standings(self) -> Sequence[Table]:
         if self.standing is None:
             return ()
         # Resampling needs numpy, which one endpoint does not.
-        from trialbed_verify.ranking import standing_sheets
+        from trialbed_verify.views import standing_tables
 
-        return standing_sheets(self.standing)
+        return standing_tables(self.standing)
 
 
 def beside_baselines(targets: Sequence[Target]) -> Document:

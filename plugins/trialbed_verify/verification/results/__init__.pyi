@@ -10,9 +10,8 @@ from ._rows import ANSWERS as ANSWERS
 from ._rows import Decision as Decision
 from ._rows import ResultRow as ResultRow
 from ._rows import RowReader as RowReader
-from ._sheets import verification_records as verification_records
-from ._sheets import verification_sheets as verification_sheets
 from ._summaries import Invocation as Invocation
 from ._summaries import summary as summary
 from ._summaries import write_summary as write_summary
+from ._tally import UNTOLD as UNTOLD
 from ._tally import Tally as Tally

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from trialbed.chat import dump_json, parse_json_fast
 from trialbed.errors import DataError, TrialbedError, UsageError
-from trialbed_verify.verification.results._files import replacing
+from trialbed.files import replacing
 from trialbed_verify.verification.results._redaction import Redaction
 
 Row = dict[str, Any]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.drivers import driver_info
+from trialbed.files import replacing
 from trialbed_verify.verification.cases import TestSet
-from trialbed_verify.verification.results._files import replacing
 from trialbed_verify.verification.results._redaction import Redaction
 from trialbed_verify.verification.results._tally import Tally
 from trialbed_verify.verification.targets import Target, VerifyOptions

@@ -32,7 +32,7 @@ from trialbed_fidelity.measurements._settings import settings_of
 from trialbed_fidelity.reading._bodies import sent_tools
 from trialbed_fidelity.views import markdown, placed, write_table
 
-DASH = "\N{EN DASH}"
+DASH = "-"
 CONDITIONS = Conditions(
     measured_at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
     trialbed="0.1.0",
@@ -186,9 +186,9 @@ def test_reasons_and_declarations_stand_below() -> None:
 
 
 def test_a_busy_machine_is_told() -> None:
-    assert "at work on other things" not in markdown(report(whole()))
-    assert "at work on other things" in markdown(report(whole(), load_before=3.0))
-    assert "at work on other things" not in markdown(report(whole(), load_before=None))
+    assert "busy with other things" not in markdown(report(whole()))
+    assert "busy with other things" in markdown(report(whole(), load_before=3.0))
+    assert "busy with other things" not in markdown(report(whole(), load_before=None))
 
 
 def test_markdown_cannot_be_broken_by_what_a_framework_says() -> None:

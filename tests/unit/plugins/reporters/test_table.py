@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trialbed_plugins.reporters.table import TableReporter
+from trialbed_plugins.reporters import TableReporter
 
 Show = Callable[..., str]
 
@@ -110,8 +110,21 @@ def test_no_number_is_cut_at_any_width(show: Show, width: int, count: int) -> No
 
 def test_a_wide_terminal_shows_frameworks_side_by_side(show: Show) -> None:
     documents = [document(f"f{place}") for place in range(5)]
-    assert show(documents, 200).count("sopr_score") == 1
-    assert show(documents, 80).count("sopr_score") > 1
+    assert show(documents, 200).count("\nsopr_score ") == 1
+    assert show(documents, 80).count("\nsopr_score ") > 1
+
+
+def test_the_reference_stands_in_every_block(show: Show) -> None:
+    text = show([document(), *(document(f"f{place}") for place in range(4))], 80)
+    heads = [row.split() for row in text.splitlines() if row.endswith(tuple(f"f{place}" for place in range(4)))]
+    assert len(heads) > 1
+    assert {head[0] for head in heads} == {"reference"}
+
+
+def test_what_scores_mean_stands_below_and_only_of_those_shown(show: Show) -> None:
+    text = " ".join(show([document()]).split())
+    assert "sopr_score: tasks solved, as the judge finds (unsure counts half)" in text
+    assert "api_f1" not in text
 
 
 def test_errors_and_other_denominators_stand_out(show: Show) -> None:
@@ -121,7 +134,7 @@ def test_errors_and_other_denominators_stand_out(show: Show) -> None:
     assert "2 crash, 1 timeout" in " ".join(line(text, "errors").split())
     assert "17 of 20" in line(text, "trials answered")
     assert "n=16" in text
-    assert "sopr_score could not be told for 1 answered trials" in text
+    assert "sopr_score could not be determined for 1 answered trials" in text
     assert "errors" not in show([document()]).replace("errors enter none", "")
 
 

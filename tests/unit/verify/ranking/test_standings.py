@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from support.vendor_rows import own_file, own_row, write_rows
 
-from trialbed_verify.ranking import Verified, standing_sheets, standings
+from trialbed_verify.ranking import Verified, standings
+from trialbed_verify.views import standing_tables
 
 CASES = 120
 DIE = random.Random(7)
@@ -28,7 +29,7 @@ def official(folder: Path, ends: Any = None) -> Verified:
 
 
 def texts(document: Any) -> str:
-    return "\n".join(note for sheet in standing_sheets(document) for note in (sheet.title, *sheet.notes))
+    return "\n".join(note for table in standing_tables(document) for note in (table.title, *table.notes))
 
 
 def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> None:
@@ -41,9 +42,9 @@ def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> N
     (ranking,) = found["ranking"]["models"]
     assert {row["vendor"] for row in ranking["ranked"]} == {"good", "official"}
     assert [row["vendor"] for row in ranking["behind"]] == ["turned"]
-    first = standing_sheets(found)[0]
+    first = standing_tables(found)[0]
     assert first.title == "m beside official"
-    assert [row[:2] for row in first.rows] == [("good", "equivalent"), ("turned", "different")]
+    assert [line[:2] for line in first.lines] == [("good", "equivalent"), ("turned", "different")]
     json.dumps(found, allow_nan=False)
 
 

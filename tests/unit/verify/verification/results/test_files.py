@@ -1,49 +1,11 @@
 from __future__ import annotations
 
-import stat
 from pathlib import Path
 
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed_verify.verification.results._files import check_files, replacing
-
-
-def test_a_file_is_replaced_when_the_other_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text("old")
-    path.chmod(0o600)
-    with replacing(path) as file:
-        file.write(b"new")
-        assert path.read_text() == "old"
-    assert path.read_text() == "new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_nothing_is_left_of_a_file_that_was_not_finished(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text("old")
-
-    def half() -> None:
-        with replacing(path) as file:
-            file.write(b"new")
-            raise RuntimeError("halfway")
-
-    with pytest.raises(RuntimeError, match="halfway"):
-        half()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_link_stays_one(tmp_path: Path) -> None:
-    (tmp_path / "there").mkdir()
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path / "there" / "file")
-    with replacing(link) as file:
-        file.write(b"new")
-    assert link.is_symlink()
-    assert (tmp_path / "there" / "file").read_text() == "new"
+from trialbed_verify.verification.results._files import check_files
 
 
 def test_folders_are_made_and_nothing_else(tmp_path: Path) -> None:

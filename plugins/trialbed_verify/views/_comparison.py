@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trialbed.views import UNKNOWN, Sheet, estimate, number
-from trialbed_verify.comparison._figures import FIGURES, QUANTILES
+from trialbed.views import UNKNOWN, Table, counts, estimate, number
+from trialbed_verify.comparison import FIGURES, QUANTILES
 
 Document = Mapping[str, Any]
 
 DIGITS = {"total_tokens": 1, "completion_tokens": 1, "ttft_ms": 1, "tps": 2, "duration_ms": 1}
 
 
-def comparison_sheets(documents: Sequence[Document]) -> list[Sheet]:
+def comparison_tables(documents: Sequence[Document]) -> list[Table]:
     """For each vendor: the verdict, rates beside the baseline's, figures, and tests."""
-    return [sheet for document in documents for sheet in _sheets(document)]
+    return [table for document in documents for table in _tables(document)]
 
 
 def comparison_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
@@ -27,15 +27,16 @@ def comparison_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
     ]
 
 
-def _sheets(document: Document) -> Iterator[Sheet]:
+def _tables(document: Document) -> Iterator[Table]:
     vendor, baseline = document["vendor"]["vendor"], document["baseline"]["vendor"]
     found = document["verdict"]
-    yield Sheet(f"{vendor} beside {baseline}: {found['finding']}", (), (), [f"{found['reason']}.", *_paired(document)])
-    yield Sheet("Decisions", ("", "answered", "delivered"), list(_similarity(document)), list(_decided(document)))
-    yield Sheet("Rates", ("", baseline, vendor), list(_rates(document)), list(_failures(document)))
-    yield Sheet("Tokens and times", ("", baseline, vendor, "paired difference"), list(_figures(document)))
+    notes = [f"{found['reason']}.", *_paired(document)]
+    yield Table(f"{vendor} beside {baseline}: {found['finding']}", notes=notes)
+    yield Table.of("Decisions", ("", "answered", "delivered"), _similarity(document), _decided(document))
+    yield Table.of("Rates", ("", baseline, vendor), _rates(document), _failures(document))
+    yield Table.of("Tokens and times", ("", baseline, vendor, "paired difference"), _figures(document))
     if document["tests"]:
-        yield Sheet("Tests", ("", "method", "cases", "p", "p corrected (Holm)"), list(_tests(document)))
+        yield Table.of("Tests", ("", "method", "cases", "p", "p corrected (Holm)"), _tests(document))
 
 
 def _paired(document: Document) -> Iterator[str]:
@@ -89,27 +90,21 @@ def _decided(document: Document) -> Iterator[str]:
 def _rates(document: Document) -> Iterator[tuple[str, ...]]:
     rates, schema = document["success_rate"], document["schema_accuracy"]
     sides = ("baseline", "vendor")
-    yield "success", *(_with_n(rates[side]) for side in sides)
-    yield "schema, per response", *(_with_n(schema[side]["per_response"]) for side in sides)
-    yield "schema, per call", *(_with_n(schema[side]["per_call"]) for side in sides)
-
-
-def _with_n(found: Mapping[str, Any] | None) -> str:
-    if found is None or found["value"] is None:
-        return UNKNOWN
-    return f"{estimate(found)} n={found['n']}"
+    yield "success", *(estimate(rates[side], with_n=True) for side in sides)
+    yield "schema, per response", *(estimate(schema[side]["per_response"], with_n=True) for side in sides)
+    yield "schema, per call", *(estimate(schema[side]["per_call"], with_n=True) for side in sides)
 
 
 def _failures(document: Document) -> Iterator[str]:
     for side in ("baseline", "vendor"):
         name, ended, schema = document[side]["vendor"], document["outcomes"][side], document["schema_accuracy"][side]
-        for words, counts in (
+        for words, found in (
             ("failed", ended["problems"]),
             ("ended otherwise", ended["other_finish_reasons"]),
             ("calls were wrong", schema["reasons"]),
         ):
-            if counts:
-                yield f"{name} {words}: {', '.join(f'{count} {kind}' for kind, count in counts.items())}."
+            if found:
+                yield f"{name} {words}: {counts(found)}."
 
 
 def _figures(document: Document) -> Iterator[tuple[str, ...]]:

@@ -9,8 +9,8 @@ import pytest
 from support.vendor_rows import own_row
 from support.verification import summarised
 
-from trialbed.views import Sheet, csv_text, markdown
-from trialbed_verify.verification import verification_records, verification_sheets
+from trialbed.views import Table, csv_text, markdown
+from trialbed_verify.views import verification_records, verification_tables
 
 CUT = {"kind": "cut_stream", "message": "ended early"}
 CALL = {"name": "look_up", "valid": False, "reasons": ["wrong_type"], "detail": "7 is not of type 'string'"}
@@ -33,12 +33,12 @@ def summaries(tmp_path: Path) -> list[dict[str, Any]]:
     return [good | {"vendor": "good"}, bad]
 
 
-def cells(sheet: Sheet) -> dict[str, tuple[str, ...]]:
-    return {row[0]: tuple(row[1:]) for row in sheet.rows}
+def cells(table: Table) -> dict[str, tuple[str, ...]]:
+    return {row.label: row.cells for row in table.rows}
 
 
 def test_vendors_are_columns_and_what_is_unknown_is_a_dash(summaries: list[dict[str, Any]]) -> None:
-    figures, sources = verification_sheets(summaries)
+    figures, sources = verification_tables(summaries)
     assert figures.title.startswith("m: 4 requests of set.jsonl (")
     assert list(figures.columns) == ["", "good*", "bad"]
     found = cells(figures)
@@ -53,7 +53,7 @@ def test_vendors_are_columns_and_what_is_unknown_is_a_dash(summaries: list[dict[
 
 
 def test_notes_name_what_is_behind_each_count(summaries: list[dict[str, Any]]) -> None:
-    notes = verification_sheets(summaries)[0].notes
+    notes = verification_tables(summaries)[0].notes
     assert "bad: 3 cut_stream, lines 2, 3: ended early" in notes
     assert "bad: and, line 4: reset | by peer" in notes
     assert "bad: 1 calls wrong_type, line 1: look_up: 7 is not of type 'string'" in notes
@@ -64,15 +64,15 @@ def test_notes_name_what_is_behind_each_count(summaries: list[dict[str, Any]]) -
 
 
 def test_markdown_holds_the_tables_and_the_examples(summaries: list[dict[str, Any]]) -> None:
-    text = markdown(verification_sheets(summaries))
-    assert "|  | good* | bad |" in text
-    assert "| failed |  | 3 cut_stream |" in text
+    text = markdown(verification_tables(summaries))
+    assert "|  | good\\* | bad |" in text
+    assert "| failed |  | 3 cut\\_stream |" in text
     assert "bad: and, line 4: reset \\| by peer" in text
 
 
 def test_models_have_tables_of_their_own(summaries: list[dict[str, Any]]) -> None:
     other = summaries[0] | {"model": "m-2"}
-    titles = [sheet.title.partition(":")[0] for sheet in verification_sheets([*summaries, other])]
+    titles = [table.title.partition(":")[0] for table in verification_tables([*summaries, other])]
     assert titles == ["m", "Where they come from", "m-2", "Where they come from"]
 
 
@@ -86,7 +86,7 @@ def test_records_are_one_per_vendor_and_leave_empty_what_is_unknown(summaries: l
 
 
 def test_a_vendor_of_which_nothing_is_known_has_a_table_all_the_same(tmp_path: Path) -> None:
-    (figures, _), (record,) = verification_sheets([summarised(tmp_path)]), verification_records([summarised(tmp_path)])
+    (figures, _), (record,) = verification_tables([summarised(tmp_path)]), verification_records([summarised(tmp_path)])
     assert cells(figures)["success rate"] == ("-",)
     assert record["success_rate"] is None
 
@@ -95,6 +95,6 @@ def test_settings_that_were_asked_for_are_told(tmp_path: Path) -> None:
     summary = summarised(tmp_path)
     summary["provenance"]["configuration"] |= {"temperature": 0.0, "extra_body": {"top_p": 0.9}}
     summary["provenance"]["bad_lines"] = [{"line": 9, "reason": "not JSON"}]
-    notes = verification_sheets([summary])[1].notes
+    notes = verification_tables([summary])[1].notes
     assert 'For every request: temperature 0.0, extra_body {"top_p": 0.9}.' in notes
     assert "Line 9 of the test set is no case: not JSON." in notes

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed.views import UNKNOWN, Sheet, number
-from trialbed_verify.ranking._metrics import METRICS
+from trialbed.views import UNKNOWN, Table, number
+from trialbed_verify.ranking import METRICS
 
 Document = Mapping[str, Any]
 
 DIGITS = {"tps": 2, "ttft_ms": 1, "avg_token": 1}
 
 
-def ranking_sheets(document: Document) -> list[Sheet]:
+def ranking_tables(document: Document) -> list[Table]:
     """A table per model, and one of all if there are several."""
-    sheets = [_sheet(found["model"], found, document) for found in document["models"]]
-    if len(sheets) > 1:
-        sheets.append(_sheet("all models", document["global"], document, of_all=True))
+    tables = [_table(found["model"], found, document) for found in document["models"]]
+    if len(tables) > 1:
+        tables.append(_table("all models", document["global"], document, of_all=True))
     if document["notes"]:
-        sheets.append(Sheet("Note", (), (), [f"{note}." for note in document["notes"]]))
-    return sheets
+        tables.append(Table("Note", notes=[f"{note}." for note in document["notes"]]))
+    return tables
 
 
 def ranking_records(document: Document) -> list[dict[str, Any]]:
@@ -38,15 +38,15 @@ def _rows(standing: Document) -> Iterator[tuple[str, Document]]:
         yield from ((status, row) for row in standing[status])
 
 
-def _sheet(title: str, standing: Document, document: Document, *, of_all: bool = False) -> Sheet:
+def _table(title: str, standing: Document, document: Document, *, of_all: bool = False) -> Table:
     intervals = document["resamples"] is not None
     columns = ["vendor", "rank", *(["rank 95 %"] if intervals else []), "IRF"]
     columns += [about.label for about in METRICS.values()]
     rows = [_cells(status, row, intervals=intervals, of_all=of_all) for status, row in _rows(standing)]
     heading = f"{title}: IRF over six metrics, k = {document['k']}"
     if not standing["ranked"]:
-        heading += "; nobody is ranked"
-    return Sheet(heading, columns, rows, list(_notes(standing, of_all=of_all)))
+        heading += "; no vendor is ranked"
+    return Table.of(heading, columns, rows, _notes(standing, of_all=of_all))
 
 
 def _cells(status: str, row: Document, *, intervals: bool, of_all: bool) -> list[str]:

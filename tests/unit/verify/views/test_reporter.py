@@ -9,7 +9,7 @@ import pytest
 from support.vendor_rows import own_row
 from support.verification import summarised
 
-from trialbed_verify._reporter import VerificationReporter
+from trialbed_verify.views import VerificationReporter
 
 
 def printed(summaries: list[dict[str, Any]]) -> str:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trialbed.views import UNKNOWN, Sheet, number
-from trialbed_verify.verification.results._tally import UNTOLD
+from trialbed.views import UNKNOWN, Table, TableRow, compact, counts, estimate
+from trialbed_verify.verification.results import UNTOLD
 
 Summary = Mapping[str, Any]
 
@@ -27,10 +27,13 @@ FIGURES = {
 QUANTILES = ("p50", "p95", "p99")
 OUTCOMES = ("tool_calls", "stop", "other")
 
+ALARMING = ("failed", "not sent")
+"""Rows in which any text at all is bad news."""
 
-def verification_sheets(summaries: Sequence[Summary]) -> list[Sheet]:
+
+def verification_tables(summaries: Sequence[Summary]) -> list[Table]:
     """For each model: figures with vendors as columns, what is behind them, and where they come from."""
-    return [sheet for own in _by_model(summaries) for sheet in (_figures(own), _provenance(own))]
+    return [table for own in _by_model(summaries) for table in (_figures(own), _provenance(own))]
 
 
 def verification_records(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
@@ -43,8 +46,9 @@ def _by_model(summaries: Sequence[Summary]) -> Iterator[list[Summary]]:
         yield [summary for summary in summaries if summary["model"] == model]
 
 
-def _figures(summaries: Sequence[Summary]) -> Sheet:
-    return Sheet(_heading(summaries[0]), _columns(summaries), list(_rows(summaries)), list(_notes(summaries)))
+def _figures(summaries: Sequence[Summary]) -> Table:
+    rows = [TableRow(row[0], tuple(row[1:]), alarming=row[0] in ALARMING) for row in _rows(summaries)]
+    return Table(_heading(summaries[0]), _columns(summaries), rows, list(_notes(summaries)))
 
 
 def _columns(summaries: Sequence[Summary]) -> list[str]:
@@ -63,26 +67,17 @@ def _rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
     yield "requests ended", *(str(summary["case_count"]) for summary in summaries)
     for outcome in OUTCOMES:
         yield outcome, *(str(summary["outcomes"].get(outcome, 0)) for summary in summaries)
-    failed = [_counts(summary["problems"]) for summary in summaries]
+    failed = [counts(summary["problems"]) for summary in summaries]
     not_sent = [str(summary["not_sent"] or "") for summary in summaries]
     yield from ((label, *cells) for label, cells in (("failed", failed), ("not sent", not_sent)) if any(cells))
     for key, label in RATES.items():
-        yield label, *(_rate(summary[key]) for summary in summaries)
+        yield label, *(estimate(summary[key], 2, with_n=True) for summary in summaries)
     for key, label in FIGURES.items():
         yield label, *(_spread(summary[key]) for summary in summaries)
 
 
-def _rate(rate: Mapping[str, float] | None) -> str:
-    return UNKNOWN if rate is None else f"{rate['value']:.2f} [{rate['low']:.2f}, {rate['high']:.2f}] n={rate['n']}"
-
-
 def _spread(figures: Mapping[str, float] | None) -> str:
-    return UNKNOWN if figures is None else "/".join(_short(figures[quantile]) for quantile in QUANTILES)
-
-
-def _short(value: float) -> str:
-    """Three digits that count, without decimals where they are before the point."""
-    return number(value, 0) if abs(value) >= 100 else f"{value:.3g}"
+    return UNKNOWN if figures is None else "/".join(compact(figures[quantile]) for quantile in QUANTILES)
 
 
 def _notes(summaries: Sequence[Summary]) -> Iterator[str]:
@@ -95,12 +90,12 @@ def _notes(summaries: Sequence[Summary]) -> Iterator[str]:
 
 def _own_notes(summary: Summary) -> Iterator[str]:
     if summary["client_saturated"]:
-        lag = _short(summary["loop_lag_ms"]["p95"])
+        lag = compact(summary["loop_lag_ms"]["p95"])
         yield f"this machine itself was late (p95 {lag} ms); the times are its own as much as the vendor's."
     if summary["failure"]:
         yield f"was given up, as its driver failed: {summary['failure']}"
     if summary["notes"]:
-        yield f"oddities: {_counts(summary['notes'])}"
+        yield f"oddities: {counts(summary['notes'])}"
     for kind, count in summary["problems"].items():
         yield from _examples(f"{count} {kind}", summary["examples"]["problems"].get(kind, ()))
     for reason, count in summary["call_problems"].items():
@@ -120,13 +115,9 @@ def _examples(title: str, examples: Sequence[Mapping[str, Any]]) -> Iterator[str
         yield f"{named}: {said}" if said else named
 
 
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in counts.items())
-
-
-def _provenance(summaries: Sequence[Summary]) -> Sheet:
+def _provenance(summaries: Sequence[Summary]) -> Table:
     rows = [row for row in _sources(summaries) if set(row[1:]) != {UNKNOWN}]
-    return Sheet("Where they come from", _columns(summaries), rows, list(_setting(summaries[0])))
+    return Table.of("Where they come from", _columns(summaries), rows, _setting(summaries[0]))
 
 
 def _sources(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
@@ -150,11 +141,11 @@ def _moment(at: str | None) -> str:
     return f"{at[:19].replace('T', ' ')} UTC" if at else UNKNOWN
 
 
-def _served(counts: Mapping[str, int]) -> str:
+def _served(found: Mapping[str, int]) -> str:
     """The names that answers bear, the most frequent first, as far as they can be listed."""
-    if set(counts) <= {UNTOLD}:
+    if set(found) <= {UNTOLD}:
         return UNKNOWN
-    names = [f"{name} ({count})" if len(counts) > 1 else name for name, count in counts.items()]
+    names = [f"{name} ({count})" if len(found) > 1 else name for name, count in found.items()]
     return ", ".join(names[:3]) + (f", {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -186,7 +177,7 @@ def _record(summary: Summary) -> dict[str, Any]:
         "not_sent": summary["not_sent"],
         **{outcome: summary["outcomes"].get(outcome, 0) for outcome in OUTCOMES},
         "failed": summary["failure_count"],
-        "problems": _counts(summary["problems"]),
+        "problems": counts(summary["problems"]),
     }
     for key in RATES:
         found = summary[key] or {}

@@ -1,0 +1,80 @@
+"""Files that are written whole or not at all, and files that an option names."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from trialbed.errors import UsageError
+
+MAX_PREFIX = 80
+"""Characters of a file's name in that of the temporary file beside it: names have a limit."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of another when it is whole and on the disk; until then the other stays.
+
+    A symbolic link stays one, and a file that was there keeps its permissions.
+
+    Raises:
+        OSError: it cannot be written; nothing is left of it.
+    """
+    target = Path(os.path.realpath(path))
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:MAX_PREFIX]}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(handle)
+        os.chmod(name, _mode(target))  # mkstemp's 0600 would keep it from those who may read the folder
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    _sync_folder(target.parent)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file as a whole: a reader sees the old content or the new one, even if the process dies.
+
+    Raises:
+        OSError: it cannot be written; the old file is still there.
+    """
+    with replacing(path) as file:
+        file.write(content)
+
+
+def write_text(path: Path, text: str, option: str) -> None:
+    """Write a file that an option names.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}; name another file with {option}") from error
+
+
+def _mode(path: Path) -> int:
+    """The permissions that a file has, or is given."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return 0o644
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

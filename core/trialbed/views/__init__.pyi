@@ -1,0 +1,13 @@
+from ._figures import UNKNOWN as UNKNOWN
+from ._figures import compact as compact
+from ._figures import counts as counts
+from ._figures import estimate as estimate
+from ._figures import number as number
+from ._figures import printable as printable
+from ._table import Table as Table
+from ._table import TableRow as TableRow
+from ._terminal import print_tables as print_tables
+from ._text import csv_text as csv_text
+from ._text import escaped as escaped
+from ._text import markdown as markdown
+from ._text import placed as placed

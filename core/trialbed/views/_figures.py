@@ -1,0 +1,51 @@
+"""Figures and names as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+UNKNOWN = "-"
+"""Stands where nothing is known: never a number."""
+
+LARGE = 100
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A figure: whole and with separators from 1000 on, else with this many digits after the point."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}f}"
+
+
+def compact(value: float | None) -> str:
+    """A figure at three significant digits, whole and with separators from 100 on."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:.3g}"
+
+
+def estimate(found: Mapping[str, Any] | None, digits: int = 4, *, with_n: bool = False) -> str:
+    """A figure with its interval.
+
+    Args:
+        found: ``value``, ``low``, ``high`` and ``n``, as ``trialbed.statistics.Estimate`` writes them.
+        digits: after the point.
+        with_n: add how many observations stand behind it.
+    """
+    if found is None or found["value"] is None:
+        return UNKNOWN
+    text = number(found["value"], digits)
+    if found["low"] is not None:
+        text += f" [{number(found['low'], digits)}, {number(found['high'], digits)}]"
+    return f"{text} n={found['n']}" if with_n else text
+
+
+def counts(found: Mapping[str, int]) -> str:
+    """Numbers of things by name: ``2 timeout, 1 crash``."""
+    return ", ".join(f"{count} {name}" for name, count in found.items())
+
+
+def printable(text: str) -> str:
+    """The text without characters that would control a terminal."""
+    return "".join(character if character.isprintable() else "?" for character in text)

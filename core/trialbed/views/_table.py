@@ -1,0 +1,52 @@
+"""The table that every view is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row of a table.
+
+    Attributes:
+        label: what the row is about.
+        cells: one text per column after the first.
+        alarming: any text in the cells is bad news; shown in red on a terminal.
+    """
+
+    label: str
+    cells: tuple[str, ...]
+    alarming: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text with a title above it and notes below it.
+
+    The texts are plain: each writer escapes what its format needs.
+
+    Attributes:
+        title: may be empty.
+        columns: the heads; the first one is that of the labels.
+        rows: each with as many cells as there are columns after the first. None for a text that is all notes.
+        notes: how to read the figures, and what must be known beside them.
+        pinned: how many of the first columns after the labels are repeated in each block of a folded table.
+    """
+
+    title: str
+    columns: Sequence[str] = ()
+    rows: Sequence[TableRow] = ()
+    notes: Sequence[str] = ()
+    pinned: int = field(default=0, kw_only=True)
+
+    @classmethod
+    def of(cls, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str] = ()) -> Table:
+        """A table of rows that are given as texts, the label first."""
+        return cls(title, columns, [TableRow(row[0], tuple(row[1:])) for row in rows], list(notes))
+
+    @property
+    def lines(self) -> list[tuple[str, ...]]:
+        """The texts of each row, the label first."""
+        return [(row.label, *row.cells) for row in self.rows]

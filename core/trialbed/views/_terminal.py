@@ -1,0 +1,101 @@
+"""Tables for a terminal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
+
+from rich import table as rich_table
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from trialbed.views._figures import printable
+from trialbed.views._table import Table, TableRow
+
+LABEL_WIDTH = 26
+COLUMN_WIDTH = 25
+"""Holds a mean, its interval and a denominator of five digits."""
+GAP = 2
+
+UNLIMITED = 10_000
+
+
+def print_tables(tables: Iterable[Table], stream: TextIO) -> None:
+    """Write tables for a terminal; plain where the stream is not a terminal.
+
+    A table that is wider than the terminal is folded: long texts go over several lines, and the columns stand in
+    blocks below each other. No number is ever cut; a terminal narrower than one column is written beyond its edge.
+    A file or a pipe, which has no width unless ``COLUMNS`` gives it one, gets tables as wide as they are.
+    """
+    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    room = console.width if console.is_terminal or "COLUMNS" in os.environ else UNLIMITED
+    for place, table in enumerate(tables):
+        if place:
+            console.print()
+        _print(console, table, room)
+
+
+def _print(console: Console, table: Table, room: int) -> None:
+    in_corner = bool(table.rows) and not table.columns[0] and cell_len(table.title) <= LABEL_WIDTH
+    columns = [table.title if in_corner else table.columns[0], *table.columns[1:]] if table.rows else []
+    if table.title and not in_corner:
+        console.print(Text(printable(table.title)), soft_wrap=True)
+        if table.rows:
+            console.print()
+    width = console.width
+    widths = _widths([columns, *table.lines], room)
+    for place, block in enumerate(_blocks(widths, table.pinned, room)):
+        if place:
+            console.print()
+        console.width = max(width, _width(widths[index] for index in block))
+        console.print(_block(columns, table.rows, widths, block))
+        console.width = width
+    if table.rows and table.notes:
+        console.print()
+    for note in table.notes:
+        console.print(Text(printable(note)))
+
+
+def _widths(lines: Sequence[Sequence[str]], room: int) -> list[int]:
+    """The width of each column: of its longest text if all fits side by side, else of so much that blocks fit."""
+    natural = [max(1, *(cell_len(printable(text)) for text in column)) for column in zip(*lines, strict=True)]
+    if _width(natural) <= room:
+        return natural
+    return [min(width, COLUMN_WIDTH if index else LABEL_WIDTH) for index, width in enumerate(natural)]
+
+
+def _width(widths: Iterable[int]) -> int:
+    """What columns need side by side."""
+    return sum(width + GAP for width in widths) - GAP
+
+
+def _blocks(widths: Sequence[int], pinned: int, room: int) -> Iterator[list[int]]:
+    """Columns that fit side by side; the labels and the pinned columns are in every block."""
+    fixed = list(range(len(widths)))[: 1 + pinned]
+    block = fixed
+    for index in range(len(fixed), len(widths)):
+        if block != fixed and _width(widths[place] for place in (*block, index)) > room:
+            yield block
+            block = fixed
+        block = [*block, index]
+    if block:
+        yield block
+
+
+def _block(columns: Sequence[str], rows: Sequence[TableRow], widths: Sequence[int], block: list[int]) -> object:
+    shown = rich_table.Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+    for index in block:
+        shown.add_column(
+            Text(printable(columns[index])),
+            justify="right" if index else "left",
+            width=widths[index],
+            overflow="fold",
+        )
+    for row in rows:
+        cells = [printable((row.label, *row.cells)[index]) for index in block]
+        alarming = row.alarming and any(cells[1:])
+        shown.add_row(*map(Text, cells), style="bold red" if alarming else "")
+    return shown

@@ -1,0 +1,63 @@
+"""Tables as Markdown, and records as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from trialbed.views._figures import printable
+from trialbed.views._table import Table
+
+SPECIAL = re.compile(r"([\\`*_<|]|\](?=\())")
+
+
+def markdown(tables: Iterable[Table], *, level: int = 2) -> str:
+    """Tables as Markdown, each under its title.
+
+    Args:
+        level: of the headings.
+    """
+    return "\n".join(line for table in tables for line in _lines(table, "#" * level)).strip() + "\n"
+
+
+def placed(page: str, text: str, begin: str, end: str) -> str | None:
+    """A page with a text in its place between two marks, each on a line of its own; None where it has no such place."""
+    place = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
+    if not place.search(page):
+        return None
+    return place.sub(lambda found: f"{found[1]}\n{text}\n{found[2]}", page)
+
+
+def escaped(text: str) -> str:
+    """A text that Markdown shows as it is."""
+    return SPECIAL.sub(r"\\\1", printable(text))
+
+
+def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
+    """Records as CSV, with the keys of the first as columns; None is an empty cell."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return text.getvalue()
+
+
+def _lines(table: Table, mark: str) -> Iterator[str]:
+    if table.title:
+        yield from (f"{mark} {escaped(table.title)}", "")
+    if table.rows:
+        yield from (_line(table.columns), _line(["---", *["---:"] * (len(table.columns) - 1)], escape=False))
+        yield from map(_line, table.lines)
+        yield ""
+    if len(table.notes) == 1:
+        yield from (escaped(table.notes[0]), "")
+    elif table.notes:
+        yield from (f"* {escaped(note)}" for note in table.notes)
+        yield ""
+
+
+def _line(cells: Iterable[str], *, escape: bool = True) -> str:
+    return f"| {' | '.join(map(escaped, cells) if escape else cells)} |"

@@ -1,0 +1,92 @@
+"""A fidelity report as tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from trialbed.views import UNKNOWN, Table, TableRow
+from trialbed_fidelity import FidelityReport, FrameworkFidelity, SchemaFinding
+from trialbed_fidelity.views._behaviour import behaviour_rows
+from trialbed_fidelity.views._cells import line, tally
+from trialbed_fidelity.views._load import level_rows, process_rows
+from trialbed_fidelity.views._notes import heading, notes
+from trialbed_fidelity.views._wire import many_rows, prompt_rows, schema_rows
+
+LOCK = 12
+"""Digits shown of a lock's digest."""
+
+
+def report_tables(report: FidelityReport) -> list[Table]:
+    """When and where it was measured, every figure that was asked for, and the notes.
+
+    Frameworks are columns; the first one, the reference, is the zero point and stands in every block.
+    """
+    columns = ("", *(framework.framework for framework in report.frameworks))
+    figures = [Table(title, columns, tuple(rows), pinned=1) for title, rows in _sections(report)]
+    return [Table("", notes=[heading(report.conditions)]), *figures, Table("Notes", notes=list(notes(report)))]
+
+
+def schema_tables(report: FidelityReport) -> list[Table]:
+    """What became of every single schema, if they were asked for: too long for a terminal."""
+    measured = [framework for framework in report.frameworks if framework.schemas is not None]
+    return [_schemas(measured)] if measured else []
+
+
+def _sections(report: FidelityReport) -> Iterator[tuple[str, Iterator[TableRow]]]:
+    found, conditions = report.frameworks, report.conditions
+    yield "Measured", _about(found)
+    if "schemas" in conditions.parts:
+        yield "Tool schemas", schema_rows(found)
+    if "prompt" in conditions.parts:
+        yield f"Prompt, with {conditions.tools} tools", prompt_rows(found)
+    if "behaviour" in conditions.parts:
+        yield "Behaviour", behaviour_rows(found)
+    if "many" in conditions.parts:
+        yield from ((f"With {count:,} tools", many_rows(found, count)) for count in conditions.many)
+    if "load" in conditions.parts:
+        yield f"Cost, with {conditions.tools} tools", process_rows(found)
+        for level in conditions.concurrencies:
+            trials = "1 trial at a time" if level == 1 else f"{level} trials at a time"
+            yield f"Cost of {trials}", level_rows(found, level)
+
+
+def _about(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
+    yield line("version", found, lambda one: one.version or UNKNOWN)
+    yield line("adapter", found, lambda one: one.adapter or UNKNOWN)
+    yield line("Python", found, lambda one: one.python or UNKNOWN)
+    yield line("environment", found, _environment)
+    if any(one.missing for one in found):
+        yield line("could not be measured", found, lambda one: tally(_missing(one)), alarming=True)
+
+
+def _environment(one: FrameworkFidelity) -> str:
+    if one.version is None:
+        return UNKNOWN
+    return f"lock {one.lock_digest[:LOCK]}" if one.lock_digest else "Trialbed's own"
+
+
+def _missing(one: FrameworkFidelity) -> list[str]:
+    return [missing.part or "everything" for missing in one.missing]
+
+
+def _schemas(frameworks: Sequence[FrameworkFidelity]) -> Table:
+    named: dict[str, str] = {}
+    found: dict[str, dict[str, str]] = {}
+    for framework in frameworks:
+        for finding in framework.schemas.findings if framework.schemas else ():
+            named[finding.name] = finding.stresses
+            found.setdefault(framework.framework, {})[finding.name] = _finding(finding)
+    names = [framework.framework for framework in frameworks]
+    rows = [(name, stresses, *(found[one].get(name, UNKNOWN) for one in names)) for name, stresses in named.items()]
+    return Table.of("Every schema", ("tool", "what is hard about it", *names), rows)
+
+
+def _finding(finding: SchemaFinding) -> str:
+    """What happened to one schema: how many differences of each kind, and to the call of its tool."""
+    counts = Counter(difference.kind for difference in finding.differences)
+    shown = [f"{kind} {count}" for kind, count in counts.items()]
+    shown += [effect for effect in finding.effects if effect in ("renamed", "missing", "refused")]
+    if finding.call in ("changed", "not made"):
+        shown.append(f"call {finding.call}")
+    return ", ".join(shown) or "as given"

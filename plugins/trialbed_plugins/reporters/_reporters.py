@@ -1,0 +1,41 @@
+"""The reporters, one per format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TextIO
+
+from trialbed import views
+from trialbed.contracts import Reporter
+from trialbed_plugins.reporters._tables import run_records, run_table
+
+Documents = Sequence[Mapping[str, Any]]
+
+
+class TableReporter(Reporter):
+    """Figures as rows and frameworks as columns, as many side by side as the width holds, and notes below.
+
+    Plain where the stream is not a terminal; no number is ever cut.
+    """
+
+    def report(self, documents: Documents, stream: TextIO) -> None:
+        """Write the table of one run."""
+        if documents:
+            views.print_tables([run_table(documents)], stream)
+
+
+class MarkdownReporter(Reporter):
+    """The table and its notes as Markdown."""
+
+    def report(self, documents: Documents, stream: TextIO) -> None:
+        """Write a section of level 2."""
+        if documents:
+            stream.write(views.markdown([run_table(documents)]))
+
+
+class CsvReporter(Reporter):
+    """One line per framework and score: mean, interval, median and denominator."""
+
+    def report(self, documents: Documents, stream: TextIO) -> None:
+        """Write a head and the lines."""
+        stream.write(views.csv_text(run_records(documents)))

@@ -1,0 +1,45 @@
+"""How vendors stand beside their baselines, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trialbed.views import Table, estimate
+from trialbed_verify.views._ranking import ranking_tables
+
+
+def standing_tables(document: Mapping[str, Any]) -> list[Table]:
+    """A table of comparisons for each model, and those of the ranking."""
+    ranking = document["ranking"]
+    return [*map(_table, document["models"]), *(ranking_tables(ranking) if ranking else ())]
+
+
+def _table(found: Mapping[str, Any]) -> Table:
+    title = f"{found['model']} beside {found['baseline']}" if found["baseline"] else f"{found['model']}: not compared"
+    columns = ("vendor", "verdict", "F1, as delivered", "F1, where both answered", "cases")
+    return Table.of(title, columns, map(_row, found["comparisons"]), _notes(found))
+
+
+def _row(document: Mapping[str, Any]) -> tuple[str, ...]:
+    similarity = document["similarity"]
+    return (
+        document["vendor"]["vendor"],
+        document["verdict"]["finding"],
+        estimate(similarity["delivered"]["f1"]),
+        estimate(similarity["answered"]["f1"]),
+        str(document["pairing"]["cases"]),
+    )
+
+
+def _notes(found: Mapping[str, Any]) -> Iterator[str]:
+    for one in found["comparisons"]:
+        vendor, pairing = one["vendor"]["vendor"], one["pairing"]
+        yield f"{vendor}: {one['verdict']['reason']}."
+        left_out = pairing["only_baseline"] + pairing["only_vendor"]
+        if left_out:
+            yield f"{vendor}: {left_out} rows are left out, as only one of both files has them."
+        yield from (
+            f"{vendor}: settings of {count} requests differ: {text}." for text, count in pairing["settings"].items()
+        )
+    yield from (f"{note}." for note in found["notes"])

@@ -1,0 +1,55 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trialbed.errors import UsageError
+from trialbed.files import replace_file, replacing, write_text
+
+
+def test_a_file_is_replaced_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+    with replacing(path) as file:
+        file.write(b"new")
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_fails_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+
+    with pytest.raises(RuntimeError), replacing(path) as file:
+        file.write(b"half")
+        raise RuntimeError
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_permissions_and_links_stay(tmp_path: Path) -> None:
+    path, link = tmp_path / "a.json", tmp_path / "link"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    link.symlink_to(path)
+    replace_file(link, b"new")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o600
+    replace_file(tmp_path / "b.json", b"")
+    assert (tmp_path / "b.json").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 255)
+    replace_file(path, b"x")
+    assert path.read_bytes() == b"x"
+
+
+def test_a_file_that_cannot_be_written_is_named_with_its_option(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"gone/a\.md: cannot be written: .*; name another file with --markdown"):
+        write_text(tmp_path / "gone" / "a.md", "x", "--markdown")

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from trialbed.views import Table, csv_text, markdown, placed
+
+TABLE = Table.of("F1 | by vendor", ("", "a_b"), [("x|y", "0.5 [0.4, 0.6]")], ["one", "two"])
+
+
+def test_a_table_is_a_section_with_its_notes_as_a_list() -> None:
+    assert markdown([TABLE]) == (
+        "## F1 \\| by vendor\n\n|  | a\\_b |\n| --- | ---: |\n| x\\|y | 0.5 [0.4, 0.6] |\n\n* one\n* two\n"
+    )
+
+
+def test_a_single_note_is_a_paragraph_and_no_title_no_heading() -> None:
+    assert markdown([Table("", notes=["Measured today."]), Table("Notes", notes=["One."])], level=3) == (
+        "Measured today.\n\n### Notes\n\nOne.\n"
+    )
+
+
+def test_nothing_that_is_said_breaks_the_page() -> None:
+    text = markdown([Table("t", notes=["`a` <b> *c* [d](e) | \\ \x1b[31m"])])
+    assert text.splitlines()[2] == "\\`a\\` \\<b> \\*c\\* [d\\](e) \\| \\\\ ?[31m"
+
+
+def test_a_text_takes_its_place_on_a_page_and_a_page_without_one_is_told() -> None:
+    page = "before\n<!-- a -->\nold \\1\n<!-- b -->\nafter\n"
+    assert placed(page, "new \\1", "<!-- a -->", "<!-- b -->") == "before\n<!-- a -->\n\nnew \\1\n<!-- b -->\nafter\n"
+    assert placed("nothing", "new", "<!-- a -->", "<!-- b -->") is None
+
+
+def test_records_are_lines_of_csv_and_none_is_empty() -> None:
+    assert csv_text([{"a": 1, "b": None}, {"a": 'x,"y"', "b": 0}]) == 'a,b\n1,\n"x,""y""",0\n'
+    assert csv_text([]) == "\n"
