@@ -142,8 +142,7 @@ def _notes(documents: Sequence[Document]) -> Iterator[str]:
         f"[low, high] is the {level:.0%} Wilson interval, clustered by query."
     )
     shown = score_names([document["summary"] for document in documents])
-    if legend := [f"{name}: {meaning}" for name, meaning in LEGEND.items() if name in shown]:
-        yield f"{'; '.join(legend)}."
+    yield from (f"{name}: {meaning}." for name, meaning in LEGEND.items() if name in shown)
     for document in documents:
         for note in _own(document):
             yield f"{document['metadata']['agent_name']}: {note}"

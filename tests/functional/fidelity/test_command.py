@@ -33,7 +33,7 @@ def test_the_table_shows_every_framework_beside_the_reference(measured: Measured
     row = next(line for line in measured.out.splitlines() if line.startswith("bytes, first request"))
     assert "(+0)" in row
     assert "(+20)" in row
-    assert row.rstrip().endswith("\N{EN DASH}")
+    assert row.rstrip().endswith("-")
     assert "Think step by step." not in measured.err
 
 

@@ -24,9 +24,13 @@ def test_what_fails_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path
     path = tmp_path / "a.json"
     path.write_bytes(b"old")
 
-    with pytest.raises(RuntimeError), replacing(path) as file:
-        file.write(b"half")
-        raise RuntimeError
+    def half() -> None:
+        with replacing(path) as file:
+            file.write(b"new")
+            raise RuntimeError("halfway")
+
+    with pytest.raises(RuntimeError, match="halfway"):
+        half()
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -27,7 +27,7 @@ def test_the_published_tables_are_reproduced_to_four_decimals(bench: Bench) -> N
 
 def test_a_table_is_printed_with_ranks_and_what_is_equal(bench: Bench) -> None:
     printed = bench("rank", PUBLISHED).out
-    assert re.search(r"kimi-k2: IRF over six metrics, k = 5\nvendor +rank +IRF", printed)
+    assert re.search(r"kimi-k2: IRF over six metrics, k = 5\n\nvendor +rank +IRF", printed)
     assert re.search(r"siliconflow +1 +0\.9158 +1\.0000", printed)
     assert "Equal in schema, rank 1.5 each: siliconflow, moonshot ai_OR." in printed.replace("\n", " ")
     assert "Intervals of ranks need result files" in printed
