@@ -31,6 +31,7 @@ from trialbed.cli._group import COMMANDS
 from trialbed.drivers import GROUPS, list_drivers
 from trialbed.records import FailureKind
 from trialbed.results import document_schema
+from trialbed.run_settings import declared_settings
 from trialbed_adapter_kit.checks import THEMES
 from trialbed_server.faults import ANSWERS, FAULTS, About
 from trialbed_server.gateway.scripted.policies import POLICIES
@@ -97,6 +98,20 @@ def settings() -> str:
         for (name, variable), paths in sorted(found.items())
     ]
     return _table(("option", "variable", "commands", "in the settings file"), rows)
+
+
+def run_settings() -> str:
+    """Every setting of a run, and what follows from its declaration."""
+    rows = [
+        (
+            f"`{setting.setting.option[-1]}`",
+            _escaped(setting.setting.help.partition(" [default")[0]),
+            "yes" if setting.identity else "",
+            f"`{setting.document}`" if setting.document else "",
+        )
+        for setting in declared_settings()
+    ]
+    return _table(("setting", "meaning", "part of the run's identity", "in the document's `metadata`"), rows)
 
 
 def hooks() -> str:
@@ -263,6 +278,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "problem-kinds": problem_kinds,
     "public-names": public_names,
     "reading": reading,
+    "run-settings": run_settings,
     "settings": settings,
     "vendor-drivers": vendor_drivers,
 }

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and those that settings of a run are given by."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from trialbed.run_settings import Declared, declared_settings
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -35,7 +37,7 @@ def _finite(
 ) -> float:
     number = float(value)
     if not math.isfinite(number):
-        kind.fail(f"{value} is no finite number.", param, ctx)
+        kind.fail(f"{value} is not a finite number.", param, ctx)
     return number
 
 
@@ -53,23 +55,40 @@ def option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
 
-data_dir_option = option(
-    "--data-dir",
-    type=FOLDER,
-    help="Folder of imported datasets. [default: the user's cache folder]",
-)
 
-base_url_option = option("--base-url", metavar="URL", help="OpenAI-compatible endpoint of real models, ending in /v1.")
+def setting_option(name: str) -> Callable[[Decorated], Decorated]:
+    """The option of a setting of a run, as ``RunSettings`` declares it."""
+    declared = next(item for item in declared_settings() if item.name == name)
+    return option(
+        *declared.setting.option,
+        declared.name,
+        type=_type(declared),
+        multiple=declared.repeatable,
+        default=declared.default,
+        metavar=declared.setting.metavar,
+        help=declared.setting.help,
+    )
 
-api_key_env_option = option(
-    "--api-key-env",
-    metavar="VARIABLE",
-    default="OPENAI_API_KEY",
-    help="Environment variable (or line of .env) that holds the endpoint's key.",
-)
 
-response_cache_option = option(
-    "--response-cache",
-    type=click.Path(path_type=Path),
-    help="The virtual API's cache of responses. [default: .trialbed/responses.db]",
-)
+def setting_options(command: Decorated) -> Decorated:
+    """Gives a command the options of all settings of a run."""
+    for declared in reversed(declared_settings()):
+        command = setting_option(declared.name)(command)
+    return command
+
+
+def _type(declared: Declared) -> click.ParamType[Any]:
+    if declared.kind is int:
+        return click.INT if declared.minimum is None else click.IntRange(min=int(declared.minimum))
+    if declared.kind is float:
+        least = declared.above if declared.minimum is None else declared.minimum
+        return FiniteRange(min=least, min_open=declared.above is not None)
+    if declared.kind is Path:
+        return FOLDER if declared.setting.folder else click.Path(path_type=Path)
+    return click.STRING
+
+
+data_dir_option = setting_option("data_dir")
+base_url_option = setting_option("base_url")
+api_key_env_option = setting_option("api_key_env")
+response_cache_option = setting_option("response_cache")

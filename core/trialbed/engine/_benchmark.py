@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from trialbed.drivers import list_drivers
 from trialbed.engine._live import LiveExecutor
-from trialbed.engine._options import DEFAULT_OUTPUT, RunOptions
+from trialbed.engine._options import RunOptions
 from trialbed.engine._run import run
 from trialbed.engine._server import answers, is_loopback, server_root, split_port
 from trialbed.errors import UsageError
-from trialbed.records import Limits
+from trialbed.run_settings import declared_settings
 from trialbed.settings import read_env_file
 
 DEFAULT_SERVER = "http://localhost:8080/virtual"
@@ -127,13 +128,12 @@ def _selector(name: str) -> str:
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    limits = {key: given.pop(key) for key in ("max_steps", "timeout") if key in given}
-    allowed = set(RunOptions.__dataclass_fields__) - {"frameworks", "executor", "concurrency", "server_port"}
+    allowed = {field.name for field in fields(RunOptions)} - {"frameworks", "executor", "concurrency", "server_port"}
     unknown = sorted(set(given) - allowed)
     if unknown:
         raise UsageError(f"run_benchmark: unknown setting {', '.join(unknown)}; there are {', '.join(sorted(allowed))}")
-    output = Path(given.pop("output", DEFAULT_OUTPUT))
-    return {**given, "output": output, "limits": Limits(**limits)}
+    paths = {setting.name for setting in declared_settings() if setting.kind is Path}
+    return {name: Path(value) if name in paths else value for name, value in given.items()}
 
 
 def _refuse_running_loop() -> None:

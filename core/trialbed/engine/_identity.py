@@ -9,13 +9,48 @@ from datetime import UTC, datetime
 
 from trialbed.records import RunConfig, TrialKey
 
+FIRST_FIELDS = frozenset(
+    (
+        "adapter_versions",
+        "base_url",
+        "dataset",
+        "dataset_digest",
+        "frameworks",
+        "judge",
+        "judge_votes",
+        "max_steps",
+        "max_tokens",
+        "max_tools",
+        "model",
+        "query_ids",
+        "repeat",
+        "seed",
+        "selector",
+        "temperature",
+        "test_set",
+        "timeout",
+        "trialbed_version",
+    )
+)
+"""What the configuration had in version 0.1.0.
+
+A setting that came later counts only where it is not at its default: without it, a run is the same as before.
+"""
+
 SEED_BITS = 31
 """Seeds stay below 2**31: every framework and vendor accepts those."""
 
 
 def config_digest(config: RunConfig) -> str:
-    """SHA-256 of the configuration as canonical JSON; the same command resumes the run with the same digest."""
-    text = json.dumps(config.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+    """SHA-256 of the configuration as canonical JSON; the same command resumes the run with the same digest.
+
+    The form of the JSON is that of version 0.1.0, so that a run that an older version began is found.
+    """
+    later = {name: field.default for name, field in type(config).model_fields.items() if name not in FIRST_FIELDS}
+    unset = {name for name, default in later.items() if getattr(config, name) == default}
+    values = config.model_dump(mode="json", exclude=unset)
+    values["limits"] = {name: values.pop(name) for name in ("max_steps", "timeout")}
+    text = json.dumps(values, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
 from trialbed.contracts import Dataset
@@ -14,6 +14,7 @@ from trialbed.environments import runs_here
 from trialbed.errors import DriverNotFound
 from trialbed.installed import installed_packages
 from trialbed.records import Environment, Query, Run, RunConfig, TrialKey, framework_name
+from trialbed.run_settings import IdentitySettings
 
 
 @dataclass(frozen=True)
@@ -35,23 +36,11 @@ def run_config(
         in_process: the framework is a live object, which no installed distribution answers for.
     """
     return RunConfig(
-        frameworks=options.frameworks,
+        **{item.name: getattr(options, item.name) for item in fields(IdentitySettings)},
         adapter_versions={} if in_process else adapter_versions(options.frameworks, options.environments),
-        dataset=options.dataset,
         test_set=dataset.test_set,
         dataset_digest=dataset.digest(),
         query_ids=tuple(query.query_id for query in queries),
-        model=options.model,
-        base_url=options.base_url,
-        repeat=options.repeat,
-        selector=options.selector,
-        max_tools=options.max_tools,
-        judge=options.judge,
-        judge_votes=options.judge_votes,
-        limits=options.limits,
-        temperature=options.temperature,
-        max_tokens=options.max_tokens,
-        seed=options.seed,
         trialbed_version=version,
     )
 

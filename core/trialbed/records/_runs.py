@@ -5,41 +5,36 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict
 
 from trialbed.records._base import Record
 from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._models import Limits
+from trialbed.run_settings import IdentitySettings
 
 
-class RunConfig(Record):
+class RunConfig(Record, IdentitySettings):
     """What makes two runs the same run; its digest decides what a command resumes.
+
+    The settings of the run's identity, and what they led to when the run began.
 
     Attributes:
         adapter_versions: ``framework -> adapter distribution and version``.
         dataset: as given on the command line; ``dataset_digest`` is the SHA-256 of its queries.
-        base_url: the upstream endpoint of the model and the judge, None for scripted models.
-        seed: every trial's seed derives from it.
     """
 
-    frameworks: tuple[str, ...]
+    model_config = ConfigDict(allow_inf_nan=False)
+
     adapter_versions: dict[str, str]
-    dataset: str
     test_set: str
     dataset_digest: str
     query_ids: tuple[int | str, ...]
-    model: str
-    base_url: str | None = None
-    repeat: int = Field(default=1, ge=1)
-    selector: str = "query"
-    max_tools: int = Field(default=120, ge=1)
-    judge: str = "rule"
-    judge_votes: int = Field(default=1, ge=1)
-    limits: Limits = Limits()
-    temperature: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    max_tokens: int | None = None
-    seed: int = 0
     trialbed_version: str
+
+    @property
+    def limits(self) -> Limits:
+        """What bounds each trial."""
+        return Limits(max_steps=self.max_steps, timeout=self.timeout)
 
 
 RunStatus = Literal["running", "interrupted", "finished"]

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from trialbed.records import FrameworkInfo, Run
+from trialbed.run_settings import document_settings
 
 
 def metadata(run: Run, framework: str) -> dict[str, Any]:
@@ -16,7 +17,6 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "agent_name": framework,
         "test_set": config.test_set,
         "num_queries": len(config.query_ids),
-        "evaluator_model": config.judge,
         "server_url": run.server_url,
         "timestamp": run.created_at.astimezone(UTC).isoformat(),
         "overall_time": run.overall_time,
@@ -24,18 +24,8 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "config_digest": run.config_digest,
         "trialbed_version": config.trialbed_version,
         **_framework(run, framework),
-        "model": config.model,
+        **document_settings(config),
         "base_url": _without_login(config.base_url),
-        "temperature": config.temperature,
-        "max_tokens": config.max_tokens,
-        "seed": config.seed,
-        "repeat": config.repeat,
-        "max_steps": config.limits.max_steps,
-        "timeout": config.limits.timeout,
-        "selector": config.selector,
-        "max_tools": config.max_tools,
-        "judge_votes": config.judge_votes,
-        "dataset": config.dataset,
         "dataset_digest": config.dataset_digest,
         "environment_digest": run.environment_digest,
     }

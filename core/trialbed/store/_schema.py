@@ -20,7 +20,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Goes up with every change of the tables or of a stored record; ``_migrations`` leads from each to the next."""
 
 metadata = MetaData()

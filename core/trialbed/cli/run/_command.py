@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
-from trialbed.cli.options import (
-    FOLDER,
-    FiniteRange,
-    api_key_env_option,
-    base_url_option,
-    data_dir_option,
-    json_option,
-    option,
-    response_cache_option,
-)
+from trialbed.cli.options import json_option, option, setting_options
 
 if TYPE_CHECKING:
     from trialbed.engine import RunOptions
@@ -37,43 +28,7 @@ Examples:
 
 
 @click.command("run", epilog=EPILOG)
-@option(
-    "-f",
-    "--framework",
-    "frameworks",
-    multiple=True,
-    default=("reference",),
-    metavar="NAME[==VERSION]",
-    help="Framework to run, in this release of it; repeatable.",
-)
-@option("-d", "--dataset", default="mini", metavar="NAME[:TEST_SET]|FILE", help="Queries to run.")
-@option("-m", "--model", default="scripted:gold", help="A scripted model, or a model of --base-url.")
-@base_url_option
-@api_key_env_option
-@option("-n", "--limit", type=click.IntRange(min=1), help="At most so many queries. [default: all]")
-@option("--query-id", "query_ids", multiple=True, metavar="ID", help="Only this query; repeatable.")
-@option("--repeat", type=click.IntRange(min=1), default=1, help="Trials per framework and query.")
-@option("-j", "--concurrency", type=click.IntRange(min=1), default=4, help="Trials at a time.")
-@option("--selector", default="query", metavar="NAME", help="What chooses the tools that are offered.")
-@option("--max-tools", type=click.IntRange(min=1), default=120, help="Tools offered per query, at most.")
-@option("--judge", default="rule", metavar="rule|MODEL", help="What grades the answers.")
-@option("--judge-votes", type=click.IntRange(min=1), default=1, help="Verdicts per answer.")
-@option("--max-steps", type=click.IntRange(min=1), default=12, help="Model requests per trial, at most.")
-@option("--timeout", type=FiniteRange(min=0, min_open=True), default=120.0, help="Seconds per trial, at most.")
-@option("--temperature", type=FiniteRange(min=0), default=0.0, help="Sampling temperature of the model.")
-@option("--max-tokens", type=click.IntRange(min=1), help="Tokens per completion, at most. [default: the model's]")
-@option("--seed", type=int, default=0, help="Seed that every trial's own seed derives from.")
-@option("--server-url", metavar="URL", help="Use this running server. [default: start one for the run]")
-@option("--executor", default="local", metavar="NAME", help="Where workers run.")
-@option("--store", metavar="FILE|URL", help="Where trials are kept. [default: .trialbed/trialbed.db]")
-@response_cache_option
-@option(
-    "-o",
-    "--output",
-    type=FOLDER,
-    help="Folder of the documents. [default: results/tools]",
-)
-@data_dir_option
+@setting_options
 @option(
     "--fail-under", multiple=True, metavar="SCORE=X", help="Exit with 1 if the mean of SCORE is below X; repeatable."
 )
@@ -82,7 +37,6 @@ Examples:
 @env_dir_option
 @json_option
 def command(
-    frameworks: tuple[str, ...],
     fail_under: tuple[str, ...],
     yes: bool,
     env_dir: Path | None,
@@ -101,8 +55,7 @@ def command(
     from trialbed.cli.thresholds import below, parse_thresholds
 
     thresholds = parse_thresholds(fail_under)
-    options = _options(frameworks, given)
-    options = _with_environments(options, yes=yes, env_dir=env_dir)
+    options = _with_environments(_options(given), yes=yes, env_dir=env_dir)
     try:
         documents = asyncio.run(_run(options))
     except asyncio.CancelledError:
@@ -111,13 +64,11 @@ def command(
     return 1 if below(thresholds, documents) else 0
 
 
-def _options(frameworks: tuple[str, ...], given: dict[str, Any]) -> RunOptions:
+def _options(given: dict[str, Any]) -> RunOptions:
     from trialbed.engine import RunOptions
-    from trialbed.records import Limits
 
-    limits = Limits(max_steps=given.pop("max_steps"), timeout=given.pop("timeout"))
     chosen = {name: value for name, value in given.items() if value is not None}
-    return RunOptions(frameworks=tuple(dict.fromkeys(frameworks)), limits=limits, **chosen)
+    return RunOptions(**chosen | {"frameworks": tuple(dict.fromkeys(given["frameworks"]))})
 
 
 def _with_environments(options: RunOptions, *, yes: bool, env_dir: Path | None) -> RunOptions:

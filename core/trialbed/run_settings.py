@@ -1,0 +1,202 @@
+"""The settings of a run, each declared once, as a field of ``RunSettings``.
+
+All else follows from the declaration: the option of ``bench run``, its environment variable, its key in a settings
+file, whether the setting is part of a run's identity, and its key in the result document. To add a setting, add a
+field, and use it where it has its effect.
+
+Nothing heavy is imported here, as ``bench run --help`` needs this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Gt
+
+from trialbed.settings import data_dir, response_cache, store_file
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a setting is given and shown.
+
+    Attributes:
+        option: the spellings of its option, the long one last.
+        help: what it does, for ``bench run --help`` and the documentation.
+        metavar: what stands for its value there; None for the type's name.
+        document: its key in the ``metadata`` of a result document; None for the field's name. Only settings of a
+            run's identity stand there.
+        folder: whether a path is a folder's.
+    """
+
+    option: tuple[str, ...]
+    help: str
+    metavar: str | None = None
+    document: str | None = None
+    folder: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentitySettings:
+    """The settings that decide what a run measures: two runs in which they are equal are the same run.
+
+    Attributes:
+        frameworks: drivers' names; ``NAME==VERSION`` asks for a release of the framework.
+        dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
+        base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
+        judge: ``rule``, another judge's name, or a model.
+        seed: every trial's own seed derives from it.
+    """
+
+    frameworks: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("-f", "--framework"),
+            "Framework to run, in this release of it; repeatable.",
+            metavar="NAME[==VERSION]",
+            document="",
+        ),
+    ] = ("reference",)
+    dataset: Annotated[str, Setting(("-d", "--dataset"), "Queries to run.", metavar="NAME[:TEST_SET]|FILE")] = "mini"
+    model: Annotated[str, Setting(("-m", "--model"), "A scripted model, or a model of --base-url.")] = "scripted:gold"
+    base_url: Annotated[
+        str | None,
+        Setting(("--base-url",), "OpenAI-compatible endpoint of real models, ending in /v1.", metavar="URL"),
+    ] = None
+    repeat: Annotated[int, Ge(1), Setting(("--repeat",), "Trials per framework and query.")] = 1
+    selector: Annotated[str, Setting(("--selector",), "What chooses the tools that are offered.", metavar="NAME")] = (
+        "query"
+    )
+    max_tools: Annotated[int, Ge(1), Setting(("--max-tools",), "Tools offered per query, at most.")] = 120
+    judge: Annotated[
+        str,
+        Setting(("--judge",), "What grades the answers.", metavar="rule|MODEL", document="evaluator_model"),
+    ] = "rule"
+    judge_votes: Annotated[int, Ge(1), Setting(("--judge-votes",), "Verdicts per answer.")] = 1
+    max_steps: Annotated[int, Ge(1), Setting(("--max-steps",), "Model requests per trial, at most.")] = 12
+    timeout: Annotated[float, Gt(0), Setting(("--timeout",), "Seconds per trial, at most.")] = 120.0
+    temperature: Annotated[float, Ge(0), Setting(("--temperature",), "Sampling temperature of the model.")] = 0.0
+    max_tokens: Annotated[
+        int | None, Ge(1), Setting(("--max-tokens",), "Tokens per completion, at most. [default: the model's]")
+    ] = None
+    seed: Annotated[int, Setting(("--seed",), "Seed that every trial's own seed derives from.")] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(IdentitySettings):
+    """The settings of a run: what it measures, and how it is carried out.
+
+    Attributes:
+        limit: how many queries at most, in the dataset's order; None for all. The queries that are chosen are part of
+            the run's identity.
+        query_ids: only these queries; empty for all.
+        api_key_env: the environment variable that holds the endpoint's key.
+        server_url: a running server to use; None starts one and stops it afterwards.
+        store: a file, or a database URL.
+        output: folder of the result documents.
+    """
+
+    limit: Annotated[int | None, Ge(1), Setting(("-n", "--limit"), "At most so many queries. [default: all]")] = None
+    query_ids: Annotated[tuple[str, ...], Setting(("--query-id",), "Only this query; repeatable.", metavar="ID")] = ()
+    concurrency: Annotated[int, Ge(1), Setting(("-j", "--concurrency"), "Trials at a time.")] = 4
+    api_key_env: Annotated[
+        str,
+        Setting(
+            ("--api-key-env",),
+            "Environment variable (or line of .env) that holds the endpoint's key.",
+            metavar="VARIABLE",
+        ),
+    ] = "OPENAI_API_KEY"
+    server_url: Annotated[
+        str | None,
+        Setting(("--server-url",), "Use this running server. [default: start one for the run]", metavar="URL"),
+    ] = None
+    executor: Annotated[str, Setting(("--executor",), "Where workers run.", metavar="NAME")] = "local"
+    store: Annotated[
+        str, Setting(("--store",), "Where trials are kept. [default: .trialbed/trialbed.db]", metavar="FILE|URL")
+    ] = field(default_factory=store_file)
+    response_cache: Annotated[
+        Path,
+        Setting(("--response-cache",), "The virtual API's cache of responses. [default: .trialbed/responses.db]"),
+    ] = field(default_factory=response_cache)
+    output: Annotated[Path, Setting(("-o", "--output"), "Folder of the documents.", folder=True)] = (
+        Path("results") / "tools"
+    )
+    data_dir: Annotated[
+        Path,
+        Setting(("--data-dir",), "Folder of imported datasets. [default: the user's cache folder]", folder=True),
+    ] = field(default_factory=data_dir)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A setting as it is declared: its field, taken apart.
+
+    Attributes:
+        name: the field's name.
+        kind: the type of a value: ``str``, ``int``, ``float``, ``bool`` or ``Path``.
+        optional: whether it may be None.
+        repeatable: whether it is a tuple of such values.
+        minimum: the least value; None for no bound.
+        above: the value that it must exceed; None for no bound.
+        default: None also where it is only known when a run is asked for, such as a folder's.
+        identity: whether it is part of a run's identity.
+    """
+
+    name: str
+    setting: Setting
+    kind: type
+    optional: bool
+    repeatable: bool
+    minimum: float | None
+    above: float | None
+    default: Any
+    identity: bool
+
+    @property
+    def key(self) -> str:
+        """Its key in a settings file: the long option without dashes."""
+        return self.setting.option[-1].removeprefix("--")
+
+    @property
+    def document(self) -> str | None:
+        """Its key in a result document's ``metadata``; None where it does not stand there."""
+        if not self.identity or self.setting.document == "":
+            return None
+        return self.setting.document or self.name
+
+
+@cache
+def declared_settings() -> tuple[Declared, ...]:
+    """Every setting, in the order in which they are declared."""
+    hints = get_type_hints(RunSettings, include_extras=True)
+    identity = {item.name for item in fields(IdentitySettings)}
+    return tuple(
+        _declared(item.name, hints[item.name], None if item.default is MISSING else item.default, item.name in identity)
+        for item in fields(RunSettings)
+    )
+
+
+def document_settings(values: object) -> Mapping[str, Any]:
+    """The settings that stand in a result document, under their keys there.
+
+    Args:
+        values: whose attributes the settings are.
+    """
+    return {item.document: getattr(values, item.name) for item in declared_settings() if item.document}
+
+
+def _declared(name: str, hint: Any, default: Any, identity: bool) -> Declared:
+    inner, *marks = get_args(hint)
+    setting = next(mark for mark in marks if isinstance(mark, Setting))
+    optional = get_origin(inner) is UnionType
+    repeatable = get_origin(inner) is tuple
+    kind = next(part for part in get_args(inner) if part is not NoneType) if optional or repeatable else inner
+    minimum: Any = next((mark.ge for mark in marks if isinstance(mark, Ge)), None)
+    above: Any = next((mark.gt for mark in marks if isinstance(mark, Gt)), None)
+    return Declared(name, setting, kind, optional, repeatable, minimum, above, default, identity)

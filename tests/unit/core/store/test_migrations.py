@@ -1,0 +1,154 @@
+"""A store of an older version opens, is brought up to date once, and is whole if that fails."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from trialbed import open_store
+from trialbed.engine._identity import config_digest
+from trialbed.errors import DataError
+from trialbed.store import Store, _migrations
+from trialbed.store._schema import SCHEMA_VERSION
+
+STORES = Path(__file__).parents[3] / "support" / "stores"
+OPENER = """
+import sys
+from trialbed.store import Store
+
+sys.stdin.readline()
+with Store.open(sys.argv[1]) as store:
+    print(len(store.runs()))
+"""
+
+
+@pytest.fixture(params=[f"version-{version}.db" for version in range(1, SCHEMA_VERSION)])
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A copy of a store of an earlier version."""
+    return Path(shutil.copy(STORES / request.param, tmp_path / "trialbed.db"))
+
+
+@pytest.fixture
+def contents(old: Path) -> str:
+    """Everything in the store before it is opened."""
+    return dump(old)
+
+
+def dump(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as connection:
+        return "\n".join(connection.iterdump())
+
+
+def version(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("SELECT schema_version FROM trialbed_store").fetchone()[0])
+
+
+def test_there_is_a_way_from_every_version_to_the_next() -> None:
+    assert set(_migrations.MIGRATIONS) == set(range(1, SCHEMA_VERSION))
+
+
+def test_an_old_store_can_be_read(old: Path) -> None:
+    with open_store(str(old)) as reader:
+        interrupted, finished = reader.runs()
+        assert (interrupted.status, finished.status) == ("interrupted", "finished")
+        assert (interrupted.config.max_steps, interrupted.config.seed) == (9, 1)
+        assert finished.config.limits.timeout == 120
+        trial = finished.trials()[0]
+        assert trial.answer is not None
+        assert trial.score("api_f1")
+        assert trial.wire.model_calls[0].response
+        assert finished.frameworks[0].packages
+        assert finished.tools(trial.key.query_id)
+    assert version(old) == SCHEMA_VERSION
+
+
+def test_an_old_store_can_be_written(old: Path) -> None:
+    with Store.open(str(old)) as store:
+        interrupted, finished = store.runs()
+        assert len(store.finished_keys(interrupted.run_id)) == 2
+        store.update_run(interrupted.run_id, status="running", frameworks=finished.frameworks)
+        store.add_trial(
+            finished.run_id,
+            store.results(interrupted.run_id)[0].model_copy(update={"key": finished_key(store, finished.run_id)}),
+        )
+        store.discard_run(finished.run_id)
+        assert [run.status for run in store.runs()] == ["running"]
+
+
+def finished_key(store: Store, run_id: str) -> object:
+    key = next(iter(store.finished_keys(run_id)))
+    return key.model_copy(update={"repeat": 1})
+
+
+def test_an_unfinished_run_of_an_old_store_is_found_again(old: Path) -> None:
+    with Store.open(str(old)) as store:
+        interrupted = store.runs()[0]
+        assert config_digest(interrupted.config) == interrupted.config_digest
+        assert store.unfinished_run(config_digest(interrupted.config)) == interrupted
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(
+    old: Path, contents: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_at_the_end(connection: Connection) -> None:
+        connection.exec_driver_sql("ALTER TABLE runs ADD COLUMN more TEXT")
+        connection.exec_driver_sql("DELETE FROM trials")
+        raise RuntimeError("interrupted")
+
+    with monkeypatch.context() as patch:
+        patch.setitem(_migrations.MIGRATIONS, SCHEMA_VERSION - 1, fail_at_the_end)
+        with pytest.raises(RuntimeError, match="interrupted"):
+            Store.open(str(old))
+    assert dump(old) == contents
+    with Store.open(str(old)) as store:
+        assert len(store.runs()) == 2
+
+
+def test_a_store_is_brought_up_to_date_once_by_however_many_open_it(old: Path) -> None:
+    command = [sys.executable, "-c", OPENER, str(old)]
+    openers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    for process in openers:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    outputs = [process.communicate(timeout=120)[0] for process in openers]
+    assert [process.returncode for process in openers] == [0] * 4
+    assert outputs == ["2\n"] * 4
+    assert version(old) == SCHEMA_VERSION
+
+
+def test_a_store_that_is_up_to_date_is_not_changed_by_opening_it(old: Path) -> None:
+    Store.open(str(old)).close()
+    contents = dump(old)
+    with open_store(str(old)) as reader:
+        assert len(reader.runs()) == 2
+    assert dump(old) == contents
+
+
+def test_a_new_store_has_the_tables_of_a_migrated_one(old: Path, tmp_path: Path) -> None:
+    Store.open(str(old)).close()
+    Store.open(str(tmp_path / "new.db")).close()
+
+    def tables(path: Path) -> set[str]:
+        with closing(sqlite3.connect(path)) as connection:
+            return {row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+
+    assert tables(old) == tables(tmp_path / "new.db")
+
+
+def test_the_store_of_a_newer_version_is_left_alone(old: Path) -> None:
+    with closing(sqlite3.connect(old)) as connection, connection:
+        connection.execute(f"UPDATE trialbed_store SET schema_version = {SCHEMA_VERSION + 1}")
+    contents = dump(old)
+    for opening in (Store.open, open_store):
+        with pytest.raises(DataError, match=rf"has schema version {SCHEMA_VERSION + 1}, .*; update Trialbed"):
+            opening(str(old))
+    assert dump(old) == contents

@@ -1,0 +1,132 @@
+"""What follows from the declaration of a run's setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from trialbed.cli import cli
+from trialbed.cli._defaults import default_map
+from trialbed.engine._identity import FIRST_FIELDS, config_digest
+from trialbed.engine._options import RunOptions
+from trialbed.records import Run, RunConfig
+from trialbed.results import document_schema
+from trialbed.results._metadata import metadata
+from trialbed.run_settings import Declared, IdentitySettings, RunSettings, declared_settings
+from trialbed.settings import SettingsFile
+
+SETTINGS = declared_settings()
+CONFIG = RunConfig(
+    adapter_versions={"reference": "trialbed 0.1.0"},
+    test_set="mini",
+    dataset_digest="d",
+    query_ids=(1, 2),
+    trialbed_version="0.1.0",
+)
+each_setting = pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
+
+
+def other_value(setting: Declared) -> Any:
+    """A value that is not the default."""
+    value: Any = {str: "other", int: 7, float: 7.5, Path: Path("other"), bool: True}[setting.kind]
+    return (value,) if setting.repeatable else value
+
+
+def option(setting: Declared) -> click.Option:
+    run = cli.get_command(click.Context(cli), "run")
+    assert run is not None
+    found = [item for item in run.params if setting.name == item.name]
+    assert len(found) == 1
+    assert isinstance(found[0], click.Option)
+    return found[0]
+
+
+def parsed(arguments: list[str], **more: Any) -> Mapping[str, Any]:
+    run = cli.get_command(click.Context(cli), "run")
+    assert run is not None
+    return run.make_context("run", arguments, **more).params
+
+
+def about(config: RunConfig) -> dict[str, Any]:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    run = Run(run_id="r", config=config, config_digest="c", status="running", created_at=now, environment_digest="e")
+    return metadata(run, "reference")
+
+
+@each_setting
+def test_a_setting_has_its_option_and_variable(setting: Declared, monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = option(setting)
+    assert declared.opts == list(setting.setting.option)
+    assert declared.help
+    monkeypatch.setattr("os.environ", {})
+    assert parsed([])[setting.name] == setting.default
+    value = other_value(setting)
+    text = str(value[0] if setting.repeatable else value)
+    assert parsed([setting.setting.option[-1], text])[setting.name] == value
+    monkeypatch.setattr("os.environ", {f"TRIALBED_{setting.key.replace('-', '_').upper()}": text})
+    assert parsed([])[setting.name] == value
+
+
+@each_setting
+def test_a_setting_has_its_key_in_the_file(setting: Declared, monkeypatch: pytest.MonkeyPatch) -> None:
+    value = other_value(setting)
+    text: Any = str(value) if setting.kind is Path else list(value) if setting.repeatable else value
+    given = default_map(SettingsFile(Path("bench.toml"), {"run": {setting.key: text}}))
+    monkeypatch.setattr("os.environ", {})
+    assert parsed([], default_map=given["run"])[setting.name] == value
+
+
+@each_setting
+def test_a_setting_is_part_of_the_identity_as_declared(setting: Declared) -> None:
+    assert setting.identity == (setting.name in IdentitySettings.__dataclass_fields__)
+    if setting.identity:
+        assert config_digest(CONFIG.model_copy(update={setting.name: other_value(setting)})) != config_digest(CONFIG)
+    elif setting.name != "query_ids":  # whose field in the configuration are the ids of the queries that are chosen
+        assert setting.name not in RunConfig.model_fields
+
+
+@each_setting
+def test_a_setting_stands_in_the_document_as_declared(setting: Declared) -> None:
+    schema = document_schema()["properties"]["metadata"]
+    if not setting.document:
+        assert setting.setting.document in ("", None)
+        return
+    value = other_value(setting)
+    assert about(CONFIG.model_copy(update={setting.name: value}))[setting.document] == value
+    assert setting.document in schema["required"]
+    assert schema["properties"][setting.document]["description"]
+
+
+def test_what_is_asked_for_without_options_is_the_default() -> None:
+    assert RunOptions() == RunOptions(**vars(RunSettings()))
+    assert RunOptions().frameworks == ("reference",)
+
+
+@pytest.mark.parametrize("wrong", [("--repeat", "0"), ("--timeout", "0"), ("--temperature", "nan"), ("--seed", "x")])
+def test_a_value_out_of_bounds_is_refused_where_it_is_given(wrong: tuple[str, str]) -> None:
+    option, value = wrong
+    with pytest.raises(click.BadParameter):
+        parsed([option, value])
+    with pytest.raises(ValueError, match="validation error"):
+        RunConfig(**CONFIG.model_dump() | {option[2:]: value})
+
+
+def test_a_setting_that_came_later_counts_only_where_it_is_set() -> None:
+    """So a run that an older version began is found by its digest."""
+
+    class Later(RunConfig):
+        colour: str = "red"
+
+    later = Later(**CONFIG.model_dump())
+    assert config_digest(later) == config_digest(CONFIG)
+    assert config_digest(later.model_copy(update={"colour": "blue"})) != config_digest(CONFIG)
+
+
+def test_the_digest_of_the_first_version_stays() -> None:
+    assert config_digest(CONFIG) == "dc0c9f48937714ae62a398b9d9761c80dca9dadf22bd362f55046f6d0028e9fc"
+    assert set(RunConfig.model_fields) >= FIRST_FIELDS
