@@ -1,15 +1,18 @@
-"""The old address of ``trialbed_adapter_kit.testing``."""
+"""The old address of ``trialbed_adapter_kit.testing``; it goes with the next release."""
 
 from __future__ import annotations
 
 import warnings
-from importlib import import_module
 from typing import Any
 
-warnings.warn(
-    "trialbed.testing has moved: import trialbed_adapter_kit.testing instead", DeprecationWarning, stacklevel=2
-)
+from trialbed._moved import moved_module
+
+NEW = "trialbed_adapter_kit.testing"
+
+warnings.warn(f"{__name__} has moved: import {NEW} instead", DeprecationWarning, stacklevel=2)
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(import_module("trialbed_adapter_kit.testing"), name)
+    if name.startswith("__") and name != "__all__":
+        raise AttributeError(name)
+    return getattr(moved_module(__name__, NEW), name)

@@ -6,14 +6,17 @@ It is loaded in every pytest run where Trialbed is installed, so it imports noth
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 if TYPE_CHECKING:
     from trialbed_adapter_kit import Harness, Report
+    from trialbed_adapter_kit.deprecated import Stage
 
-__all__ = ["REPORT", "harness"]
+AnyHarness = TypeVar("AnyHarness", bound="Harness")
+
+__all__ = ["REPORT", "harness", "stage"]
 
 REPORT = "trialbed_conformance"
 """The user property of a test under which its findings stand, as a report in JSON."""
@@ -72,11 +75,27 @@ def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
     The adapter is the one that the test's class names as ``framework`` or ``agent``, as ``AdapterConformance``
     has it, or that ``@pytest.mark.framework`` names, on the test, its class or its module.
     """
-    from trialbed_adapter_kit import Harness, like_a_worker, named_agent
+    from trialbed_adapter_kit import Harness
+
+    yield from _opened(Harness, request)
+
+
+@pytest.fixture
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    """The fixture ``harness`` under its old name, with the old names of its methods; it goes with the next release."""
+    request.node.warn(DeprecationWarning('the fixture "stage" has a new name: use "harness" instead'))
+    from trialbed_adapter_kit.deprecated import Stage
+
+    yield from _opened(Stage, request)
+
+
+def _opened(kind: type[AnyHarness], request: pytest.FixtureRequest) -> Iterator[AnyHarness]:
+    """A harness, or an old stage, for the adapter of the test."""
+    from trialbed_adapter_kit import like_a_worker, named_agent
 
     with like_a_worker():
         agent_class, _ = named_agent(_wanted(request))
-        with Harness(agent_class) as opened:
+        with kind(agent_class) as opened:
             yield opened
 
 

@@ -1,13 +1,19 @@
-"""The old address of ``trialbed_adapter_kit``."""
+"""The old address of ``trialbed_adapter_kit``, with the names of before; it goes with the next release."""
 
 from __future__ import annotations
 
 import warnings
-from importlib import import_module
 from typing import Any
 
-warnings.warn("trialbed.conformance has moved: import trialbed_adapter_kit instead", DeprecationWarning, stacklevel=2)
+from trialbed import _moved
+
+warnings.warn(f"{__name__} has moved: import trialbed_adapter_kit instead", DeprecationWarning, stacklevel=2)
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(import_module("trialbed_adapter_kit"), name)
+    if name.startswith("__") and name != "__all__":
+        raise AttributeError(name)
+    names = _moved.moved_module(__name__, "trialbed_adapter_kit.deprecated")
+    if new := names.RENAMED.get(name):
+        warnings.warn(f"{__name__}.{name} is now trialbed_adapter_kit.{new}", DeprecationWarning, stacklevel=2)
+    return getattr(names, name)

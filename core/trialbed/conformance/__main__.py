@@ -1,6 +1,20 @@
-"""The old address of ``python -m trialbed_adapter_kit``."""
+"""The old address of ``python -m trialbed_adapter_kit``; it goes with the next release."""
 
+from __future__ import annotations
+
+import sys
 from runpy import run_module
 
+from trialbed._moved import moved_module
+
+NEW = "trialbed_adapter_kit"
+
 if __name__ == "__main__":
-    run_module("trialbed_adapter_kit", run_name="__main__", alter_sys=True)
+    # DeprecationWarnings are hidden by default, and this is for the person at the terminal.
+    sys.stderr.write(f"python -m trialbed.conformance is deprecated; run python -m {NEW} instead\n")
+    try:
+        moved_module("trialbed.conformance", NEW)
+    except ImportError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2)
+    run_module(NEW, run_name="__main__", alter_sys=True)

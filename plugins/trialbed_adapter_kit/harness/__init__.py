@@ -33,7 +33,7 @@ from trialbed_adapter_kit.harness._script import (
     says,
     tool,
 )
-from trialbed_adapter_kit.harness._synchronization import Barrier, Event, Gate
+from trialbed_adapter_kit.harness._synchronization import Barrier, DelayedReply, Event, Gate
 from trialbed_adapter_kit.harness._watchdog import BLOCKED, LoopBlocked, watchdog
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "Call",
     "CheckFailed",
     "Conditions",
+    "DelayedReply",
     "Event",
     "Forever",
     "Gate",

@@ -11,6 +11,7 @@ from trialbed_adapter_kit.harness._records import ModelRequest, ToolCall
 from trialbed_adapter_kit.harness._script import ApiReply, Behaviour, Raw, Reply, echo
 
 DelayedReply = Callable[[ModelRequest], Awaitable[Reply | Raw]]
+"""A line of a script that waits before the model replies."""
 
 
 class Event:
