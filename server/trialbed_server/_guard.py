@@ -6,7 +6,7 @@ import hmac
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from trialbed_server._responses import openai_error_response
+from trialbed_server._http import openai_error_response
 
 
 class BearerGuard:

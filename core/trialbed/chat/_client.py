@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -88,7 +89,7 @@ class ChatClient:
             retry_error_callback=_last_reading,
         )
         reading: Reading = await retrying(self._ask, request)
-        return reading
+        return _without_secrets(reading)
 
     async def _ask(self, request: Mapping[str, Any]) -> Reading:
         try:
@@ -107,7 +108,7 @@ async def _read(response: httpx.Response, request: Mapping[str, Any]) -> Reading
     body = await response.aread()
     if response.is_success:
         return read_body(body, kind)
-    text = redact(body[:SHOWN].decode("utf-8", "replace"))
+    text = body[:SHOWN].decode("utf-8", "replace")
     status = response.status_code
     return failed(f"http_{status}", f"the endpoint answered with status {status}: {text}", "transport_error")
 
@@ -123,7 +124,14 @@ async def _read_events(response: httpx.Response, reader: StreamReader) -> Readin
 
 
 def _words(error: Exception) -> str:
-    return redact(f"{type(error).__name__}: {error}")
+    return f"{type(error).__name__}: {error}"
+
+
+def _without_secrets(reading: Reading) -> Reading:
+    """The reading with every secret of this process's environment removed from its problem."""
+    if reading.problem is None:
+        return reading
+    return replace(reading, problem=replace(reading.problem, message=redact(reading.problem.message)))
 
 
 def _is_worth_repeating(reading: Reading) -> bool:

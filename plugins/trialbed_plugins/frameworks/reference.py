@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Limits, ModelEndpoint, ModelFailed, Tool, Usage, finish_of
+from trialbed.chat import first_message, read_body, usage_of
 from trialbed.tools import tls_for
 
 MAX_ERROR_TEXT = 500
@@ -96,17 +97,21 @@ class ReferenceAgent(BaseAgent):
         return request
 
     def _message(self, response: httpx.Response) -> dict[str, Any]:
+        reading = read_body(response.content)
+        said = first_message(reading.response)
+        if not said:
+            problem = reading.problem.message if reading.problem else "the message is empty"
+            raise ModelFailed(f"the model's endpoint answered with no completion: {problem}")
         try:
-            body = response.json()
-            message = _assistant_message(body["choices"][0]["message"])
-            self._count(body.get("usage"))
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            message = _assistant_message(said)
+        except (LookupError, TypeError, AttributeError) as error:
             text = response.text[:MAX_ERROR_TEXT]
             raise ModelFailed(f"the model's endpoint answered with no completion ({error!r}): {text}") from error
+        self._count(usage_of(reading.response))
         return message
 
-    def _count(self, usage: dict[str, Any] | None) -> None:
-        if usage is None or self._usage is None:
+    def _count(self, usage: dict[str, int]) -> None:
+        if not usage or self._usage is None:
             self._usage = None
             return
         self._usage += Usage(

@@ -1,17 +1,24 @@
-"""The judge that is a model."""
+"""Asks a model to grade answers."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tenacity.wait import wait_base
 
+from trialbed.chat import ChatClient, Reading, first_message
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError, UsageError
 from trialbed.records import Answer, ModelEndpoint, Query, WireLog
-from trialbed_plugins.judges._chat import Chat
 from trialbed_plugins.judges._prompt import corrected, messages
 from trialbed_plugins.judges._votes import Malformed, Vote, count_votes, read_vote
+
+Messages = list[dict[str, str]]
+
+JSON_ONLY = {"response_format": {"type": "json_object"}}
+
+REFUSALS = ("http_400", "http_422")
+"""How endpoints answer to a field they do not know."""
 
 
 class ModelJudge(Judge):
@@ -37,8 +44,8 @@ class ModelJudge(Judge):
             raise UsageError("a judge that is a model needs one: name it with --judge, or use --judge rule")
         if votes < 1:
             raise UsageError(f"a judge needs at least one vote, not {votes}; see --judge-votes")
+        self._model = _Model(endpoint, self.wait)
         self._seed = endpoint.seed
-        self._chat = Chat(endpoint, self.wait)
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Grade the answer.
@@ -55,18 +62,59 @@ class ModelJudge(Judge):
 
     async def close(self) -> None:
         """Close the connections to the model."""
-        await self._chat.close()
+        await self._model.close()
 
-    async def _vote(self, conversation: list[dict[str, str]], seed: int) -> Vote:
-        reply = await self._chat.reply(conversation, seed)
+    async def _vote(self, conversation: Messages, seed: int) -> Vote:
+        reply = await self._model.reply(conversation, seed)
         try:
             return read_vote(reply)
         except Malformed as problem:
-            again = await self._chat.reply(corrected(conversation, reply, str(problem)), seed)
+            again = await self._model.reply(corrected(conversation, reply, str(problem)), seed)
         try:
             return read_vote(again)
         except Malformed as problem:
             raise JudgeError(f"the judge's reply cannot be read, twice: {problem}") from problem
+
+
+class _Model:
+    """The judge's model. It is asked for JSON; an endpoint that refuses this is asked without it from then on."""
+
+    def __init__(self, endpoint: ModelEndpoint, wait: wait_base | None) -> None:
+        self._client = ChatClient(endpoint.base_url, endpoint.api_key, wait=wait)
+        self._format: dict[str, Any] = JSON_ONLY
+        self._settings: dict[str, Any] = {"model": endpoint.model, "temperature": endpoint.temperature}
+        if endpoint.max_tokens is not None:
+            self._settings["max_tokens"] = endpoint.max_tokens
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def reply(self, conversation: Messages, seed: int) -> str:
+        """The text of the model's reply.
+
+        Raises:
+            JudgeError: there is none.
+        """
+        request = {**self._settings, "messages": conversation, "seed": seed}
+        reading = await self._client.complete(request | self._format)
+        if self._format and _kind(reading) in REFUSALS:
+            reading = await self._client.complete(request)
+            if reading.outcome not in ("transport_error", "timeout"):
+                self._format = {}
+        return _text(reading)
+
+
+def _text(reading: Reading) -> str:
+    message = first_message(reading.response)
+    if not message:
+        problem = reading.problem.message if reading.problem else "the message is empty"
+        raise JudgeError(f"the judge's model sent no chat completion: {problem}")
+    content = message.get("content")
+    return content if isinstance(content, str) else ""
+
+
+def _kind(reading: Reading) -> str | None:
+    return reading.problem.kind if reading.problem else None
 
 
 def _gate(answer: Answer) -> str | None:

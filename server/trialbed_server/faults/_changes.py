@@ -1,4 +1,4 @@
-"""Faults that stand in the answer itself: each changes a right answer, or the chunks of its stream."""
+"""Changes right answers, and the chunks of their streams, into faulty ones."""
 
 from __future__ import annotations
 
@@ -7,53 +7,51 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from trialbed_server.faults._answers import Completion
+from trialbed.chat import Call
+from trialbed_server.faults._answers import Answer
 from trialbed_server.faults._script import Fault
 
 Chunks = list[dict[str, Any]]
 
 
-def changed(completion: Completion, fault: Fault) -> Completion:
-    """The completion with the fault, where it is one of the completion."""
-    change = COMPLETIONS.get(fault.name)
-    return completion if change is None else change(completion, fault)
+def changed(answer: Answer, fault: Fault) -> Answer:
+    """The answer with the fault, if it is one of what the answer says."""
+    change = CHANGES.get(fault.name)
+    return answer if change is None else change(answer, fault)
 
 
 def changed_chunks(chunks: Chunks, fault: Fault) -> Chunks:
-    """The chunks with the fault, where it is one of the stream."""
+    """The chunks with the fault, if it is one of the stream."""
     change = STREAMS.get(fault.name)
     return chunks if change is None else change(json.loads(json.dumps(chunks)))
 
 
 def changed_document(document: dict[str, Any], fault: Fault) -> dict[str, Any]:
-    """The document with the fault, where it is one of a body that is not streamed."""
+    """The document with the fault, if it is one of a body that is not streamed."""
     change = DOCUMENTS.get(fault.name)
     return document if change is None else change(document)
 
 
-def _with_calls(completion: Completion, number: int = 1) -> Completion:
-    calls = (completion.calls or (completion.spare,)) * number
-    return replace(completion, text="", calls=calls, finish_reason="tool_calls")
+def _with_calls(answer: Answer, number: int = 1) -> Answer:
+    calls = (answer.calls or (answer.spare,)) * number
+    return replace(answer, text="", calls=calls, finish_reason="tool_calls")
 
 
-def _calls(completion: Completion, name: str | None = None, arguments: str | None = None) -> Completion:
-    made = _with_calls(completion)
-    calls = tuple((name or call, arguments or text) for call, text in made.calls)
-    return replace(made, calls=calls)
+def _calls(answer: Answer, name: str | None = None, arguments: str | None = None) -> Answer:
+    made = _with_calls(answer)
+    return replace(made, calls=tuple(Call(name or call.name, arguments or call.arguments) for call in made.calls))
 
 
-COMPLETIONS: dict[str, Callable[[Completion, Fault], Completion]] = {
-    "no_finish_reason": lambda completion, _: replace(completion, finish_reason=None),
-    "finish": lambda completion, fault: replace(completion, finish_reason=fault.settings["reason"]),
-    "calls_with_stop": lambda completion, _: replace(_with_calls(completion), finish_reason="stop"),
-    "unknown_tool": lambda completion, _: _calls(completion, name="tool_that_was_not_offered"),
-    "bad_arguments": lambda completion, _: _calls(completion, arguments='{"broken": '),
-    "reasoning": lambda completion, _: replace(completion, reasoning="Let me think about what is asked for here."),
-    "null_usage": lambda completion, _: replace(
-        completion, usage={**(completion.usage or {}), "completion_tokens": None}
-    ),
-    "no_index": lambda completion, _: _with_calls(completion, 2),
-    "name_fragments": lambda completion, _: _with_calls(completion, 2),
+CHANGES: dict[str, Callable[[Answer, Fault], Answer]] = {
+    "no_finish_reason": lambda answer, _: replace(answer, finish_reason=None),
+    "finish": lambda answer, fault: replace(answer, finish_reason=fault.settings["reason"]),
+    "calls_with_stop": lambda answer, _: replace(_with_calls(answer), finish_reason="stop"),
+    "unknown_tool": lambda answer, _: _calls(answer, name="tool_that_was_not_offered"),
+    "bad_arguments": lambda answer, _: _calls(answer, arguments='{"broken": '),
+    "reasoning": lambda answer, _: replace(answer, reasoning="Let me think about what is asked for here."),
+    "null_usage": lambda answer, _: replace(answer, usage={**(answer.usage or {}), "completion_tokens": None}),
+    "no_index": lambda answer, _: _with_calls(answer, 2),
+    "name_fragments": lambda answer, _: _with_calls(answer, 2),
 }
 
 
@@ -109,7 +107,7 @@ def _without_index(chunks: Chunks) -> Chunks:
 
 
 def _fragmented(chunks: Chunks) -> Chunks:
-    """The name in two pieces: the second half comes with a chunk of its own."""
+    """Sends each name in two pieces; the second half comes with a chunk of its own."""
     whole: Chunks = []
     for chunk in chunks:
         whole.append(chunk)

@@ -16,9 +16,9 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from trialbed.chat import DONE_EVENT, Completion, error_document, event_bytes
 from trialbed.errors import ServerUnavailable
-from trialbed_server._responses import openai_error
-from trialbed_server.faults._answers import Completion, right_answer
+from trialbed_server.faults._answers import right_answer
 from trialbed_server.faults._changes import changed, changed_chunks, changed_document
 from trialbed_server.faults._script import Fault, FaultScript
 
@@ -71,7 +71,7 @@ class FaultServer:
         body = await request.read()
         document, refusal = _parsed(body)
         if refusal:
-            return web.json_response(openai_error(refusal, 400, "invalid_request_error"), status=400)
+            return web.json_response(error_document(refusal, "invalid_request_error", code="400"), status=400)
         known = hashlib.blake2b(body, digest_size=16).digest()
         attempt = self._attempts[known]
         self._attempts[known] += 1
@@ -80,9 +80,9 @@ class FaultServer:
         answers = self._script.answers
         right = right_answer(document, answers["share"], inverted=self._script.inverts(body, attempt))
         try:
-            return await self._answer(request, document, changed(right, fault), fault)
+            return await self._answer(request, document, changed(right, fault).completion(), fault)
         except ConnectionResetError:
-            # The client has left; there is nobody to tell.
+            # The client has left.
             return web.Response(status=499)
 
     async def _answer(
@@ -102,7 +102,7 @@ class FaultServer:
                 kind = EVENTS if document.get("stream") else "application/json"
                 return web.Response(body=b"", content_type=kind)
             case "error_body":
-                return web.json_response(openai_error("the model is overloaded", 500, "server_error"))
+                return web.json_response(error_document("the model is overloaded", "server_error", code="500"))
             case "slow":
                 await self._wait(fault.settings["seconds"])
         if document.get("stream"):
@@ -138,9 +138,9 @@ class FaultServer:
                 await self._wait(answers["gap"])
             if number == len(chunks) // 2 and fault.name in MIDWAY:
                 return await _midway(request, response, fault)
-            await response.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+            await response.write(event_bytes(chunk))
         if fault.name not in ("no_done", "truncated"):
-            await response.write(b"data: [DONE]\n\n")
+            await response.write(DONE_EVENT)
         await response.write_eof()
         return response
 
@@ -155,9 +155,9 @@ MIDWAY = ("reset_midstream", "cut_stream", "malformed_event", "error_event")
 async def _midway(request: web.Request, response: web.StreamResponse, fault: Fault) -> web.StreamResponse:
     if fault.name in ("reset_midstream", "cut_stream"):
         return _hang_up(request, reset=fault.name == "reset_midstream", response=response)
-    error = json.dumps(openai_error("the model broke down", 500, "server_error"))
-    text = '{"choices": [{"delta"' if fault.name == "malformed_event" else error
-    await response.write(f"data: {text}\n\ndata: [DONE]\n\n".encode())
+    error = event_bytes(error_document("the model broke down", "server_error", code="500"))
+    event = b'data: {"choices": [{"delta"\n\n' if fault.name == "malformed_event" else error
+    await response.write(event + DONE_EVENT)
     await response.write_eof()
     return response
 
@@ -168,11 +168,13 @@ def _refusal(request: web.Request, fault: Fault) -> web.Response:
     wait = fault.settings.get("retry_after")
     headers = {"Retry-After": f"{wait:g}"} if wait else {}
     message = f"status {status} was asked for {said}".strip()
-    return web.json_response(openai_error(message, status, "scripted_error"), status=status, headers=headers)
+    return web.json_response(
+        error_document(message, "scripted_error", code=str(status)), status=status, headers=headers
+    )
 
 
 def _hang_up(request: web.Request, *, reset: bool, response: web.StreamResponse | None = None) -> web.StreamResponse:
-    """Leave without a word: by a reset (RST), or by closing (FIN)."""
+    """Drop the connection: by a reset (RST), or by closing it (FIN)."""
     transport = request.transport
     if transport is not None:
         raw = transport.get_extra_info("socket")
@@ -186,7 +188,7 @@ def _hang_up(request: web.Request, *, reset: bool, response: web.StreamResponse 
 
 
 def _parsed(body: bytes) -> tuple[dict[str, Any], str]:
-    """A request, or why it is none."""
+    """A request, or why the body is not one."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as error:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from starlette.types import Receive, Scope, Send
 
-from trialbed_server._bodies import BodyTooLarge, ClientGone, read_body
 from trialbed_server._clock import Clock
+from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
 from trialbed_server._metrics import Metrics
-from trialbed_server._responses import openai_error_response
 from trialbed_server.gateway.exchange import Exchange
-from trialbed_server.gateway.outlet import Outlet, while_connected
 from trialbed_server.gateway.redaction import Redactor
+from trialbed_server.gateway.response import ResponseWriter, while_connected
 from trialbed_server.gateway.scripted.model import ScriptedModel, is_scripted
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.trials import LogBudget, Trial, TrialGone, TrialRegistry, TrialUnknown
@@ -60,7 +59,7 @@ class Gateway:
         exchange = self._exchange(trial, body)
         if trial is not None and scope["path_params"]["path"] != MODELS:
             trial.model_calls.append(exchange)
-        await while_connected(receive, exchange, self._answer(trial, body, scope, Outlet(send, exchange)))
+        await while_connected(receive, exchange, self._answer(trial, body, scope, ResponseWriter(send, exchange)))
         self._metrics.model_request(exchange.status)
 
     def _exchange(self, trial: Trial | None, body: bytes) -> Exchange:
@@ -69,25 +68,25 @@ class Gateway:
             return Exchange(self._clock.monotonic, LogBudget(body=0, trial=0), redactor.whole(body))
         return Exchange(trial.elapsed, trial.budget, redactor.whole(body))
 
-    async def _answer(self, trial: Trial | None, body: bytes, scope: Scope, outlet: Outlet) -> None:
+    async def _answer(self, trial: Trial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         path = scope["path_params"]["path"]
         if (path, scope["method"]) not in ((CHAT, "POST"), (MODELS, "GET")):
             message = f"{scope['method']} /v1/{path} is not served here; POST /v1/{CHAT} and GET /v1/{MODELS} are"
-            await outlet.error(message, 404, "invalid_request_error")
+            await writer.error(message, 404, "invalid_request_error")
         elif trial is not None and is_scripted(trial.registration.model):
-            await self._play(trial, path, outlet)
+            await self._play(trial, path, writer)
         elif self._upstream is None:
-            await outlet.error(NO_UPSTREAM, 404, "invalid_request_error")
+            await writer.error(NO_UPSTREAM, 404, "invalid_request_error")
         else:
             query = scope["query_string"].decode("latin-1")
             target = f"/{path}?{query}" if query else f"/{path}"
-            await self._upstream.forward(scope["method"], target, scope["headers"], body, outlet)
+            await self._upstream.forward(scope["method"], target, scope["headers"], body, writer)
 
-    async def _play(self, trial: Trial, path: str, outlet: Outlet) -> None:
+    async def _play(self, trial: Trial, path: str, writer: ResponseWriter) -> None:
         if path == MODELS:
             entry = {"id": trial.registration.model, "object": "model", "owned_by": "trialbed"}
             created = int(trial.opened_at.timestamp())
-            await outlet.document({"object": "list", "data": [{**entry, "created": created}]})
+            await writer.document({"object": "list", "data": [{**entry, "created": created}]})
             return
-        index = trial.model_calls.index(outlet.exchange)
-        await ScriptedModel(trial, self._clock).complete(outlet.exchange.document, index, outlet)
+        index = trial.model_calls.index(writer.exchange)
+        await ScriptedModel(trial, self._clock).complete(writer.exchange.document, index, writer)

@@ -9,8 +9,8 @@ from typing import Self
 import aiohttp
 from multidict import CIMultiDict
 
-from trialbed_server.gateway.outlet import Header, Outlet
 from trialbed_server.gateway.redaction import Redactor
+from trialbed_server.gateway.response import Header, ResponseWriter
 
 CONNECT_TIMEOUT = 15.0
 
@@ -58,21 +58,25 @@ class Upstream:
         """Masks the key."""
         return Redactor(self._key)
 
-    async def forward(self, method: str, path: str, headers: Iterable[Header], body: bytes, outlet: Outlet) -> None:
+    async def forward(
+        self, method: str, path: str, headers: Iterable[Header], body: bytes, writer: ResponseWriter
+    ) -> None:
         """Send a request on and its answer back, piece by piece.
 
         A failure before the answer's head is a 502 or 504 in OpenAI's form. After it the answer is cut, as
         the upstream's was, by leaving it incomplete.
         """
         try:
-            await self._exchange(method, path, headers, body, outlet)
+            await self._exchange(method, path, headers, body, writer)
         except TimeoutError as error:
-            await self._fail(outlet, 504, f"the upstream endpoint {self.url} did not answer in time ({error})")
+            await self._fail(writer, 504, f"the upstream endpoint {self.url} did not answer in time ({error})")
         except (aiohttp.ClientError, OSError) as error:
             text = f"the upstream endpoint {self.url} failed: {type(error).__name__}: {error}"
-            await self._fail(outlet, 502, text)
+            await self._fail(writer, 502, text)
 
-    async def _exchange(self, method: str, path: str, headers: Iterable[Header], body: bytes, outlet: Outlet) -> None:
+    async def _exchange(
+        self, method: str, path: str, headers: Iterable[Header], body: bytes, writer: ResponseWriter
+    ) -> None:
         if self._session is None:
             raise RuntimeError("Upstream is an async context manager; enter it first")
         request = self._session.request(
@@ -85,18 +89,18 @@ class Upstream:
         )
         async with request as answer:
             redactor = self.redactor()
-            await outlet.start(answer.status, self._response_headers(answer.raw_headers))
+            await writer.start(answer.status, self._response_headers(answer.raw_headers))
             async for piece in answer.content.iter_any():
-                await outlet.write(redactor.feed(piece))
-            await outlet.write(redactor.flush())
-            await outlet.finish()
+                await writer.write(redactor.feed(piece))
+            await writer.write(redactor.flush())
+            await writer.finish()
 
-    async def _fail(self, outlet: Outlet, status: int, message: str) -> None:
+    async def _fail(self, writer: ResponseWriter, status: int, message: str) -> None:
         message = self.redactor().whole(message.encode()).decode()
-        if outlet.started:
-            outlet.exchange.failed(message)
+        if writer.started:
+            writer.exchange.failed(message)
         else:
-            await outlet.error(message, status, "upstream_error")
+            await writer.error(message, status, "upstream_error")
 
     def _request_headers(self, headers: Iterable[Header]) -> CIMultiDict[str]:
         kept = CIMultiDict((n.decode("latin-1"), v.decode("latin-1")) for n, v in _end_to_end(headers, _OURS))

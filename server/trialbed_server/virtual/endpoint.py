@@ -7,9 +7,8 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from trialbed_server._bodies import BodyTooLarge, ClientGone, read_body
+from trialbed_server._http import BodyTooLarge, ClientGone, read_body, send_json
 from trialbed_server._metrics import Metrics
-from trialbed_server._responses import send_json
 from trialbed_server.trials import Trial, TrialGone, TrialRegistry, TrialUnknown
 from trialbed_server.virtual._recording import ApiRecording
 from trialbed_server.virtual.catalog import Catalog, Target

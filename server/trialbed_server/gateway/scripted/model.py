@@ -1,16 +1,18 @@
-"""A scripted model as the gateway plays it."""
+"""Plays a scripted model in the gateway."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from trialbed.chat import Completion, offered_functions, usage_document, wants_usage
+from trialbed.estimates import estimated_tokens
+from trialbed.records import Usage
 from trialbed_server._clock import Clock
-from trialbed_server.gateway.outlet import EVENTS_TYPE, Outlet
-from trialbed_server.gateway.scripted.completions import Completion
-from trialbed_server.gateway.scripted.policies import POLICIES
-from trialbed_server.gateway.scripted.turns import Scene, Turn
-from trialbed_server.gateway.scripted.usage import estimated_usage
+from trialbed_server.gateway.response import EVENTS_TYPE, ResponseWriter
+from trialbed_server.gateway.scripted.policies import POLICIES, PolicyInput, Turn
 from trialbed_server.trials import Trial
 
 PREFIX = "scripted:"
@@ -43,48 +45,69 @@ class ScriptedModel:
         self._policy = registration.model.removeprefix(PREFIX)
         self._schemas = {tool.name: tool.parameters for tool in registration.tools}
 
-    async def complete(self, request: Mapping[str, Any], index: int, outlet: Outlet) -> None:
+    async def complete(self, request: Mapping[str, Any], index: int, writer: ResponseWriter) -> None:
         """Answer one chat completion request, the ``index``-th of the trial."""
         messages = request.get("messages")
         if not isinstance(messages, list):
-            await outlet.error("'messages' must be a list", 400, "invalid_request_error")
+            await writer.error("'messages' must be a list", 400, "invalid_request_error")
             return
         slow = self._policy == "slow"
-        completion = Completion(
+        completion = completion_of(
+            self._turn(request, messages),
             identity=f"{self._trial.registration.trial}#{index}",
             created=int(self._trial.opened_at.timestamp()),
             model=self._trial.registration.model,
-            turn=self._turn(request, messages),
         )
         await self._clock.sleep(SLOW_FIRST if slow else 0)
         usage = estimated_usage(request, completion.message())
+        completion = replace(completion, usage=usage_document(usage.prompt_tokens, usage.completion_tokens))
         if not request.get("stream"):
-            await outlet.document(completion.document(usage))
+            await writer.document(completion.document())
             return
-        await outlet.start(200, [EVENTS_TYPE, (b"cache-control", b"no-cache")])
-        for event in completion.events(usage if _wants_usage(request) else None):
-            await outlet.write(event)
+        await writer.start(200, [EVENTS_TYPE, (b"cache-control", b"no-cache")])
+        for event in completion.events(with_usage=wants_usage(request)):
+            await writer.write(event)
             await self._clock.sleep(SLOW_CHUNK if slow else 0)
-        await outlet.finish()
+        await writer.finish()
 
     def _turn(self, request: Mapping[str, Any], messages: list[Any]) -> Turn:
-        scene = Scene(self._trial.registration.script, self._offered(request), messages)
-        turn = POLICIES[self._policy](scene)
+        given = PolicyInput(self._trial.registration.script, self._offered(request), messages)
+        turn = POLICIES[self._policy](given)
         # Like a real model: no tool calls where the request allows none.
-        return turn if scene.offered or not turn.calls else POLICIES["gold"](Scene((), {}, messages))
+        return turn if given.offered or not turn.calls else POLICIES["gold"](PolicyInput((), {}, messages))
 
     def _offered(self, request: Mapping[str, Any]) -> dict[str, Any]:
         # The trial's own schema counts where there is one: it is what the virtual API checks against.
         if request.get("tool_choice") == "none":
             return {}
-        functions = [tool["function"] for tool in request.get("tools") or () if _is_function(tool)]
+        functions = offered_functions(request)
         return {f["name"]: self._schemas.get(f["name"], f.get("parameters") or {}) for f in functions}
 
 
-def _is_function(tool: Any) -> bool:
-    return isinstance(tool, dict) and isinstance(tool.get("function"), dict) and "name" in tool["function"]
+def completion_of(turn: Turn, *, identity: str, created: int, model: str) -> Completion:
+    """A turn as a completion, without usage.
+
+    Args:
+        identity: what the ids are made of; the same for the same request of the same trial.
+        created: seconds since 1970.
+    """
+
+    def digest(part: object) -> str:
+        return hashlib.sha256(f"{identity}#{part}".encode()).hexdigest()[:24]
+
+    return Completion(
+        model=model,
+        id=f"chatcmpl-{digest('')}",
+        created=created,
+        content=None if turn.calls else turn.text,
+        calls=tuple(replace(call, id=f"call_{digest(number)}") for number, call in enumerate(turn.calls)),
+        finish_reason="tool_calls" if turn.calls else "stop",
+        message_fields={"refusal": None},
+        choice_fields={"logprobs": None},
+    )
 
 
-def _wants_usage(request: Mapping[str, Any]) -> bool:
-    options = request.get("stream_options")
-    return isinstance(options, dict) and bool(options.get("include_usage"))
+def estimated_usage(request: Mapping[str, Any], message: Mapping[str, Any]) -> Usage:
+    """An estimate; the prompt is ``{"messages": …, "tools": …}`` of the request, the completion the answer."""
+    prompt = {"messages": request.get("messages", []), "tools": request.get("tools", [])}
+    return Usage(prompt_tokens=estimated_tokens(prompt), completion_tokens=estimated_tokens(message))

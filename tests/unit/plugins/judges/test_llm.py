@@ -15,7 +15,6 @@ from tenacity import wait_none
 from trialbed.contracts import STATUS_VALUES, Verdict
 from trialbed.errors import JudgeError, UsageError
 from trialbed.records import Answer, ApiCall, ApiRef, ModelEndpoint, Query, WireLog
-from trialbed_plugins.judges._chat import ATTEMPTS
 from trialbed_plugins.judges._votes import Malformed, Vote, count_votes, read_vote
 from trialbed_plugins.judges.llm import ModelJudge
 
@@ -140,7 +139,7 @@ async def test_attempts_are_bounded(model: Model) -> None:
     model.gives(lambda: web.Response(status=500, text="on fire"))
     with pytest.raises(JudgeError, match="status 500: on fire"):
         await model.judge()
-    assert len(model.asked) == ATTEMPTS
+    assert len(model.asked) == 4
 
 
 async def test_a_refusal_is_final(model: Model) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from trialbed.chat import StreamReader, read_body
+from trialbed.chat import Completion, read_body, read_stream
 from trialbed_server.faults import Fault, FaultScript
-from trialbed_server.faults._answers import Completion, right_answer
+from trialbed_server.faults._answers import right_answer
 from trialbed_server.faults._changes import changed, changed_chunks, changed_document
 from trialbed_server.faults._names import FAULTS
 
@@ -19,11 +19,7 @@ def request(number: int = 0, **fields: Any) -> dict[str, Any]:
 
 
 def streamed(completion: Completion) -> dict[str, Any]:
-    reading = StreamReader(("look", "lookup"))
-    for chunk in completion.chunks():
-        reading.feed(b"data: " + json.dumps(chunk).encode() + b"\n\n", 1.0)
-    reading.feed(b"data: [DONE]\n\n", 2.0)
-    response = reading.end(3.0).response
+    response = read_stream(b"".join(completion.events()), ("look", "lookup")).response
     assert response is not None
     return response
 
@@ -47,7 +43,8 @@ def test_without_a_usable_tool_there_is_no_call(tools: Any) -> None:
 
 
 def test_a_stream_and_a_document_say_the_same() -> None:
-    for completion in (right_answer(request(), 1.0), right_answer(request(), 0.0)):
+    for answer in (right_answer(request(), 1.0), right_answer(request(), 0.0)):
+        completion = answer.completion()
         ours, theirs = streamed(completion), completion.document()
         assert ours["choices"][0]["finish_reason"] == theirs["choices"][0]["finish_reason"]
         assert ours["choices"][0]["message"].get("tool_calls") == theirs["choices"][0]["message"].get("tool_calls")
@@ -55,7 +52,7 @@ def test_a_stream_and_a_document_say_the_same() -> None:
 
 
 def test_a_raw_completion_is_text_and_its_calls_stand_in_it() -> None:
-    completion = changed(right_answer({"model": "m", "prompt": "p"}, 1.0), Fault("unknown_tool"))
+    completion = changed(right_answer({"model": "m", "prompt": "p"}, 1.0), Fault("unknown_tool")).completion()
     text = completion.document()["choices"][0]["text"]
     assert "<|tool_call_begin|>functions.tool_that_was_not_offered:0<|tool_call_argument_begin|>{}" in text
     assert streamed(completion)["choices"][0]["message"]["content"] == text
@@ -66,7 +63,7 @@ def test_a_raw_completion_is_text_and_its_calls_stand_in_it() -> None:
 def test_every_fault_can_be_done_to_every_answer(name: str, asked: dict[str, Any]) -> None:
     fault = FaultScript.read(name).fault(b"", 0)
     for share in (0.0, 1.0):
-        completion = changed(right_answer(asked, share), fault)
+        completion = changed(right_answer(asked, share), fault).completion()
         body = json.dumps(changed_document(completion.document(), fault)).encode()
         read_body(body, "application/json")
         assert isinstance(changed_chunks(completion.chunks(), fault), list)

@@ -10,8 +10,7 @@ from jsonschema import Draft202012Validator
 
 from trialbed.prompts import finish_of
 from trialbed.records import ScriptedCall
-from trialbed_server.gateway.scripted.policies import NO_RESULT_TEXT, NO_TOOL_TEXT, POLICIES
-from trialbed_server.gateway.scripted.turns import Scene, Turn
+from trialbed_server.gateway.scripted.policies import NO_RESULT_TEXT, NO_TOOL_TEXT, POLICIES, PolicyInput, Turn
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 DAYS = {"type": "object", "properties": {"days": {"type": "integer"}}}
@@ -37,7 +36,7 @@ def play(policy: str, *, script: Any = SCRIPT, offered: Any = OFFERED, turns: in
     messages: list[Any] = [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}]
     played: list[Turn] = []
     for _ in range(turns):
-        turn = POLICIES[policy](Scene(script, offered, messages))
+        turn = POLICIES[policy](PolicyInput(script, offered, messages))
         if not turn.calls:
             return played, turn.text
         played.append(turn)
@@ -138,7 +137,7 @@ def test_errors_are_no_evidence_and_content_in_parts_is_read() -> None:
         {"role": "tool", "content": [{"type": "text", "text": '{"a": "kept value"}'}]},
         {"role": "user", "content": "not a tool"},
     ]
-    text = POLICIES["gold"](Scene((), {}, messages)).text
+    text = POLICIES["gold"](PolicyInput((), {}, messages)).text
     assert "kept value" in text
     assert "12345" not in text
 

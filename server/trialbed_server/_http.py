@@ -1,8 +1,11 @@
-"""Reading request bodies, up to a limit."""
+"""Reads request bodies and sends responses, in plain ASGI."""
 
 from __future__ import annotations
 
-from starlette.types import Receive, Scope
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from trialbed.chat import error_document
 
 
 class BodyTooLarge(Exception):
@@ -29,6 +32,18 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     if _stated_length(scope) > limit:
         raise BodyTooLarge
     return await _rest(bytearray(body), message["type"], receive, limit)
+
+
+def openai_error_response(message: str, status: int, kind: str = "invalid_request_error") -> JSONResponse:
+    """An error as OpenAI's clients read it."""
+    return JSONResponse(error_document(message, kind, code=str(status)), status)
+
+
+async def send_json(body: bytes, status: int, send: Send) -> None:
+    """Send a body that is JSON already."""
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def _rest(body: bytearray, kind: str, receive: Receive, limit: int) -> bytes:

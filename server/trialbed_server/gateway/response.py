@@ -1,4 +1,4 @@
-"""The way of an answer to the framework, watched by its exchange."""
+"""Writes the gateway's response to the framework, and records it in its exchange."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.types import Receive, Send
 
-from trialbed_server._responses import openai_error
+from trialbed.chat import error_document
 from trialbed_server.gateway.exchange import Exchange
 
 Header = tuple[bytes, bytes]
@@ -19,8 +19,8 @@ JSON_TYPE: Header = (b"content-type", b"application/json")
 EVENTS_TYPE: Header = (b"content-type", b"text/event-stream; charset=utf-8")
 
 
-class Outlet:
-    """Sends one answer, piece by piece, each as soon as it is there."""
+class ResponseWriter:
+    """Sends one response, each piece as soon as it is there."""
 
     def __init__(self, send: Send, exchange: Exchange) -> None:
         self.exchange = exchange
@@ -47,7 +47,7 @@ class Outlet:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def document(self, document: Any, status: int = 200) -> None:
-        """Send a whole answer of JSON."""
+        """Send a whole response of JSON."""
         body = json.dumps(document).encode("ascii")
         await self.start(status, [JSON_TYPE, (b"content-length", str(len(body)).encode())])
         await self.write(body)
@@ -56,7 +56,7 @@ class Outlet:
     async def error(self, message: str, status: int, kind: str) -> None:
         """Send an error in OpenAI's form and record it."""
         self.exchange.failed(message)
-        await self.document(openai_error(message, status, kind), status)
+        await self.document(error_document(message, kind, code=str(status)), status)
 
 
 async def while_connected(receive: Receive, exchange: Exchange, work: Coroutine[Any, Any, None]) -> None:
