@@ -1,4 +1,4 @@
-"""Finding and loading drivers: one named implementation out of many (stevedore).
+"""Drivers, of which one is chosen by name: listing and loading them (stevedore).
 
 Listing reads metadata and imports nothing. Loading a broken driver is an error that names the
 distribution, its version and the cause.
@@ -7,6 +7,7 @@ distribution, its version and the cause.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any
@@ -28,10 +29,13 @@ GROUPS = {
 }
 """Kind of driver -> entry-point group. ``components`` are the parts of Trialbed itself that core loads lazily."""
 
+Advice = Callable[[str, str | None, Sequence[str]], str]
+"""What to do about a missing driver, from its name, the closest name if one is close, and the installed names."""
+
 
 @dataclass(frozen=True)
 class DriverInfo:
-    """An installed driver, as its metadata tell; nothing was imported to find it."""
+    """An installed driver, as its metadata describe it; nothing was imported to find it."""
 
     kind: str
     name: str
@@ -55,17 +59,21 @@ def list_drivers(kind: str) -> list[DriverInfo]:
     return [found[key] for key in sorted(found)]
 
 
-def driver_info(kind: str, name: str) -> DriverInfo:
+def driver_info(kind: str, name: str, *, known: Collection[str] = (), advice: Advice | None = None) -> DriverInfo:
     """The installed driver of this name.
 
+    Args:
+        known: names of drivers that are not installed but may be meant.
+        advice: writes the end of the message if the driver is not installed.
+
     Raises:
-        DriverNotFound: there is none; says which there are.
+        DriverNotFound: no installed distribution offers it; lists the drivers that are installed.
         DriverError: two distributions offer the name.
     """
     drivers = list_drivers(kind)
     matches = [driver for driver in drivers if driver.name == name]
     if not matches:
-        raise DriverNotFound(_not_found(kind, name, [driver.name for driver in drivers]))
+        raise DriverNotFound(_not_found(kind, name, [driver.name for driver in drivers], known, advice))
     if len(matches) > 1:
         owners = " and ".join(f"{match.distribution} {match.version}" for match in matches)
         raise DriverError(f"{kind}: {name!r} is offered by {owners}; uninstall one of them")
@@ -113,34 +121,12 @@ def _check_contract(info: DriverInfo, driver: Any, contract: str) -> None:
     if stated != contract:
         raise ContractMismatch(
             f"{info.kind}: {info.name!r} of {info.distribution} {info.version} is written for contract "
-            f"{stated!r}, this Trialbed has contract {contract!r}; install a matching {info.distribution}"
+            f"{stated!r}, but this Trialbed has contract {contract!r}; install a matching {info.distribution}"
         )
 
 
-def _not_found(kind: str, name: str, names: list[str]) -> str:
-    close = difflib.get_close_matches(name, {*names, *_published(kind)}, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "."
-    install = _how_to_install(name, close[0] if close else name, names) if kind == "frameworks" else ""
-    return f"{kind}: there is no {name!r} here{hint} Installed: {', '.join(names) or 'none'}.{install}"
-
-
-def _how_to_install(name: str, meant: str, names: list[str]) -> str:
-    if meant in names:
-        return (
-            f" If {name} is another framework, say where its adapter is: `bench env add {name} --adapter REQUIREMENT`."
-        )
-    from trialbed.environments import install_command
-
-    return (
-        f" An adapter is installed by `{install_command(meant)}`, or into an environment of its own by "
-        f"`bench env add {meant}`."
-    )
-
-
-def _published(kind: str) -> tuple[str, ...]:
-    """Names of drivers that are not installed but known."""
-    if kind != "frameworks":
-        return ()
-    from trialbed.environments import KNOWN
-
-    return KNOWN
+def _not_found(kind: str, name: str, installed: Sequence[str], known: Collection[str], advice: Advice | None) -> str:
+    close = next(iter(difflib.get_close_matches(name, {*installed, *known}, n=1)), None)
+    hint = f"; did you mean {close!r}?" if close else "."
+    more = advice(name, close, installed) if advice else ""
+    return f"{kind}: {name!r} is not installed{hint} Installed: {', '.join(installed) or 'none'}.{more}"

@@ -8,8 +8,8 @@ import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
+from typing import Self
 
-from trialbed._closing import Closing
 from trialbed.contracts import BaseAgent
 from trialbed.records import Deviation
 from trialbed_adapter_kit._check import Check, Finding, Outcome, Report
@@ -27,7 +27,7 @@ SETTLE = 1.0
 """Seconds in which leaked tasks have to end after they are cancelled."""
 
 
-class Kit(Closing):
+class Kit:
     """Runs checks on one adapter. Use it as a context manager; not from a running event loop.
 
     Args:
@@ -67,6 +67,12 @@ class Kit(Closing):
             for deviation in self.agent_class.capabilities
             if deviation.check and deviation.check not in self._checks
         ]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Stop the harness and the loop."""

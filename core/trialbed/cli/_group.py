@@ -15,7 +15,7 @@ COMMANDS = {
     "data": "List, import and show datasets.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "env": "Build, list, lock and remove environments of frameworks.",
-    "plugins": "List installed drivers and plugins, broken ones with the reason.",
+    "plugins": "List installed drivers, commands and plugins, broken ones with the reason.",
     "run": "Run trials and report how well frameworks use tools.",
     "serve": "Run the virtual API and the gateway alone.",
 }
@@ -41,7 +41,7 @@ class LazyGroup(click.Group):
         if cmd_name in COMMANDS:
             command: click.Command = import_module(f"trialbed.cli.{cmd_name}").command
             return command
-        return _loaded(cmd_name) if cmd_name in entry_points(group=GROUP).names else self.commands.get(cmd_name)
+        return load_command(cmd_name) if cmd_name in entry_points(group=GROUP).names else self.commands.get(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -74,7 +74,12 @@ class LazyGroup(click.Group):
         return command.get_short_help_str(90) if command else ""
 
 
-def _loaded(name: str) -> click.Command:
+def load_command(name: str) -> click.Command:
+    """Load the command of an entry point.
+
+    Raises:
+        DriverError: the distribution that offers it cannot be loaded, or several offer it.
+    """
     from trialbed.drivers import broken_message, driver_info
     from trialbed.errors import DriverBroken
 

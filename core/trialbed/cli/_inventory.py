@@ -1,9 +1,10 @@
-"""Every installed driver and plugin, and whether it can be loaded."""
+"""The inventory of drivers and plugins: which are installed, and which of them can be loaded."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trialbed.cli._group import COMMANDS, load_command
 from trialbed.contracts import AGENT_CONTRACT
 from trialbed.drivers import GROUPS, DriverInfo, list_drivers, load_driver
 from trialbed.errors import DriverError
@@ -42,12 +43,20 @@ def inventory() -> list[Item]:
 
 
 def _driver(info: DriverInfo) -> Item:
-    problem = ""
+    return Item(info.kind, info.name, info.distribution, info.version, _problem(info))
+
+
+def _problem(info: DriverInfo) -> str:
+    if info.kind == "commands" and info.name in COMMANDS:
+        return f"never used: `bench {info.name}` is a command of trialbed itself"
     try:
-        load_driver(info.kind, info.name, AGENT_CONTRACT if info.kind == "frameworks" else None)
+        if info.kind == "commands":
+            load_command(info.name)
+        else:
+            load_driver(info.kind, info.name, AGENT_CONTRACT if info.kind == "frameworks" else None)
     except DriverError as error:
-        problem = str(error)
-    return Item(info.kind, info.name, info.distribution, info.version, problem)
+        return str(error)
+    return ""
 
 
 def _plugins() -> list[Item]:

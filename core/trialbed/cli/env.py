@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.environments import build_environments, env_dir_option, name_strangers, open_shelf
+from trialbed.cli.environments import build_environments, env_dir_option, environment_store, report_third_party
 from trialbed.cli.options import json_option
 
 if TYPE_CHECKING:
-    from trialbed.environments import Built, Request, Shelf
+    from trialbed.environments import EnvironmentStore, InstalledEnvironment, Request
 
 EPILOG = """\b
 Examples:
@@ -24,18 +24,18 @@ Examples:
 """
 
 adapter_option = click.option(
-    "--adapter", metavar="REQUIREMENT", help="Where its adapter is. [default: where Trialbed came from]"
+    "--adapter", metavar="REQUIREMENT", help="The package of its adapter. [default: where Trialbed came from]"
 )
 
-refresh_option = click.option("--refresh", is_flag=True, help="Choose versions anew, to take newer releases.")
+refresh_option = click.option("--refresh", is_flag=True, help="Choose versions again, to get newer releases.")
 
 
 @click.group("env", epilog=EPILOG)
 def command() -> None:
     """Build, list, lock and remove environments of frameworks.
 
-    A framework that is not installed beside Trialbed runs in an environment of its own. `bench run` builds what is
-    missing; these commands do it ahead of time, and say what is there.
+    A framework that is not installed beside Trialbed runs in an environment of its own. `bench run` builds missing
+    ones; these commands build them ahead of time and manage them.
     """
 
 
@@ -46,7 +46,7 @@ def command() -> None:
     "--lock",
     "lock_file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Install exactly what this file says, as `bench env lock` wrote it.",
+    help="Install exactly the packages of this file, which `bench env lock` wrote.",
 )
 @refresh_option
 @env_dir_option
@@ -59,43 +59,43 @@ def add(
     env_dir: Path | None,
     as_json: bool,
 ) -> None:
-    """Build environments, or find them built.
+    """Build environments that are not built yet.
 
-    NAME==VERSION pins a release of the framework. The adapter of a framework that Trialbed does not know is looked
-    for as the distribution trialbed-NAME; --adapter names another, as in a requirements file.
+    NAME==VERSION pins a release of the framework. The adapter of a framework that does not come with Trialbed is
+    the package trialbed-NAME; --adapter names another, as in a requirements file.
     """
     from trialbed.environments import read_lock, runs_here
     from trialbed.errors import UsageError
 
-    labels = list(dict.fromkeys(name))
-    if len(labels) > 1 and (adapter or lock_file):
-        raise UsageError("--adapter and --lock are about one framework: give one NAME")
+    frameworks = list(dict.fromkeys(name))
+    if len(frameworks) > 1 and (adapter or lock_file):
+        raise UsageError("--adapter and --lock are for one framework: give one NAME")
     if lock_file and refresh:
         raise UsageError("--lock says which versions to install, --refresh chooses others: give one of them")
     lock = read_lock(lock_file.read_bytes().decode(errors="replace"), str(lock_file)) if lock_file else ()
-    requests = [_request(label, adapter, lock=lock, refresh=refresh) for label in labels]
-    shelf = open_shelf(env_dir)
-    name_strangers(shelf, requests)
-    built = build_environments(shelf, requests)
-    for label in filter(runs_here, labels):
-        click.echo(f"{label}: is installed beside Trialbed too; `bench run` uses that one", err=True)
+    requests = [_request(text, adapter, lock=lock, refresh=refresh) for text in frameworks]
+    store = environment_store(env_dir)
+    report_third_party(store, requests)
+    installed = build_environments(store, requests)
+    for text in filter(runs_here, frameworks):
+        click.echo(f"{text}: also installed beside Trialbed; `bench run` uses that installation", err=True)
     if as_json:
-        _print_json([_row(shelf, built[label]) for label in labels])
+        _print_json([_row(store, installed[text]) for text in frameworks])
 
 
 @command.command("list", epilog="Example: bench env list --json")
 @env_dir_option
 @json_option
 def list_(env_dir: Path | None, as_json: bool) -> None:
-    """List the environments that are there, and what is in them."""
-    shelf = open_shelf(env_dir)
-    rows = [_row(shelf, built) for built in shelf]
+    """List environments and their contents."""
+    store = environment_store(env_dir)
+    rows = [_row(store, installed) for installed in store]
     if as_json:
         _print_json(rows)
     elif rows:
         _print_rows(rows)
     else:
-        click.echo(f"no environments in {shelf.folder}; `bench env add NAME` builds one", err=True)
+        click.echo(f"no environments in {store.folder}; `bench env add NAME` builds one", err=True)
 
 
 @command.command("lock", epilog="Example: bench env lock crewai --output crewai.lock")
@@ -116,8 +116,8 @@ def lock(
     from trialbed.environments import lock_digest
     from trialbed.errors import UsageError
 
-    shelf = open_shelf(env_dir)
-    text = _lock_text(shelf, _request(name, adapter, refresh=refresh))
+    store = environment_store(env_dir)
+    text = _lock_text(store, _request(name, adapter, refresh=refresh))
     if output is not None:
         try:
             output.write_text(text, encoding="utf-8")
@@ -132,98 +132,97 @@ def lock(
 
 @command.command("remove", epilog="Example: bench env remove langgraph==1.2.11")
 @click.argument("name", nargs=-1, metavar="[NAME[==VERSION]|DIGEST]...")
-@click.option("--all", "every", is_flag=True, help="Remove every environment, and what killed builds left.")
-@click.option("--force", is_flag=True, help="Also those that a process runs from.")
+@click.option("--all", "every", is_flag=True, help="Remove every environment, and the remains of killed builds.")
+@click.option("--force", is_flag=True, help="Also environments that a process runs from.")
 @env_dir_option
 @json_option
 def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None, as_json: bool) -> None:
     """Remove environments.
 
-    Every one of a framework, those of one release, or one by its lock's digest.
+    Choose all of a framework, those of one release, or one by the digest of its lock.
     """
-    from trialbed.environments import remove as remove_one
     from trialbed.errors import UsageError
 
     if bool(name) == every:
-        raise UsageError("say which environments: NAME, NAME==VERSION, a digest as `bench env list` shows it, or --all")
-    shelf = open_shelf(env_dir)
-    chosen = list(shelf) if every else [built for one in dict.fromkeys(name) for built in _named(shelf, one)]
+        raise UsageError("name the environments: NAME, NAME==VERSION, a digest from `bench env list`, or --all")
+    store = environment_store(env_dir)
+    chosen = list(store) if every else [found for one in dict.fromkeys(name) for found in _named(store, one)]
     removed, refusals = [], []
-    for built in chosen:
-        row = _row(shelf, built)
+    for installed in chosen:
+        row = _row(store, installed)
         try:
-            remove_one(shelf, built, force=force)
+            store.remove(installed, force=force)
         except UsageError as error:
             refusals.append(str(error))
             continue
         removed.append(row)
-        click.echo(f"removed {built.title} ({built.summary})", err=True)
+        click.echo(f"removed {installed.name} ({installed.summary})", err=True)
     if every:
-        with suppress(OSError):  # a folder that may not be written to was refused already
-            shelf.sweep()
+        with suppress(OSError):  # a folder that cannot be written was reported already
+            store.remove_leftovers()
     if as_json:
         _print_json(removed)
     if refusals:
         raise UsageError("\n".join(refusals))
 
 
-def _request(label: str, adapter: str | None, **more: Any) -> Request:
-    from trialbed.environments import Request, check_name, read_label, read_requirement
+def _request(text: str, adapter: str | None, **more: Any) -> Request:
+    from trialbed.environments import FrameworkSpec, Request, check_name, read_requirement
 
-    read = read_label(label)
+    framework = FrameworkSpec.parse(text)
     if adapter is None:
-        check_name(read)
-    return Request(read, adapter=read_requirement(adapter) if adapter else "", **more)
+        check_name(framework)
+    return Request(framework, adapter=read_requirement(adapter) if adapter else "", **more)
 
 
-def _lock_text(shelf: Shelf, request: Request) -> str:
+def _lock_text(store: EnvironmentStore, request: Request) -> str:
     import asyncio
 
     from trialbed.environments import Uv, lock_text, resolve
     from trialbed.settings import make_folder
 
-    found = None if request.refresh or request.adapter else shelf.find(request)
+    found = None if request.refresh or request.adapter else store.find(request)
     if found is not None:
         return found.lock
-    make_folder(shelf.folder, "--env-dir")
-    uv = Uv(shelf.folder, lambda: click.echo("no network; going on with what uv has in its cache", err=True))
-    return lock_text(asyncio.run(resolve(uv, shelf.recalled(request))))
+    make_folder(store.folder, "--env-dir")
+    uv = Uv(store.folder, lambda: click.echo("no network; using only uv's cache", err=True))
+    return lock_text(asyncio.run(resolve(uv, store.with_last_choices(request))))
 
 
-def _named(shelf: Shelf, name: str) -> list[Built]:
+def _named(store: EnvironmentStore, name: str) -> list[InstalledEnvironment]:
     from packaging.version import Version
 
-    from trialbed.environments import read_label
+    from trialbed.environments import FrameworkSpec
     from trialbed.errors import UsageError
 
-    found = [built for built in shelf if name in (built.title, built.about.name) or _is_digest(built, name)]
+    found = [item for item in store if name in (item.name, item.metadata.name) or _has_digest(item, name)]
     if not found:
-        label = read_label(name)
+        framework = FrameworkSpec.parse(name)
         found = [
-            built
-            for built in shelf
-            if label.release and built.about.name == label.name and built.about.framework_version
-            if Version(built.about.framework_version) == Version(label.release)
+            item
+            for item in store
+            if framework.release and item.metadata.name == framework.name and item.metadata.framework_version
+            if Version(item.metadata.framework_version) == Version(framework.release)
         ]
     if not found:
-        there = ", ".join(built.title for built in shelf) or "none"
-        raise UsageError(f"there is no environment {name!r} in {shelf.folder}; there is: {there}")
+        names = ", ".join(item.name for item in store) or "none"
+        raise UsageError(f"no environment {name!r} in {store.folder}; environments: {names}")
     return found
 
 
-def _is_digest(built: Built, name: str) -> bool:
-    return len(name) >= 6 and built.about.lock_digest.startswith(name)
+def _has_digest(installed: InstalledEnvironment, digest: str) -> bool:
+    return len(digest) >= 6 and installed.metadata.lock_digest.startswith(digest)
 
 
-def _row(shelf: Shelf, built: Built) -> dict[str, Any]:
-    about = built.about.model_dump(mode="json")
-    asked = sorted({answer.label for answer in shelf.answers() if answer.environment == built.title})
+def _row(store: EnvironmentStore, installed: InstalledEnvironment) -> dict[str, Any]:
+    metadata = installed.metadata.model_dump(mode="json")
+    frameworks = sorted({cached.label for cached in store.resolutions() if cached.environment == installed.name})
     return {
-        "environment": built.title,
-        "answers": asked,
-        **about,
-        "path": str(built.folder),
-        "interpreter": built.environment.python,
+        "environment": installed.name,
+        "answers": frameworks,
+        **metadata,
+        "path": str(installed.folder),
+        "interpreter": installed.environment.python,
     }
 
 
@@ -233,7 +232,7 @@ def _print_rows(rows: Sequence[dict[str, Any]]) -> None:
         click.echo(f"{row['environment']}: {framework}, adapter {row['adapter']} {row['adapter_version']}")
         python = row["python"].split()[1]
         click.echo(f"  {len(row['packages'])} packages, {row['size'] / 1e6:,.0f} MB, Python {python}")
-        click.echo(f"  runs {', '.join(row['answers']) or 'nothing: a newer one took its place'}")
+        click.echo(f"  runs {', '.join(row['answers']) or 'nothing: replaced by a newer environment'}")
         click.echo(f"  {row['path']}")
 
 

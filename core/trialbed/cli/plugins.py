@@ -18,9 +18,9 @@ Examples:
 @click.command("plugins", epilog=EPILOG)
 @json_option
 def command(as_json: bool) -> None:
-    """List installed drivers and plugins, broken ones with the reason.
+    """List installed drivers, commands and plugins, broken ones with the reason.
 
-    Each is loaded to see whether it can be; one that cannot is listed with its distribution and the cause.
+    Each of them is loaded. One that cannot be loaded is listed with its distribution and the cause.
     """
     from trialbed.cli._inventory import inventory
 

@@ -1,4 +1,4 @@
-"""What every progress on stderr shares: the bar, when a line is due without one, and what follows an early end."""
+"""Parts of every progress on stderr: the bar, the lines without a terminal, and the hint after an early end."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ LINES = 10
 
 
 class Resumable(Protocol):
-    """Progress of what can be gone on with."""
+    """Progress of work that can be resumed."""
 
     def end(self) -> None:
-        """Close what is open."""
+        """Close the bar."""
 
-    def say_how_to_resume(self) -> None:
-        """Say what is kept, and how to go on."""
+    def print_resume_hint(self) -> None:
+        """Print what is kept, and how to resume."""
 
 
 Shown = TypeVar("Shown", bound=Resumable)
 
 
 @contextmanager
-def told_if_ended_early(shown: Shown) -> Iterator[Shown]:
-    """The progress, which says how to go on if the body is left by an exception."""
+def hint_on_early_end(shown: Shown) -> Iterator[Shown]:
+    """Give the progress, and print how to resume if the body raises an exception."""
     try:
         yield shown
     except BaseException:
         shown.end()
-        shown.say_how_to_resume()
+        shown.print_resume_hint()
         raise
 
 
 def is_line_due(done: int, total: int) -> bool:
-    """Whether a tenth of the whole has just become full."""
+    """Whether another tenth of the whole has just been completed."""
     return done == total or done * LINES // total > (done - 1) * LINES // total
 
 
 def new_bar() -> Bar:
-    """A bar on stderr that is taken away at its end; its tasks have a field ``failed``, a text that stands behind."""
+    """A bar on stderr that disappears at its end; its tasks have a field ``failed``, a text shown behind the bar."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""Ending a run from outside."""
+"""Signals that end a command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def cancel_on_terminate() -> Iterator[None]:
-    """SIGTERM ends the current task as Ctrl-C does: cleanly, with all that was finished kept."""
+    """End the current task on SIGTERM as on Ctrl-C: cleanly, with all finished work kept."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None  # noqa: S101 - called inside a task
     try:

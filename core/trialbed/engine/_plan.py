@@ -7,10 +7,9 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
 from trialbed.contracts import Dataset
-from trialbed.drivers import driver_info
 from trialbed.engine._identity import config_digest, environment_digest, new_run_id
 from trialbed.engine._options import RunOptions
-from trialbed.environments import runs_here
+from trialbed.environments import adapter_info, runs_here
 from trialbed.errors import DriverNotFound
 from trialbed.installed import installed_packages
 from trialbed.records import Environment, Query, Run, RunConfig, TrialKey, framework_name
@@ -53,11 +52,11 @@ def adapter_versions(frameworks: Iterable[str], environments: Mapping[str, Envir
 def _adapter_version(framework: str, environment: Environment | None) -> str:
     if environment is not None:
         return f"lock {environment.lock_digest}"
-    info = driver_info("frameworks", framework_name(framework))
+    info = adapter_info(framework_name(framework))
     if not runs_here(framework):
         raise DriverNotFound(
-            f"frameworks: {framework} is another release than the one that is installed here, and has no environment: "
-            f"`bench env add {framework}` builds one, and `bench run` uses it"
+            f"frameworks: {framework} is not the release that is installed here, and has no environment yet: "
+            f"build one with `bench env add {framework}`, and `bench run` uses it"
         )
     return f"{info.distribution} {info.version}"
 

@@ -1,4 +1,4 @@
-"""Giving each request its environment: the one on the shelf, or a new one."""
+"""Provision of environments: for each request the one that serves it, or a new one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ import time
 from collections.abc import Iterable
 from functools import partial
 
-from trialbed.environments._building import build
-from trialbed.environments._built import Built
-from trialbed.environments._holding import held
-from trialbed.environments._lock import lock_text, locked_version
-from trialbed.environments._progress import Progress
-from trialbed.environments._request import Request
-from trialbed.environments._resolution import resolve
-from trialbed.environments._shelf import Shelf
+from trialbed.environments._build import build, resolve
+from trialbed.environments._installed import InstalledEnvironment
+from trialbed.environments._lockfile import lock_text, locked_version
+from trialbed.environments._mutex import acquired
+from trialbed.environments._store import EnvironmentStore, Request
 from trialbed.environments._uv import Uv
 from trialbed.errors import EnvironmentFailed
 
@@ -23,85 +20,113 @@ AT_A_TIME = 4
 """Environments that are built at the same time."""
 
 
-async def provide(shelf: Shelf, requests: Iterable[Request], progress: Progress) -> dict[str, Built]:
-    """The environment of each request under its label; what is missing is built, several at a time.
+class Progress:
+    """Is called at each step, with the framework as asked for; shows nothing unless a method is overridden."""
+
+    def resolving(self, framework: str) -> None:
+        """The versions of its packages are being chosen."""
+
+    def waiting(self, framework: str) -> None:
+        """Another process is building its environment."""
+
+    def offline(self, framework: str) -> None:
+        """There is no network; only uv's cache is used."""
+
+    def building(self, framework: str, summary: str) -> None:
+        """Packages are being installed; the summary says which framework and how many."""
+
+    def ready(self, framework: str, installed: InstalledEnvironment, seconds: float | None) -> None:
+        """The environment can be used; it was built in so many seconds, or was installed already (None)."""
+
+    def failed(self, framework: str) -> None:
+        """It could not be built."""
+
+
+async def provide(
+    store: EnvironmentStore, requests: Iterable[Request], progress: Progress
+) -> dict[str, InstalledEnvironment]:
+    """The environment of each request, by the framework's text; missing ones are built, several at a time.
 
     Raises:
-        EnvironmentFailed: one could not be had. The others were built all the same.
+        EnvironmentFailed: one cannot be built. The others are built all the same.
     """
     slots = asyncio.Semaphore(AT_A_TIME)
 
-    async def one(request: Request) -> Built:
+    async def one(request: Request) -> InstalledEnvironment:
         async with slots:
-            return await _provided(shelf, request, progress)
+            return await _provided(store, request, progress)
 
     wanted = list(requests)
     ended = await asyncio.gather(*map(one, wanted), return_exceptions=True)
     failures = [failure for failure in ended if isinstance(failure, BaseException)]
     _raise(failures)
-    return {request.label.text: built for request, built in zip(wanted, ended, strict=True) if isinstance(built, Built)}
+    return {
+        request.framework.text: installed
+        for request, installed in zip(wanted, ended, strict=True)
+        if isinstance(installed, InstalledEnvironment)
+    }
 
 
-async def _provided(shelf: Shelf, request: Request, progress: Progress) -> Built:
-    label = request.label.text
+async def _provided(store: EnvironmentStore, request: Request, progress: Progress) -> InstalledEnvironment:
+    framework = request.framework.text
     began = time.monotonic()
     is_new = False
     try:
-        # Without a lock at first: what is built can be found in a folder that nobody may write to.
-        built = _found(shelf, request)
-        if built is None:
-            # One process at a time answers a request; the next finds the answer.
-            async with held(shelf.file_lock(request.key), partial(progress.waiting, label)):
-                built = _found(shelf, request)
-                if built is None:
-                    built, is_new = await _made(shelf, shelf.recalled(request), progress)
+        # Without the mutex at first: environments can be found in a folder that cannot be written.
+        installed = _found(store, request)
+        if installed is None:
+            # One process at a time resolves a request; the next one finds its environment.
+            async with acquired(store.mutex_path(request.key), partial(progress.waiting, framework)):
+                installed = _found(store, request)
+                if installed is None:
+                    installed, is_new = await _new(store, store.with_last_choices(request), progress)
     except OSError as error:
-        progress.failed(label)
-        raise EnvironmentFailed(f"{label}: its environment cannot be built: {_unwritable(error, shelf)}") from error
+        progress.failed(framework)
+        raise EnvironmentFailed(f"{framework}: its environment cannot be built: {_unwritable(error, store)}") from error
     except BaseException:
-        progress.failed(label)
+        progress.failed(framework)
         raise
-    progress.ready(label, built, time.monotonic() - began if is_new else None)
-    return built
+    progress.ready(framework, installed, time.monotonic() - began if is_new else None)
+    return installed
 
 
-def _found(shelf: Shelf, request: Request) -> Built | None:
-    return None if request.refresh or request.lock else shelf.find(request)
+def _found(store: EnvironmentStore, request: Request) -> InstalledEnvironment | None:
+    return None if request.refresh or request.lock else store.find(request)
 
 
-def _unwritable(error: OSError, shelf: Shelf) -> str:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    way_out = f"{'free some space, or ' if full else ''}name another folder with --env-dir"
-    return f"{error.filename or shelf.folder}: {error.strerror}; {way_out}"
-
-
-async def _made(shelf: Shelf, request: Request, progress: Progress) -> tuple[Built, bool]:
+async def _new(store: EnvironmentStore, request: Request, progress: Progress) -> tuple[InstalledEnvironment, bool]:
     """The environment that the request resolves to, and whether it had to be built."""
-    label = request.label.text
-    uv = Uv(shelf.folder, partial(progress.offline, label))
-    progress.resolving(label)
+    framework = request.framework.text
+    uv = Uv(store.folder, partial(progress.offline, framework))
+    progress.resolving(framework)
     lines = await resolve(uv, request)
     is_new = False
 
-    def begun() -> None:
+    def on_start() -> None:
         nonlocal is_new
         is_new = True
-        progress.building(label, _summary(request, lines))
+        progress.building(framework, _summary(request, lines))
 
-    waiting = partial(progress.waiting, label)
-    built = await build(shelf, uv, request.label, lines, begun=begun, waiting=waiting)
-    await asyncio.to_thread(shelf.note, request, built)
-    return built, is_new
+    on_wait = partial(progress.waiting, framework)
+    installed = await build(store, uv, request.framework, lines, on_start=on_start, on_wait=on_wait)
+    await asyncio.to_thread(store.save_resolution, request, installed)
+    return installed, is_new
 
 
 def _summary(request: Request, lines: tuple[str, ...]) -> str:
-    package = request.label.packages[0]
+    package = request.framework.packages[0]
     version = locked_version(lock_text(lines), package)
     return f"{f'{package} {version}, ' if version else ''}{len(lines)} packages"
 
 
+def _unwritable(error: OSError, store: EnvironmentStore) -> str:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    advice = f"{'free some space, or ' if full else ''}name another folder with --env-dir"
+    return f"{error.filename or store.folder}: {error.strerror}; {advice}"
+
+
 def _raise(failures: list[BaseException]) -> None:
-    """Raise what went wrong, all of it in one if it is of our kind."""
+    """Raise the failures; several of EnvironmentFailed as one."""
     for failure in failures:
         if not isinstance(failure, EnvironmentFailed):
             raise failure

@@ -1,28 +1,51 @@
-"""Running uv."""
+"""Running uv, and the reason of its failure out of what it wrote."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import signal
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from trialbed.environments._reason import is_network, reason
+from trialbed.environments._requirements import without_credentials
 from trialbed.errors import EnvironmentFailed
+from trialbed.secrets import REDACTED, redact
 
 UNWANTED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_SYSTEM_PYTHON", "UV_PYTHON", "UV_PROJECT")
-"""Variables that would have uv work on another environment than the one it is given."""
+"""Variables that would make uv work on another environment than the one it is given."""
+
+SPACE_AND_NETWORK = (
+    "Space is needed where --env-dir and UV_CACHE_DIR point to, and a network unless uv's cache has all of it."
+)
+"""The advice where the machine is the reason."""
+
+MAX_LENGTH = 1500
+"""Characters of a reason that are shown."""
+
+_MARK = re.compile(r"^[\s\u00d7╰├│─▶]*(?P<word>error:|cause:|Caused by:|hint:)?\s*")
+_NEW = re.compile(r"^\s*([\u00d7╰├]|error:|cause:|Caused by:|hint:)")
+_PROGRESS = re.compile(r"^\s*(warning:|Resolved |Prepared |Installed |Building |Built |Using |Downloading )")
+_NETWORK = re.compile(
+    r"error sending request|dns error|tcp connect error|client error \(Connect\)|Could not connect"
+    r"|operation timed out|Request failed after|Network is unreachable|Connection refused",
+    re.IGNORECASE,
+)
+_MACHINE = re.compile(
+    r"network was disabled|No space left on device|quota exceeded|Read-only file system|Permission denied",
+    re.IGNORECASE,
+)
 
 
 class UvFailed(Exception):
     """uv ended with an error; holds what it wrote."""
 
     def __init__(self, stderr: str) -> None:
-        super().__init__(reason(stderr))
+        super().__init__(failure_reason(stderr))
         self.stderr = stderr
 
 
@@ -37,47 +60,50 @@ def find_uv() -> str | None:
 
 
 class Uv:
-    """uv, run in a folder without anybody's project settings.
+    """uv, run in a folder where no project's settings apply.
 
-    Without a network it is asked again to make do with its cache, and from then on at once.
+    Without a network it is run again with its cache alone, and from then on at once.
 
     Args:
-        on_offline: called when the network turns out to be absent.
+        on_offline: called when there turns out to be no network.
 
     Raises:
-        EnvironmentFailed: there is no uv.
+        EnvironmentFailed: uv is not installed.
     """
 
     def __init__(self, folder: Path, on_offline: Callable[[], None]) -> None:
         binary = find_uv()
         if binary is None:
-            raise EnvironmentFailed("uv is not found, which builds environments; install it with `pip install uv`")
+            raise EnvironmentFailed("uv, which builds environments, was not found; install it with `pip install uv`")
         self._binary = binary
         self._folder = folder
         self._on_offline = on_offline
         self._offline = False
 
-    async def __call__(self, *arguments: str, given: str = "") -> str:
-        """Run uv with these arguments, ``given`` on its standard input; returns what it printed.
+    async def __call__(self, *arguments: str, stdin: str = "") -> str:
+        """Run uv with these arguments; returns what it printed.
+
+        Args:
+            stdin: its standard input.
 
         Raises:
             UvFailed: it ended with an error.
         """
         if self._offline:
-            return await self._run("--offline", *arguments, given=given)
+            return await self._run("--offline", *arguments, stdin=stdin)
         try:
-            return await self._run(*arguments, given=given)
+            return await self._run(*arguments, stdin=stdin)
         except UvFailed as failure:
-            if not is_network(failure.stderr):
+            if not is_network_failure(failure.stderr):
                 raise
             self._on_offline()
             self._offline = True
             try:
-                return await self._run("--offline", *arguments, given=given)
+                return await self._run("--offline", *arguments, stdin=stdin)
             except UvFailed as again:
                 raise UvFailed(f"{failure.stderr}\nWithout a network: {again}") from again
 
-    async def _run(self, *arguments: str, given: str) -> str:
+    async def _run(self, *arguments: str, stdin: str) -> str:
         process = await asyncio.create_subprocess_exec(
             self._binary,
             "--color=never",
@@ -88,11 +114,11 @@ class Uv:
             stderr=asyncio.subprocess.PIPE,
             env=_environment(os.environ),
             cwd=self._folder,
-            # Ctrl-C is this process's to handle: uv is ended when the build is given up.
+            # Ctrl-C is this process's to handle: uv is ended when the build is cancelled.
             start_new_session=True,
         )
         try:
-            out, err = await process.communicate(given.encode())
+            out, err = await process.communicate(stdin.encode())
         except asyncio.CancelledError:
             await _end(process)
             raise
@@ -101,8 +127,43 @@ class Uv:
         return out.decode()
 
 
+def is_network_failure(stderr: str) -> bool:
+    """Whether uv failed for lack of a network."""
+    return _NETWORK.search(stderr) is not None
+
+
+def is_machine_failure(stderr: str) -> bool:
+    """Whether uv failed for lack of a network or of a place to write to, and not because of the requirements."""
+    return is_network_failure(stderr) or _MACHINE.search(stderr) is not None
+
+
+def failure_reason(stderr: str) -> str:
+    """What uv wrote, as one paragraph without decoration, progress and secrets."""
+    sentences: list[str] = []
+    for line in without_credentials(redact(stderr), f"{REDACTED}@").splitlines():
+        text = line[len(mark[0]) if (mark := _MARK.match(line)) else 0 :].strip()
+        if not text or _PROGRESS.match(line):
+            continue
+        if _NEW.match(line) or not sentences:
+            sentences.append(f"(hint: {text})" if mark and mark["word"] == "hint:" else text)
+        else:
+            sentences[-1] += f" {text}"
+    return _shortened(_joined(sentences)) or "uv gave no reason"
+
+
+def _joined(sentences: list[str]) -> str:
+    text = ""
+    for sentence in sentences:
+        text += sentence if not text else f" {sentence}" if sentence.startswith("(") else f": {sentence}"
+    return re.sub(r":+ ?:", ":", text)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH // 2]} […] {text[-MAX_LENGTH // 2 :]}"
+
+
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End uv and what it started (the builds of source distributions)."""
+    """End uv and the processes that it started (the builds of source distributions)."""
     with contextlib.suppress(ProcessLookupError):
         if sys.platform == "win32":
             process.kill()

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
+from typing import Self
 
-from trialbed._closing import Closing
 from trialbed.errors import DataError
 from trialbed.records import (
     Answer,
@@ -51,7 +51,7 @@ def open_store(url_or_path: str | None = None) -> StoreReader:
     return StoreReader(open_database(url_or_path or store_file(), read_only=True))
 
 
-class StoreReader(Closing):
+class StoreReader:
     """The runs of a store, as ``open_store`` returns it.
 
     Every method raises ``DataError`` for a database that is damaged, locked or out of reach.
@@ -64,6 +64,12 @@ class StoreReader(Closing):
     def place(self) -> str:
         """The store's file, or its URL without the password."""
         return self._open().where
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close every connection; what was read before stays usable."""

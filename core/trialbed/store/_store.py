@@ -6,7 +6,6 @@ from typing import Any, Self
 
 from sqlalchemy.exc import IntegrityError
 
-from trialbed._closing import Closing
 from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, Run, RunStatus, ToolSpec, TrialKey, TrialResult
 from trialbed.store._database import Database, open_database
@@ -15,7 +14,7 @@ from trialbed.store._selections import insert_selection, read_selection
 from trialbed.store._trials import insert_trial, read_keys, read_results
 
 
-class Store(Closing):
+class Store:
     """Runs and trials in a database.
 
     Every method is one transaction: it has happened as a whole when it returns, and not at all when it raises
@@ -37,6 +36,12 @@ class Store(Closing):
             DataError: the database is damaged, another program's, or of another schema version.
         """
         return cls(open_database(url_or_path))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close every connection."""

@@ -1,6 +1,6 @@
 """The worker: a process that runs the trials of one framework, one at a time.
 
-``python -m trialbed.worker --framework NAME`` talks JSON lines over its standard streams (``messages``); an
+``python -m trialbed.worker --framework NAME`` exchanges JSON lines over its standard streams (``_messages``); an
 executor starts it with ``worker_command`` in ``worker_environment``.
 """
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import faulthandler
 import os
 import signal
 import sys
 
-from trialbed.worker._adoption import adopt_orphans
 from trialbed.worker._loop import serve
+
+PR_SET_CHILD_SUBREAPER = 36
+"""From ``<linux/prctl.h>``, Linux 3.4."""
 
 
 def main() -> int:
@@ -20,12 +23,21 @@ def main() -> int:
     if hasattr(signal, "SIGUSR1"):
         # The executor asks where a worker hangs before it kills it.
         faulthandler.register(signal.SIGUSR1, file=os.dup(2))
-    adopt_orphans()
+    become_subreaper()
     return serve(framework)
+
+
+def become_subreaper() -> None:
+    """Become the parent of descendants whose own parent ends, so that they can still be found as descendants.
+
+    Only Linux can; elsewhere these processes are found by the mark in their environment alone.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 if __name__ == "__main__":
     code = main()
     sys.stderr.flush()
-    # Threads that a framework left running must not keep a worker alive that has nothing more to do.
+    # Threads that a framework left running must not keep the process of a finished worker alive.
     os._exit(code)

@@ -1,4 +1,4 @@
-"""The worker's end of the line to its executor."""
+"""The worker's end of the connection to its executor."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from trialbed.worker._messages import Begin, Hello, read_command, written
 
 
 class Channel:
-    """Commands in, replies out, on descriptors that the framework does not know.
+    """Receives commands and sends replies, on descriptors that the framework does not know.
 
-    Standard input becomes empty and standard output becomes standard error, so that what a framework reads
-    or prints cannot meet the protocol. A forked child has no channel.
+    Standard input becomes empty and standard output becomes standard error, so that a framework that reads or
+    prints cannot disturb the protocol. A forked child has no channel.
     """
 
     def __init__(self, commands: int, replies: int) -> None:
@@ -40,7 +40,7 @@ class Channel:
         """The next command; blocks until there is one.
 
         Raises:
-            ValueError: the line is no command.
+            ValueError: the line is not a command.
         """
         return read_command(self._received.get())
 
@@ -52,7 +52,7 @@ class Channel:
             rest = rest[os.write(self._replies, rest) :]
 
     def owner_only(self) -> None:
-        """End the process here and now if it is a fork of the worker."""
+        """End the process at once if it is a fork of the worker."""
         if os.getpid() != self._owner:
             os._exit(0)
 
@@ -69,7 +69,7 @@ class Channel:
 
 
 def _end() -> None:
-    """The executor is gone or wants no more: end at once, whatever the agent is doing, and leave no child behind."""
+    """End at once with all children, even during a trial: the executor is gone or has no more trials."""
     try:
         import psutil
 

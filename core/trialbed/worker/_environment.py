@@ -1,4 +1,4 @@
-"""How a worker is started: its command, and an environment without secrets and without telemetry."""
+"""The command of a worker, and its environment, without secrets and without telemetry."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from trialbed.secrets import is_secret
 
 WORKER_MARK = "TRIALBED_WORKER"
-"""The variable that marks a worker and all that it starts, so that strays are found."""
+"""The variable that marks a worker and all that it starts, so that stray processes are found."""
 
 VENDOR_PREFIXES = ("OPENAI_", "AZURE_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "LANGFUSE_", "OTEL_", "AGENTOPS_")
-"""Variables that would send a framework to another endpoint, or its traces away, behind the rig's back."""
+"""Variables that would make a framework use another endpoint or send its traces elsewhere."""
 
 OPT_OUTS = {
     "AGNO_TELEMETRY": "false",
@@ -27,7 +27,7 @@ OPT_OUTS = {
     "OPENAI_AGENTS_DISABLE_TRACING": "1",
     "OTEL_SDK_DISABLED": "true",
 }
-"""What frameworks read before they report home or look something up."""
+"""Variables that keep frameworks from reporting telemetry and from looking things up online."""
 
 LOOPBACK = "127.0.0.1,localhost,::1"
 

@@ -1,4 +1,4 @@
-"""The life of a worker: load the adapter, then run trials until there are no more."""
+"""The main loop of a worker: load the adapter, then run trials until there are no more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import httpx
 
 from trialbed.contracts import AGENT_CONTRACT, BaseAgent
 from trialbed.drivers import DriverInfo, driver_info, load_driver
-from trialbed.errors import DriverBroken, DriverError
+from trialbed.errors import DriverBroken, DriverError, DriverNotFound
 from trialbed.installed import installed_packages
 from trialbed.records import FrameworkInfo, Outcome
 from trialbed.tools import TOOL_TIMEOUT
@@ -21,10 +21,10 @@ from trialbed.worker._messages import Begin, Done, Failed, Hello, Ready, Started
 from trialbed.worker._trial import Trial
 
 LAST_RESORT = 10.0
-"""Seconds past its deadline after which a trial that nobody ended ends its worker, even in code that never yields."""
+"""Seconds past its deadline after which a trial ends its worker, even in code that never yields."""
 
 SETTLE = 1.0
-"""Seconds that leaked tasks have to end once they are cancelled."""
+"""Seconds in which leaked tasks must end after they are cancelled."""
 
 
 def serve(framework: str) -> int:
@@ -36,7 +36,7 @@ def serve(framework: str) -> int:
         return 2
     try:
         agent_class, info = load_agent(framework)
-    except Exception as error:  # noqa: BLE001 - whatever an adapter raises on import is reported, not hidden
+    except Exception as error:  # noqa: BLE001 - any error of an adapter on import is reported, not hidden
         name = type(error).__name__ if isinstance(error, DriverError) else DriverBroken.__name__
         detail = "".join(traceback.format_exception(error))
         channel.send(Failed(nonce=hello.nonce, error=name, message=str(error), detail=detail))
@@ -46,19 +46,29 @@ def serve(framework: str) -> int:
 
 
 def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
-    """Load the adapter of a framework, and say what was found.
+    """Load the adapter of a framework, and describe it.
 
     Raises:
         DriverError: it cannot be used.
     """
-    entry = driver_info("frameworks", framework)
+    entry = _entry(framework)
     loaded = load_driver("frameworks", framework, AGENT_CONTRACT)
     if not (isinstance(loaded, type) and issubclass(loaded, BaseAgent)):
         raise DriverBroken(
-            f"frameworks: {framework!r} of {entry.distribution} {entry.version} names {entry.target}, which is no "
-            f"subclass of trialbed.BaseAgent; correct the entry point"
+            f"frameworks: {framework!r} of {entry.distribution} {entry.version} names {entry.target}, which is not "
+            f"a subclass of trialbed.BaseAgent; correct the entry point"
         )
     return loaded, _info(entry, loaded)
+
+
+def _entry(framework: str) -> DriverInfo:
+    try:
+        return driver_info("frameworks", framework)
+    except DriverNotFound:
+        # Says how to install it too; imported only now, since every worker would pay for it.
+        from trialbed.environments import adapter_info
+
+        return adapter_info(framework)
 
 
 def _info(entry: DriverInfo, agent_class: type[BaseAgent]) -> FrameworkInfo:
@@ -80,7 +90,7 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
     while True:
         command = channel.receive()
         if not isinstance(command, Begin):
-            raise TypeError("hello came twice")
+            raise TypeError("hello was sent twice")
         spec = command.spec
         channel.send(Started(nonce=nonce, trial=spec.trial))
         faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
@@ -97,7 +107,7 @@ def _run_trial(
 ) -> Outcome:
     try:
         return runner.run(trial.run(agent_class, client))
-    except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt out of an agent are its own failure
+    except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt of an agent are its own failure
         return trial.failed(error)
 
 

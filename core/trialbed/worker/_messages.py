@@ -1,4 +1,4 @@
-"""What an executor and a worker say to each other: one JSON object per line.
+"""The messages between an executor and a worker: one JSON object per line.
 
 ::
 
@@ -12,7 +12,7 @@
     begin {spec}             →    …
     (end of input)           →    the worker ends, busy or not
 
-Every reply carries the nonce of ``hello``: what a framework prints by accident is no reply.
+Every reply carries the nonce of ``hello``, so that what a framework prints by accident is not taken for one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Failed(Record):
 
 
 class Started(Record):
-    """The trial's agent is about to run; what goes wrong from here on is the trial's."""
+    """The trial's agent is about to run; from here on a failure is the trial's."""
 
     type: Literal["started"] = "started"
     nonce: str
@@ -84,19 +84,19 @@ _REPLIES: TypeAdapter[Ready | Failed | Started | Done] = TypeAdapter(Reply)
 
 
 def read_command(line: bytes) -> Hello | Begin:
-    """The command that a line holds.
+    """The command in a line.
 
     Raises:
-        ValueError: it holds none.
+        ValueError: the line is not a command.
     """
     return _COMMANDS.validate_json(line)
 
 
 def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | Done:
-    """The reply that a line holds.
+    """The reply in a line.
 
     Raises:
-        ValueError: it holds none, or one that does not carry the nonce.
+        ValueError: the line is not a reply, or does not carry the nonce.
     """
     reply = _REPLIES.validate_json(line)
     if reply.nonce != nonce:

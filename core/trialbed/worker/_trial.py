@@ -1,4 +1,4 @@
-"""One trial: a fresh agent gets its tools, answers, and is closed."""
+"""One trial: a fresh agent gets its tools, answers, and is closed; its exceptions become failures."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import inspect
 import random
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -15,11 +16,13 @@ import httpx
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent
-from trialbed.errors import AnswerError
-from trialbed.records import Answer, Outcome, TrialSpec
+from trialbed.errors import AnswerError, ModelFailed
+from trialbed.records import Answer, Failure, FailureKind, Outcome, TrialSpec
+from trialbed.secrets import redact
 from trialbed.tools import Tool
-from trialbed.worker._faults import failure_of
-from trialbed.worker._text import clean_texts
+
+MAX_MESSAGE = 2_000
+MAX_DETAIL = 16_000
 
 
 class Trial:
@@ -80,6 +83,16 @@ class Trial:
         )
 
 
+def failure_of(error: BaseException) -> Failure:
+    """The failure for an exception of an agent: its type and text, and the end of its traceback."""
+    trace = "".join(traceback.format_exception(error))
+    return Failure(
+        kind=_kind(error),
+        message=_clean(_text(error))[:MAX_MESSAGE],
+        detail=_clean(trace)[-MAX_DETAIL:],
+    )
+
+
 def seed_random_state(seed: int) -> None:
     """Seed the global random states, which frameworks may use and trials must not share."""
     random.seed(seed)
@@ -92,7 +105,7 @@ def _writable(answer: Answer) -> Answer:
     """The answer as it can be sent.
 
     Raises:
-        AnswerError: it holds what is no JSON.
+        AnswerError: it cannot be written as JSON.
     """
     try:
         answer.model_dump_json()
@@ -103,15 +116,53 @@ def _writable(answer: Answer) -> Answer:
 
 def _cleaned(answer: Answer) -> Answer:
     try:
-        cleaned = Answer.model_validate(clean_texts(answer.model_dump()))
+        cleaned = Answer.model_validate(_clean_texts(answer.model_dump()))
         cleaned.model_dump_json()
     except (ValueError, RecursionError) as error:
         raise AnswerError(f"answer: cannot be written as JSON: {error}") from error
     return cleaned
 
 
+def _kind(error: BaseException) -> FailureKind:
+    if isinstance(error, ModelFailed):
+        return "model"
+    if isinstance(error, AnswerError):
+        return "answer"
+    return "memory" if isinstance(error, MemoryError) else "agent"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - an exception whose text cannot be had still has a type
+        text = ""
+    if isinstance(error, (ModelFailed, AnswerError)):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _clean(text: str) -> str:
+    return redact(_clean_text(text))
+
+
+def _clean_text(text: str) -> str:
+    """The text with ``?`` for each lone surrogate, which JSON text cannot carry; models cut emoji in half."""
+    return text.encode(errors="replace").decode()
+
+
+def _clean_texts(value: Any) -> Any:
+    """The JSON value with every text in it cleaned, keys too."""
+    if isinstance(value, str):
+        return _clean_text(value)
+    if isinstance(value, dict):
+        return {_clean_texts(key): _clean_texts(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean_texts(item) for item in value]
+    return value
+
+
 async def _close_after(agent: BaseAgent, error: BaseException) -> None:
-    """Close an agent that failed; what goes wrong now is only noted beside its error."""
+    """Close an agent that failed; a further error becomes a note on the first."""
     try:
         await _settled(agent.close())
     except Exception as second:  # noqa: BLE001 - the first error is the one to report

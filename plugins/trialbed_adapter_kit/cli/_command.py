@@ -104,10 +104,10 @@ def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
     Nothing is loaded for it. With --deviations each adapter is: what a framework forces to be different from what
     the rig asks for is what its adapter declares.
     """
-    from trialbed.cli.environments import open_shelf
+    from trialbed.cli.environments import environment_store
     from trialbed_adapter_kit.cli._places import places, with_deviations
 
-    found = places(open_shelf(env_dir))
+    found = places(environment_store(env_dir))
     if deviations:
         found = list(with_deviations(found))
     if as_json:
@@ -123,13 +123,13 @@ def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
 def _free_names(name: str) -> AdapterNames:
     """The names for a framework that no installed or known adapter has."""
     from trialbed.drivers import list_drivers
-    from trialbed.environments import KNOWN
+    from trialbed.environments import FIRST_PARTY
     from trialbed.errors import UsageError
     from trialbed_adapter_kit.scaffolding import adapter_names
 
     names = adapter_names(name)
     owners = {driver.name: driver.distribution for driver in list_drivers("frameworks")}
-    owner = owners.get(name) or (names.distribution if name in KNOWN else None)
+    owner = owners.get(name) or (names.distribution if name in FIRST_PARTY else None)
     if owner is not None:
         raise UsageError(f"there is a framework {name!r} already, of {owner}; choose another name")
     return names

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from trialbed.drivers import DriverInfo, list_drivers
-from trialbed.environments import KNOWN, Built, Shelf, read_label
+from trialbed.environments import FIRST_PARTY, EnvironmentStore, FrameworkSpec, InstalledEnvironment
 from trialbed.worker import WORKER_MARK, worker_environment
 
 OWN = "trialbed"
@@ -60,12 +60,12 @@ class Place:
         return self.framework, self.version, adapter, where, "broken" if self.problem else declared
 
 
-def places(shelf: Shelf) -> list[Place]:
+def places(store: EnvironmentStore) -> list[Place]:
     """Every framework that is installed here, has an environment of its own, or could have: one entry per place."""
-    built = list(shelf)
+    environments = list(store)
     installed = list_drivers("frameworks")
-    there = {driver.name for driver in installed} | {item.about.name for item in built}
-    found = [*map(_here, installed), *map(_own, built), *map(_absent, set(KNOWN) - there)]
+    there = {driver.name for driver in installed} | {item.metadata.name for item in environments}
+    found = [*map(_here, installed), *map(_own, environments), *map(_absent, set(FIRST_PARTY) - there)]
     return sorted(found, key=lambda place: (place.framework, place.where != "here", place.version))
 
 
@@ -83,21 +83,21 @@ def _version(driver: DriverInfo) -> str:
     if driver.distribution == OWN:
         return driver.version
     try:
-        return version(read_label(driver.name).packages[0])
+        return version(FrameworkSpec.parse(driver.name).packages[0])
     except PackageNotFoundError:
         return ""
 
 
-def _own(built: Built) -> Place:
-    about = built.about
+def _own(installed: InstalledEnvironment) -> Place:
+    metadata = installed.metadata
     return Place(
-        about.name,
+        metadata.name,
         "environment",
-        about.framework_version,
-        about.adapter,
-        about.adapter_version,
-        environment=built.title,
-        python=built.environment.python,
+        metadata.framework_version,
+        metadata.adapter,
+        metadata.adapter_version,
+        environment=installed.name,
+        python=installed.environment.python,
     )
 
 

@@ -7,12 +7,11 @@ import inspect
 import ssl
 import time
 from collections.abc import Sequence
-from typing import ClassVar, TypedDict, Unpack
+from typing import ClassVar, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 import httpx
 
-from trialbed._closing import Closing
 from trialbed.contracts import BaseAgent
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed.tools import TOOL_TIMEOUT
@@ -129,7 +128,7 @@ class PreparedTrial:
         )
 
 
-class Harness(Closing):
+class Harness:
     """Runs trials of one adapter. Use it as a context manager, or close it.
 
     The model and the Apis are served by a thread of their own. The adapter runs on the caller's event loop,
@@ -205,6 +204,12 @@ class Harness(Closing):
     def clear(self) -> None:
         """Cancel every request that is still being answered, and forget all trials."""
         self._server.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Stop the server, and stop watching the network."""

@@ -1,12 +1,13 @@
-"""The engine's end of a worker's standard streams."""
+"""The engine's end of a worker's standard streams, and the faults that show there."""
 
 from __future__ import annotations
 
 import asyncio
+import signal
 from typing import Any, cast
 
+from trialbed.records import FailureKind
 from trialbed.worker import Done, Failed, Ready, Started, read_reply
-from trialbed_plugins.executors._faults import WorkerFault, crash
 
 MAX_LINE = 32 * 1024 * 1024
 """Bytes of one message; longer ones are a fault."""
@@ -14,10 +15,19 @@ MAX_LINE = 32 * 1024 * 1024
 TAIL = 64 * 1024
 """Bytes of standard error that are kept."""
 
-LAST_WORDS = 0.5
-"""Seconds that output may still come after the process has ended; a stray child may hold the pipes open."""
+LAST_OUTPUT = 0.5
+"""Seconds in which output may still arrive after the process has ended; a stray child may keep the pipes open."""
 
 Message = Ready | Failed | Started | Done
+
+
+class WorkerFault(Exception):
+    """A worker failed; it must be ended and not used again."""
+
+    def __init__(self, kind: FailureKind, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
 
 
 class Pipes(asyncio.SubprocessProtocol):
@@ -43,7 +53,7 @@ class Pipes(asyncio.SubprocessProtocol):
         """The next reply.
 
         Raises:
-            WorkerFault: the process ended, or wrote what is no reply.
+            WorkerFault: the process ended, or wrote something that is not a reply.
         """
         item = await self._arrived.get()
         if isinstance(item, WorkerFault):
@@ -60,7 +70,7 @@ class Pipes(asyncio.SubprocessProtocol):
 
     @property
     def usable(self) -> bool:
-        """Whether nothing went wrong and nothing was said that nobody asked for."""
+        """Whether there was no fault, and no reply without a command."""
         return not (self._faulty or self.exited.is_set() or self._arrived.qsize())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -77,21 +87,21 @@ class Pipes(asyncio.SubprocessProtocol):
             self._read_lines()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """Once both outputs are closed all is read."""
+        """Once both outputs are closed, everything has been read."""
         self._closed.add(fd)
         if self.exited.is_set():
             self._gone_when_read()
         elif fd == 1:
-            asyncio.get_running_loop().call_later(LAST_WORDS, self._gone)
+            asyncio.get_running_loop().call_later(LAST_OUTPUT, self._gone)
 
     def process_exited(self) -> None:
-        """The process has ended; its last words may still be in the pipes."""
+        """The process has ended; its last output may still be in the pipes."""
         self.exited.set()
         self._gone_when_read()
-        asyncio.get_running_loop().call_later(LAST_WORDS, self._gone)
+        asyncio.get_running_loop().call_later(LAST_OUTPUT, self._gone)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """Nothing is left of the process."""
+        """The process and its pipes are gone."""
         self.disconnected.set()
 
     def _gone_when_read(self) -> None:
@@ -118,7 +128,7 @@ class Pipes(asyncio.SubprocessProtocol):
             self._arrived.put_nowait(read_reply(line, self._nonce))
         except ValueError as error:
             reason = str(error).splitlines()[0]
-            self._fail(WorkerFault("protocol", f"the worker wrote what is no message: {line[:200]!r} ({reason})"))
+            self._fail(WorkerFault("protocol", f"the worker wrote {line[:200]!r}, which is not a message ({reason})"))
 
     def _fail(self, fault: WorkerFault) -> None:
         if not self._faulty:
@@ -131,3 +141,17 @@ class Pipes(asyncio.SubprocessProtocol):
 def pipe(transport: asyncio.SubprocessTransport, fd: int) -> Any:
     """The transport of one of the process's standard streams."""
     return transport.get_pipe_transport(fd)
+
+
+def crash(code: int | None) -> WorkerFault:
+    """The fault of a process that ended with this return code by itself (negative: the signal's number)."""
+    if code is None:
+        return WorkerFault("crash", "the worker closed its output and went on running")
+    if code >= 0:
+        return WorkerFault("crash", f"the worker ended by itself with exit code {code}")
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    hint = "; the system may have run out of memory" if name == "SIGKILL" else ""
+    return WorkerFault("crash", f"the worker was killed by {name}{hint}")

@@ -1,4 +1,4 @@
-"""Families of processes: who descends from a worker, how much memory they hold, and ending them all."""
+"""The processes of a worker: its descendants, how much memory they hold, and how they are ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trialbed.worker import WORKER_MARK
 
 ROUNDS = 100
 PAUSE = 0.02
-"""How often, and at what distance in seconds, strays are looked for; a process may fork while it is killed."""
+"""How often stray processes are looked for, and with how many seconds between; one may fork while it is killed."""
 
 
 def descendants(pid: int) -> list[psutil.Process]:
@@ -44,8 +44,8 @@ def resident_bytes(pid: int) -> int:
 def end_family(pid: int) -> None:
     """Kill a process, its group and its descendants.
 
-    The group is stopped first, so that nothing is born between looking and killing. ``pid`` must lead a
-    session and must not have been waited for.
+    The group is stopped first, so that no process is started between the search and the kill. ``pid`` must lead
+    a session, and nothing may have waited for it yet.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGSTOP)
@@ -56,19 +56,19 @@ def end_family(pid: int) -> None:
 
 
 def end(processes: Collection[psutil.Process]) -> None:
-    """Kill these processes; those that are gone already are no error."""
+    """Kill these processes, as far as they still run."""
     for process in processes:
         with contextlib.suppress(psutil.Error):
             process.kill()
 
 
 def marked(marks: Collection[str]) -> list[psutil.Process]:
-    """Every living process whose environment carries one of these marks, wherever it has got to."""
+    """Every living process with one of these marks in its environment, whatever its parent is."""
     return [process for process in psutil.process_iter() if _mark(process) in marks]
 
 
 def end_marked(marks: Collection[str]) -> int:
-    """Kill every process that carries one of these marks, until none is left; returns how many there were."""
+    """Kill every process with one of these marks, until none is left; returns how many there were."""
     ended: set[int] = set()
     for _ in range(ROUNDS):
         strays = marked(marks)
@@ -90,7 +90,7 @@ def _mark(process: psutil.Process) -> str | None:
 
 
 def _children(pid: int) -> Iterator[int]:
-    """The children of a process; on Linux from the one place that costs no walk over all processes."""
+    """The children of a process; on Linux from the only file that saves a walk over all processes."""
     threads = f"/proc/{pid}/task"
     if sys.platform != "linux" or not os.path.exists(f"{threads}/{pid}/children"):
         yield from (child.pid for child in psutil.Process(pid).children())

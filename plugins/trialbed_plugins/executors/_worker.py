@@ -17,30 +17,29 @@ from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec,
 from trialbed.secrets import redact
 from trialbed.worker import Begin, Done, Failed, Hello, Ready, Started, worker_command, worker_environment, written
 from trialbed_plugins.executors import _processes as processes
-from trialbed_plugins.executors._faults import WorkerFault
-from trialbed_plugins.executors._pipes import Message, Pipes, pipe
+from trialbed_plugins.executors._pipes import Message, Pipes, WorkerFault, pipe
 
 START_LIMIT = 120.0
 """Seconds in which a framework must be imported."""
 
 BEGIN_LIMIT = 10.0
-"""Seconds in which an idle worker must take up a trial."""
+"""Seconds in which an idle worker must start a trial."""
 
 POLL = 0.15
-"""Seconds between looks at a worker's memory."""
+"""Seconds between checks of a worker's memory."""
 
 STRAY_GRACE = 0.1
-"""Seconds in which a process that is still there after its trial may end by itself."""
+"""Seconds in which a process that outlives its trial may end by itself."""
 
 DISMISSAL = 2.0
-"""Seconds that an idle worker has to end by itself."""
+"""Seconds in which an idle worker must end by itself."""
 
 LAST_TRACE = 0.2
-"""Seconds that a worker past its deadline has to write where it hangs."""
+"""Seconds in which a worker past its deadline can write where it hangs."""
 
 
 class StartFailed(Exception):
-    """The adapter cannot be used; holds what the worker said."""
+    """The adapter cannot be used; holds the worker's message."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed.message)
@@ -48,7 +47,7 @@ class StartFailed(Exception):
 
 
 class NotBegun(Exception):
-    """A worker that ran trials before turned out to be unusable before it took up this one; another can run it."""
+    """A worker that ran other trials turned out to be unusable before it started this one; another can run it."""
 
 
 class Worker:
@@ -75,7 +74,7 @@ class Worker:
 
         Raises:
             StartFailed: the adapter cannot be used.
-            WorkerFault: the process crashed, hung or talked nonsense while it loaded the adapter.
+            WorkerFault: the process crashed, hung or broke the protocol while it loaded the adapter.
         """
         command = worker_command(framework_name(self.framework), python)
         try:
@@ -112,7 +111,7 @@ class Worker:
         """Run one trial.
 
         Raises:
-            NotBegun: the worker did not take it up, for what an earlier trial did to it.
+            NotBegun: the worker did not start it, because of an earlier trial.
             WorkerFault: it cost the worker.
         """
         await self._begin(spec)
@@ -120,12 +119,12 @@ class Worker:
         reply = await self._reply(spec.limits.timeout, late)
         if isinstance(reply, Done) and reply.trial == spec.trial:
             return reply.outcome
-        raise WorkerFault("protocol", f"the worker ended the trial with {reply.type!r} of another")
+        raise WorkerFault("protocol", f"the worker ended the trial with {reply.type!r} for another trial")
 
     async def strays(self) -> int:
         """Kill the processes that a trial left behind; returns how many there were.
 
-        Those that came with the adapter are not the trial's; those that are just ending are given a moment.
+        Processes that the adapter started when it was loaded stay; those that are just ending are given a moment.
         """
         if self._trial_processes():
             await asyncio.sleep(STRAY_GRACE)
@@ -134,7 +133,7 @@ class Worker:
         return len(left)
 
     def failed(self, fault: WorkerFault, started_at: datetime) -> Outcome:
-        """The outcome of a trial that cost the worker, with the end of its standard error."""
+        """The outcome of a trial that ended its worker, with the end of the worker's standard error."""
         failure = Failure(kind=fault.kind, message=redact(fault.message), detail=redact(self._pipes.tail()))
         now = datetime.now(UTC)
         return Outcome(started_at=started_at, wall_time=(now - started_at).total_seconds(), failure=failure)
@@ -144,14 +143,14 @@ class Worker:
         return redact(self._pipes.tail())
 
     async def dismiss(self) -> None:
-        """Close the worker's input, on which an idle worker ends by itself, and give it a moment."""
+        """Close the worker's input, so that an idle worker ends by itself, and wait for a moment."""
         pipe(self._transport, 0).close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DISMISSAL):
                 await self._pipes.exited.wait()
 
     async def end(self) -> None:
-        """Kill the process and its family, and wait until nothing of it is left."""
+        """Kill the process and its descendants, and wait until all are gone."""
         if not hasattr(self, "_transport"):
             return
         if not self._pipes.exited.is_set():
@@ -165,7 +164,7 @@ class Worker:
         self._pipes.forget()
         self._send(Begin(spec=spec))
         try:
-            reply = await self._reply(BEGIN_LIMIT, "the worker did not take up the trial")
+            reply = await self._reply(BEGIN_LIMIT, f"the worker did not start the trial within {BEGIN_LIMIT:.0f} s")
             if not (isinstance(reply, Started) and reply.trial == spec.trial):
                 raise WorkerFault("protocol", f"the worker answered a trial with {reply.type!r}")
         except WorkerFault as fault:

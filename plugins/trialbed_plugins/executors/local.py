@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -12,26 +14,32 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from pydantic import ByteSize, TypeAdapter, ValidationError
+
 from trialbed import errors
 from trialbed.contracts import Executor
-from trialbed.errors import DriverBroken, DriverError
+from trialbed.errors import DriverBroken, DriverError, SettingsError
 from trialbed.records import Environment, Failure, FrameworkInfo, Outcome, TrialSpec
 from trialbed.secrets import redact
-from trialbed_plugins.executors._faults import WorkerFault
-from trialbed_plugins.executors._memory import memory_limit as configured_memory_limit
+from trialbed_plugins.executors._pipes import WorkerFault
 from trialbed_plugins.executors._worker import NotBegun, StartFailed, Worker
 
 LOG = logging.getLogger("trialbed.executors")
 
 MAX_IDLE = 16
-"""Idle workers kept; beyond it the one that was used least recently is ended."""
+"""Idle workers that are kept; of more, the least recently used one is ended."""
+
+MEMORY_VARIABLE = "TRIALBED_MEMORY_LIMIT"
+DEFAULT_MEMORY = 4 << 30
+
+_BYTES = TypeAdapter(ByteSize)
 
 
 class LocalExecutor(Executor):
     """Runs each trial in a worker process of its framework, and uses workers again.
 
-    A trial costs at most its worker: a worker that crashed, hung, grew too large, talked nonsense or left
-    processes behind is ended with all that it started, and the next trial gets a fresh one.
+    A trial costs at most its worker: a worker that crashed, hung, grew too large, broke the protocol or left
+    processes behind is ended with everything that it started, and the next trial gets a new one.
 
     Args:
         memory_limit: bytes (RSS) that a worker and its descendants may hold together; default:
@@ -43,7 +51,7 @@ class LocalExecutor(Executor):
         self, *, memory_limit: int | None = None, environments: Mapping[str, Environment] | None = None
     ) -> None:
         super().__init__(environments=environments)
-        self._memory_limit = configured_memory_limit() if memory_limit is None else memory_limit
+        self._memory_limit = configured_memory() if memory_limit is None else memory_limit
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
 
@@ -60,7 +68,7 @@ class LocalExecutor(Executor):
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     async def describe(self, framework: str) -> FrameworkInfo:
-        """What a worker of this framework found; the worker is kept for the first trial."""
+        """The framework as a worker of it found it; the worker is kept for the first trial."""
         try:
             worker = await self._take(framework)
         except StartFailed as error:
@@ -108,7 +116,7 @@ class LocalExecutor(Executor):
         count = await worker.strays()
         if count:
             LOG.warning(
-                "%s: trial %s of query %s left %d process(es) behind; they were ended, and its worker too",
+                "%s: trial %s of query %s left %d process(es) running; they were ended, and its worker too",
                 worker.framework,
                 spec.trial,
                 spec.key.query_id,
@@ -143,11 +151,31 @@ class LocalExecutor(Executor):
             await self._discard(self._idle.pop(0))
 
     async def _discard(self, worker: Worker) -> None:
-        """End a worker whatever happens meanwhile; a second cancellation leaves it to ``__aexit__``."""
+        """End a worker even if this task is cancelled; a second cancellation leaves it to ``__aexit__``."""
         ending = asyncio.ensure_future(worker.end())
         await asyncio.shield(ending)
         self._workers.discard(worker)
         await asyncio.to_thread(shutil.rmtree, self._folder / worker.mark, ignore_errors=True)
+
+
+def configured_memory() -> int:
+    """The memory limit in bytes from the environment (``512M``, ``4G``), 4 GiB by default.
+
+    Raises:
+        SettingsError: the variable is not an amount of memory.
+    """
+    text = os.environ.get(MEMORY_VARIABLE)
+    if text is None:
+        return DEFAULT_MEMORY
+    # A single letter is a power of 1024, as memory is counted; pydantic takes it for a power of 1000.
+    amount = re.sub(r"(?<=[\d\s])([KMGT])$", r"\1iB", text.strip().upper())
+    try:
+        limit = int(_BYTES.validate_python(amount))
+    except ValidationError:
+        limit = 0
+    if limit <= 0:
+        raise SettingsError(f"{MEMORY_VARIABLE}: {text!r} is not an amount of memory; write bytes, or 512M, or 4G")
+    return limit
 
 
 def _driver_error(error: StartFailed, framework: str, *, own: bool) -> DriverError:
@@ -155,7 +183,7 @@ def _driver_error(error: StartFailed, framework: str, *, own: bool) -> DriverErr
     text = error.failed.message
     if own:
         text += (
-            "\nIf somebody changed its environment, build it anew: "
+            "\nIf its environment was changed by hand, build it again: "
             f"`bench env remove {framework}`, then `bench env add {framework}`"
         )
     return kind(text) if issubclass(kind, DriverError) else DriverBroken(text)

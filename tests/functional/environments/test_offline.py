@@ -14,7 +14,7 @@ def test_with_a_warm_cache_an_environment_is_built_again(machine: Machine, index
     machine.bench("env", "remove", "acme")
     index.stop()
     done = machine.bench("env", "add", "acme")
-    assert "no network; going on with what uv has in its cache" in done.err
+    assert "no network; using only uv's cache" in done.err
     assert [kept["lock_digest"] for kept in machine.listed()] == [row["lock_digest"]]
 
 
@@ -34,7 +34,7 @@ def test_uv_offline_is_heeded(machine: Machine, index: Index) -> None:
     assert index.requests == []
 
 
-def test_without_a_network_nobody_is_sent_to_look_for_the_adapter(machine: Machine) -> None:
+def test_without_a_network_the_advice_is_not_to_look_for_the_adapter(machine: Machine) -> None:
     machine.variables["UV_OFFLINE"] = "1"
     done = machine.bench("env", "add", "acme", code=3)
     assert "a network unless uv's cache has all of it" in done.err

@@ -14,7 +14,7 @@ from support.machines import Machine
 
 pytestmark = pytest.mark.slow
 
-WAITS = "is being built already; waiting"
+WAITS = "is already being built by another process; waiting"
 
 
 def line_with(process: subprocess.Popen[str], text: str) -> str:

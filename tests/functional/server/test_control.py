@@ -13,7 +13,7 @@ from support.servers import TRIAL, Serve, closed, registration, virtual
     [
         ({"model": "scripted:nonsense"}, 400, "choose one of gold, parallel"),
         ({"model": "gpt"}, 400, "bench serve --base-url"),
-        ({"simulator": "nonsense"}, 400, "there is no 'nonsense'"),
+        ({"simulator": "nonsense"}, 400, "'nonsense' is not installed"),
         ({"trial": "short"}, 422, "pattern"),
         ({"trial": "with/slash-and-more"}, 422, "pattern"),
         ({"nonsense": 1}, 422, "nonsense"),

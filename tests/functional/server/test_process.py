@@ -107,7 +107,7 @@ def test_a_port_in_use_is_a_clear_error(tmp_path: Path) -> None:
 def test_a_driver_that_is_not_there_is_a_clear_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     code, _, error = failed_start(tmp_path, *arguments)
     assert code == 2
-    assert "there is no 'absent'" in error
+    assert "'absent' is not installed" in error
     assert "Traceback" not in error
 
 

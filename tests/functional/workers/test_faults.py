@@ -21,7 +21,7 @@ FAULTS = [
     ("hang with children", "timeout", "2 s"),
     ("crash beside a daemon", "crash", "exit code 3"),
     ("forge", "protocol", "nonce"),
-    ("garbage", "protocol", "no message"),
+    ("garbage", "protocol", "not a message"),
     ("endless line", "protocol", "32 MiB"),
     ("giant answer", "protocol", "32 MiB"),
     ("grow", "memory", "limit of 300 MiB"),

@@ -1,4 +1,4 @@
-"""``bench doctor``: what it looks at is in ``_checks``."""
+"""``bench doctor``; its checks are in ``_checks``."""
 
 from trialbed.cli.doctor._command import command
 

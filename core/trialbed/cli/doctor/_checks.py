@@ -1,4 +1,4 @@
-"""What ``bench doctor`` looks at."""
+"""The checks of ``bench doctor``."""
 
 from __future__ import annotations
 
@@ -10,23 +10,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from trialbed.cli._group import COMMANDS
 from trialbed.cli._inventory import inventory
 from trialbed.engine import dataset_driver
-from trialbed.environments import KNOWN, Request, Shelf, find_uv, install_command, read_label, runs_here
+from trialbed.environments import (
+    FIRST_PARTY,
+    EnvironmentStore,
+    FrameworkSpec,
+    Request,
+    find_uv,
+    install_command,
+    runs_here,
+)
 from trialbed.errors import TrialbedError
 from trialbed.settings import data_dir, env_dir, read_settings_file, state_dir
 
 COLOURS = {"ok  ": "green", "none": "yellow", "bad ": "red"}
-KNOWN_ADAPTERS = KNOWN
-"""Frameworks whose adapters are published with this version."""
-
 ENOUGH_SPACE = 2e9
-"""Bytes that the environment of a large framework takes, with room for another."""
+"""Bytes that the environment of a large framework takes, with space for another."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One finding: ``ok  ``, ``none`` (absent, not needed) or ``bad `` (there but cannot work)."""
+    """One finding: ``ok  ``, ``none`` (missing, and not needed for everything) or ``bad `` (installed, but broken)."""
 
     mark: str
     subject: str
@@ -49,7 +55,7 @@ class Check:
 
 
 def checks() -> Iterator[Check]:
-    """Every check, in the order in which a newcomer meets what it is about."""
+    """Every check, in the order in which a new user meets its subject."""
     yield Check("ok  ", "python", f"{platform.python_version()} at {os.path.realpath(sys.executable)}")
     yield from _settings()
     yield _folder("state", state_dir())
@@ -57,7 +63,7 @@ def checks() -> Iterator[Check]:
     yield _folder("env", env_dir())
     yield _space(env_dir())
     yield from _drivers()
-    yield from map(_adapter, KNOWN)
+    yield from map(_adapter, FIRST_PARTY)
     yield from _datasets()
     yield from _keys()
     yield _uv()
@@ -69,19 +75,19 @@ def _settings() -> Iterator[Check]:
     except TrialbedError as error:
         yield Check("bad ", "settings", str(error))
         return
-    yield Check("ok  ", "settings", str(found.path) if found else "no bench.toml; defaults hold")
+    yield Check("ok  ", "settings", str(found.path) if found else "no bench.toml; the defaults apply")
 
 
 def _folder(subject: str, folder: Path) -> Check:
     if os.access(_nearest(folder), os.W_OK):
-        return Check("ok  ", subject, f"{folder} can be written")
+        return Check("ok  ", subject, f"{folder} is writable")
     return Check(
-        "bad ", subject, f"{folder} cannot be written", f"set TRIALBED_{subject.upper()}_DIR to a folder that can"
+        "bad ", subject, f"{folder} is not writable", f"set TRIALBED_{subject.upper()}_DIR to a writable folder"
     )
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or what is there of the way to it."""
+    """The folder, or the nearest parent that exists."""
     return next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
 
 
@@ -90,17 +96,17 @@ def _space(folder: Path) -> Check:
     finding = f"{free / 1e9:,.1f} GB free for environments in {folder}"
     if free >= ENOUGH_SPACE:
         return Check("ok  ", "space", finding)
-    return Check("none", "space", finding, "bench env remove NAME, or set TRIALBED_ENV_DIR to a folder with more")
+    return Check("none", "space", finding, "bench env remove NAME, or set TRIALBED_ENV_DIR to another disk")
 
 
 def _adapter(name: str) -> Check:
-    """Where a framework that we know would run."""
+    """Where a framework whose adapter is published with Trialbed would run."""
     if runs_here(name):
         return Check("ok  ", name, "installed here")
-    built = Shelf(env_dir()).find(Request(read_label(name)))
-    if built is not None:
-        return Check("ok  ", name, f"own environment {built.title} ({built.summary})")
-    remedy = f"bench env add {name}, or {install_command(name)} to have it here"
+    installed = EnvironmentStore(env_dir()).find(Request(FrameworkSpec.parse(name)))
+    if installed is not None:
+        return Check("ok  ", name, f"own environment {installed.name} ({installed.summary})")
+    remedy = f"bench env add {name}, or {install_command(name)} to install it here"
     return Check("none", name, "adapter not installed", remedy)
 
 
@@ -109,8 +115,12 @@ def _drivers() -> Iterator[Check]:
     for item in items:
         if item.problem:
             yield Check("bad ", f"{item.kind} {item.name}", item.problem, f"update or uninstall {item.distribution}")
-    working = [item.name for item in items if item.kind == "frameworks" and not item.problem]
-    yield Check("ok  ", "frameworks", ", ".join(working))
+    working = {
+        kind: {item.name for item in items if item.kind == kind and not item.problem}
+        for kind in ("frameworks", "commands")
+    }
+    yield Check("ok  ", "frameworks", ", ".join(sorted(working["frameworks"])))
+    yield Check("ok  ", "commands", ", ".join(sorted({*COMMANDS, *working["commands"]})))
 
 
 def _datasets() -> Iterator[Check]:
@@ -118,7 +128,10 @@ def _datasets() -> Iterator[Check]:
         yield Check("ok  ", "stabletoolbench", "imported")
     else:
         yield Check(
-            "none", "stabletoolbench", "not imported", "bench data import DIR, DIR being a checkout of StableToolBench"
+            "none",
+            "stabletoolbench",
+            "not imported",
+            "bench data import DIR, with a checkout of StableToolBench",
         )
 
 
@@ -126,11 +139,11 @@ def _keys() -> Iterator[Check]:
     if os.environ.get("OPENAI_API_KEY"):
         yield Check("ok  ", "key", "OPENAI_API_KEY is set (its value is never shown)")
     else:
-        yield Check("none", "key", "OPENAI_API_KEY is not set", "only real models need one: put it into .env")
+        yield Check("none", "key", "OPENAI_API_KEY is not set", "only real models need a key: put it into .env")
 
 
 def _uv() -> Check:
     found = find_uv()
     if found:
         return Check("ok  ", "uv", found)
-    return Check("bad ", "uv", "not found; environments of frameworks cannot be built", "pip install uv")
+    return Check("bad ", "uv", "not found, so environments of frameworks cannot be built", "pip install uv")

@@ -18,8 +18,8 @@ Examples:
 def command(as_json: bool) -> int:
     """Check what is installed, what is missing and how to get it.
 
-    Exits with 1 if something that is installed cannot work. What is merely absent (an adapter, a key) is told,
-    with the command that gets it.
+    Exits with 1 if something that is installed is broken. What is merely missing (an adapter, a key) is listed with
+    the command that gets it.
     """
     from trialbed.cli.doctor._checks import checks
 

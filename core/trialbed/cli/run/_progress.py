@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import click
 
-from trialbed.cli.progress import is_line_due, new_bar, told_if_ended_early
+from trialbed.cli.progress import hint_on_early_end, is_line_due, new_bar
 from trialbed.engine import Progress
 from trialbed.records import Run, TrialResult
 
@@ -18,7 +18,7 @@ from trialbed.records import Run, TrialResult
 def progress() -> Iterator[Progress]:
     """What shows the progress of a run here; says how to go on if it ends early."""
     shown: PlainProgress = LiveProgress() if sys.stderr.isatty() else PlainProgress()
-    with told_if_ended_early(shown):
+    with hint_on_early_end(shown):
         yield shown
 
 
@@ -56,7 +56,7 @@ class PlainProgress:
     def end(self) -> None:
         """Nothing is open."""
 
-    def say_how_to_resume(self) -> None:
+    def print_resume_hint(self) -> None:
         """Say what is kept of a run that ended early."""
         if self.total and self.done:
             kept = f"{self.done} of {self.total} trials are kept"

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import TaskID
 
 from trialbed.chat import ANSWERED
-from trialbed.cli.progress import is_line_due, new_bar, told_if_ended_early
+from trialbed.cli.progress import hint_on_early_end, is_line_due, new_bar
 from trialbed_verify.verification import Target, VerifyProgress
 
 
@@ -21,7 +21,7 @@ from trialbed_verify.verification import Target, VerifyProgress
 def verify_progress() -> Iterator[VerifyProgress]:
     """What shows the progress here; says how to go on if it ends early."""
     shown: PlainProgress = LiveProgress() if sys.stderr.isatty() else PlainProgress()
-    with told_if_ended_early(shown):
+    with hint_on_early_end(shown):
         yield shown
         shown.end()
 
@@ -64,7 +64,7 @@ class PlainProgress:
     def end(self) -> None:
         """Nothing is open."""
 
-    def say_how_to_resume(self) -> None:
+    def print_resume_hint(self) -> None:
         """Say what is kept of a verification that ended early."""
         if self.done.total():
             ended = self.done.total()

@@ -88,7 +88,7 @@ def test_only_the_levels_that_are_asked_for_are_checked(bench: Bench) -> None:
         (("reference", "--level", "most"), "Invalid value for '--level'"),
         (("nowhere",), "pip install trialbed-nowhere"),
         (("langraph",), "did you mean 'langgraph'"),
-        (("reference==",), "a version must stand after '=='"),
+        (("reference==",), "the version after '==' is missing"),
     ],
 )
 def test_what_cannot_be_checked_is_wrong_usage(bench: Bench, arguments: tuple[str, ...], said: str) -> None:

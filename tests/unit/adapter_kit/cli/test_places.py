@@ -14,7 +14,7 @@ import pytest
 from support.distributions import FRAMEWORKS
 
 from trialbed.cli import main
-from trialbed.environments import KNOWN, About
+from trialbed.environments import FIRST_PARTY, EnvironmentMetadata
 
 FakeDistribution = Callable[..., Path]
 
@@ -62,7 +62,7 @@ def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dic
 def build(shelf: Path, name: str, framework_version: str) -> Path:
     """An environment as ``bench env add`` leaves it, whose interpreter is this one without its path."""
     folder = shelf / f"{name}-0123456789ab"
-    about = About(
+    metadata = EnvironmentMetadata(
         name=name,
         framework_version=framework_version,
         adapter=f"trialbed-{name}",
@@ -78,7 +78,7 @@ def build(shelf: Path, name: str, framework_version: str) -> Path:
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    (folder / "environment.json").write_text(about.model_dump_json())
+    (folder / "environment.json").write_text(metadata.model_dump_json())
     (folder / "lock.txt").write_text("")
     return python
 
@@ -87,7 +87,7 @@ def build(shelf: Path, name: str, framework_version: str) -> Path:
 def test_what_is_known_and_nowhere_is_listed_with_the_command_that_gets_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trialbed_adapter_kit.cli._places.KNOWN", ("langgraph", "unheard-of"))
+    monkeypatch.setattr("trialbed_adapter_kit.cli._places.FIRST_PARTY", ("langgraph", "unheard-of"))
     place = listed(capsys)["unheard-of"]
     assert (place["where"], place["get"]) == ("absent", "bench env add unheard-of")
     assert (place["version"], place["adapter"], place["deviations"]) == ("", "", None)
@@ -134,7 +134,7 @@ def test_deviations_are_asked_of_the_interpreter_that_has_the_adapter(
     here, there = [place for place in json.loads(capsys.readouterr().out) if place["framework"] == "acme"]
     assert (here["where"], len(here["deviations"])) == ("here", 2)
     assert (there["where"], there["version"], there["deviations"]) == ("environment", "6.0", None)
-    assert "there is no 'acme' here" in there["problem"]
+    assert "'acme' is not installed" in there["problem"]
     assert "DriverNotFound" not in there["problem"]
 
 
@@ -143,7 +143,7 @@ def test_the_table_shows_what_is_known(
     capsys: pytest.CaptureFixture[str], fake_distribution: FakeDistribution, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr("trialbed_adapter_kit.cli._places.KNOWN", ("unheard-of",))
+    monkeypatch.setattr("trialbed_adapter_kit.cli._places.FIRST_PARTY", ("unheard-of",))
     entry_points = {"trialbed.frameworks": {"bad": "bad_adapter:Agent"}}
     fake_distribution("trialbed-bad", "3.1", entry_points=entry_points, modules={})
     assert main(["adapter", "list"]) == 0
@@ -172,4 +172,4 @@ def test_an_adapter_that_cannot_be_loaded_is_broken_and_hides_no_other(
 
 
 def test_the_frameworks_that_are_known_are_those_whose_adapters_are_here() -> None:
-    assert set(KNOWN) == set(FRAMEWORKS)
+    assert set(FIRST_PARTY) == set(FRAMEWORKS)

@@ -188,3 +188,20 @@ def test_two_distributions_with_one_command_are_both_named(
     fake_distribution("other", "1.0", entry_points={"trialbed.commands": {"greet": "elsewhere:command"}}, modules={})
     assert main(["greet"]) == 2
     assert "'greet' is offered by" in capsys.readouterr().err
+
+
+def test_commands_that_cannot_be_used_are_listed_with_the_reason(
+    fake_distribution: FakeDistribution, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_command(fake_distribution, "clumsy", "command = 7")
+    add_command(fake_distribution, "run", GREETER)
+    assert main(["plugins", "--json"]) == 0
+    items = json.loads(capsys.readouterr().out)
+    problems = {item["name"]: item["problem"] for item in items if item["kind"] == "commands"}
+    assert "it is int, not click.Command" in problems["clumsy"]
+    assert problems["run"] == "never used: `bench run` is a command of trialbed itself"
+    assert problems["verify"] == ""
+    code, found = doctor(capsys)
+    assert code == 1
+    assert {found[subject]["state"] for subject in ("commands clumsy", "commands run")} == {"bad"}
+    assert {"adapter", "env", "run", "verify"} <= set(found["commands"]["finding"].split(", "))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.environments import Request, Shelf, Silent, _uv, provide, read_label
+from trialbed.environments import EnvironmentStore, FrameworkSpec, Progress, Request, _uv, provide
 from trialbed.errors import EnvironmentFailed
 
 SCRIPT = """#!{python}
@@ -21,32 +21,32 @@ elif "install" in sys.argv:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EnvironmentStore:
     script = tmp_path / "uv"
     script.write_text(SCRIPT.format(python=sys.executable))
     script.chmod(0o755)
     monkeypatch.setattr(_uv, "find_uv", lambda: str(script))
     (tmp_path / "environments").mkdir()
-    return Shelf(tmp_path / "environments")
+    return EnvironmentStore(tmp_path / "environments")
 
 
-async def test_a_full_disk_is_told_with_what_to_do_and_leaves_nothing(shelf: Shelf) -> None:
+async def test_a_full_disk_is_told_with_what_to_do_and_leaves_nothing(store: EnvironmentStore) -> None:
     with pytest.raises(EnvironmentFailed, match="acme: its environment cannot be built") as caught:
-        await provide(shelf, [Request(read_label("acme"))], Silent())
+        await provide(store, [Request(FrameworkSpec.parse("acme"))], Progress())
     assert "No space left on device" in str(caught.value)
     assert "--env-dir" in str(caught.value)
-    assert list(shelf) == []
-    assert list((shelf.folder / ".unfinished").iterdir()) == []
+    assert list(store) == []
+    assert list((store.folder / ".unfinished").iterdir()) == []
 
 
-async def test_a_folder_that_cannot_be_written_is_told(shelf: Shelf) -> None:
-    (shelf.folder / ".unfinished").write_text("in the way")
+async def test_a_folder_that_cannot_be_written_is_told(store: EnvironmentStore) -> None:
+    (store.folder / ".unfinished").write_text("in the way")
     with pytest.raises(EnvironmentFailed, match=r"\.unfinished.*--env-dir"):
-        await provide(shelf, [Request(read_label("acme"))], Silent())
+        await provide(store, [Request(FrameworkSpec.parse("acme"))], Progress())
 
 
-async def test_every_failure_is_told(shelf: Shelf) -> None:
+async def test_every_failure_is_told(store: EnvironmentStore) -> None:
     with pytest.raises(EnvironmentFailed) as caught:
-        await provide(shelf, [Request(read_label(name)) for name in ("acme", "crewai")], Silent())
+        await provide(store, [Request(FrameworkSpec.parse(name)) for name in ("acme", "crewai")], Progress())
     assert "acme: its environment" in str(caught.value)
     assert "crewai: its environment" in str(caught.value)

@@ -1,4 +1,4 @@
-"""Running uv: here a script that says what it was asked."""
+"""Running uv, here a script that writes what it was asked, and the reasons of its failures as users read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ import psutil
 import pytest
 
 from trialbed.environments import Uv, _uv
-from trialbed.environments._uv import UvFailed, find_uv
+from trialbed.environments._uv import (
+    MAX_LENGTH,
+    UvFailed,
+    failure_reason,
+    find_uv,
+    is_machine_failure,
+    is_network_failure,
+)
 from trialbed.errors import EnvironmentFailed
 
 FakeUv = Callable[[str], Uv]
@@ -39,7 +46,7 @@ NETWORK = "print('error: tcp connect error', file=sys.stderr); sys.exit(2)"
 
 async def test_it_gets_its_arguments_and_input_and_gives_its_output(fake_uv: FakeUv) -> None:
     uv = fake_uv("print(args[-1], sys.stdin.read())")
-    assert await uv("pip", "compile", "-", given="acme") == "- acme\n"
+    assert await uv("pip", "compile", "-", stdin="acme") == "- acme\n"
 
 
 async def test_variables_that_lead_it_astray_are_kept_from_it(fake_uv: FakeUv, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,3 +103,76 @@ def test_no_uv_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(_uv, "find_uv", lambda: None)
     with pytest.raises(EnvironmentFailed, match="pip install uv"):
         Uv(tmp_path, lambda: None)
+
+
+BOXED = """\
+warning: something harmless
+Resolved 3 packages in 1ms
+  \u00d7 No solution found when resolving dependencies:
+  \u2570\u2500\u25b6 Because left==1.0 depends on shared<2 and right==1.0 depends on
+      shared>=2, we can conclude that left==1.0 and right==1.0 are
+      incompatible.
+
+      hint: Pre-releases are available
+"""
+LISTED = """\
+error: Request failed after 3 retries in 6.5s
+  cause: Failed to fetch: http://127.0.0.1:9/simple/langgraph/
+  cause: client error (Connect)
+  cause: Connection refused (os error 111)
+"""
+
+
+def test_the_boxes_of_older_versions_become_sentences() -> None:
+    assert failure_reason(BOXED) == (
+        "No solution found when resolving dependencies: Because left==1.0 depends on shared<2 and right==1.0 depends "
+        "on shared>=2, we can conclude that left==1.0 and right==1.0 are incompatible. (hint: Pre-releases are "
+        "available)"
+    )
+
+
+def test_a_list_of_causes_becomes_one_sentence() -> None:
+    assert failure_reason(LISTED) == (
+        "Request failed after 3 retries in 6.5s: Failed to fetch: http://127.0.0.1:9/simple/langgraph/: "
+        "client error (Connect): Connection refused (os error 111)"
+    )
+
+
+def test_only_a_missing_network_is_one() -> None:
+    assert is_network_failure(LISTED)
+    assert is_network_failure("  cause: dns error\n")
+    assert not is_network_failure(BOXED)
+    assert not is_network_failure("error: HTTP status client error (401 Unauthorized)")
+
+
+@pytest.mark.parametrize(
+    ("stderr", "is_so"),
+    [
+        (LISTED, True),
+        ("error: x\nhint: Packages were unavailable because the network was disabled.", True),
+        ("error: Failed to write to the client cache\n  cause: No space left on device (os error 28)", True),
+        ("error: Failed to create directory\n  cause: Read-only file system (os error 30)", True),
+        (BOXED, False),
+    ],
+)
+def test_a_machines_shortcomings_are_told_from_wrong_requests(stderr: str, *, is_so: bool) -> None:
+    assert is_machine_failure(stderr) is is_so
+
+
+def test_secrets_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "abcdefghijkl")
+    told = failure_reason(
+        "error: Failed to fetch https://me:hunter2222@host/x and https://tok@host/y with abcdefghijkl"
+    )
+    assert told == ("Failed to fetch https://[redacted]@host/x and https://[redacted]@host/y with [redacted]")
+
+
+def test_a_long_reason_is_cut_in_the_middle() -> None:
+    told = failure_reason(f"error: begin {'x' * 5000} end")
+    assert len(told) < MAX_LENGTH + 10
+    assert told.startswith("begin")
+    assert told.endswith("end")
+
+
+def test_silence_is_said() -> None:
+    assert failure_reason("\n") == "uv gave no reason"

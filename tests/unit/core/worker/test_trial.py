@@ -13,8 +13,7 @@ import pytest
 from trialbed import Answer, BaseAgent, ModelFailed
 from trialbed.errors import AnswerError
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
-from trialbed.worker._faults import failure_of
-from trialbed.worker._trial import Trial, seed_random_state
+from trialbed.worker._trial import Trial, failure_of, seed_random_state
 
 API = ApiRef(category="Weather", tool_name="Weather", api_name="now")
 SPEC = TrialSpec(

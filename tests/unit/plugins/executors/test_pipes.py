@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from trialbed.worker import Started, written
 from trialbed_plugins.executors import _pipes
-from trialbed_plugins.executors._faults import WorkerFault, crash
-from trialbed_plugins.executors._pipes import Pipes
+from trialbed_plugins.executors._pipes import Pipes, WorkerFault, crash
 
 LINE = written(Started(nonce="n", trial="trial"))
 
@@ -35,7 +34,7 @@ def test_messages_arrive_however_the_bytes_are_cut(data, count):
 async def test_noise_is_a_fault_and_nothing_after_it_counts(noise):
     pipes = Pipes("n")
     pipes.pipe_data_received(1, noise + LINE)
-    with pytest.raises(WorkerFault, match="no message") as fault:
+    with pytest.raises(WorkerFault, match="not a message") as fault:
         await pipes.message()
     assert fault.value.kind == "protocol"
     assert not pipes.usable

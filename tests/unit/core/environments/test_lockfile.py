@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.environments import lock_digest, lock_text, read_lock
-from trialbed.environments._lock import locked_version, requirements
+from trialbed.environments._lockfile import locked_version, requirements
 from trialbed.errors import DataError
 from trialbed.records import Environment
 
@@ -48,7 +48,7 @@ def test_locks_of_other_tools_are_understood() -> None:
     "line", ["acme", "acme>=1", "acme==1.*,<2 ; x", "-r other.txt", "--index-url https://x", "./a"]
 )
 def test_a_line_that_is_not_exact_is_named(line: str) -> None:
-    with pytest.raises(DataError, match=r"some\.lock: .*is no line of a lock"):
+    with pytest.raises(DataError, match=r"some\.lock: .*cannot stand in a lock"):
         read_lock(f"good==1\n{line}\n", "some.lock")
 
 

@@ -1,17 +1,14 @@
-"""The text of a lock: a requirements file in which every line is exact, and which says what it was made for."""
+"""Lockfiles: requirements files in which every line is exact, and which say what they were made for."""
 
 from __future__ import annotations
 
 import hashlib
-import platform
 import re
-import sysconfig
 from collections.abc import Iterable
 
 from packaging.utils import canonicalize_name
 
-from trialbed.environments._secrecy import without_credentials
-from trialbed.environments._sources import states
+from trialbed.environments._requirements import local_states, python_id, without_credentials
 from trialbed.errors import DataError
 
 _PINNED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?==(?P<version>[^\s;*]+)(?:\s+--hash=\S+)*")
@@ -19,19 +16,14 @@ _DIRECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?\s*@\s*\S+")
 _EDITABLE = re.compile(r"-e\s+file:\S+")
 
 
-def python_id() -> str:
-    """The interpreter that locks are made for: this one."""
-    return f"{platform.python_implementation()} {platform.python_version()} on {sysconfig.get_platform()}"
-
-
 def lock_text(lines: Iterable[str]) -> str:
-    """A lock of these exact requirements, for this interpreter and the present state of what is local."""
+    """The lock of these exact requirements, for this interpreter and the present state of local files and folders."""
     exact = [without_credentials(line) for line in lines]
-    return "\n".join([f"# {python_id()}", *states(exact), *exact, ""])
+    return "\n".join([f"# {python_id()}", *local_states(exact), *exact, ""])
 
 
 def lock_digest(text: str) -> str:
-    """SHA-256 of a lock; also the name of its environment."""
+    """SHA-256 of a lock; its beginning stands in the name of the lock's environment."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -42,7 +34,7 @@ def requirements(text: str) -> tuple[str, ...]:
 
 
 def read_lock(text: str, source: str) -> tuple[str, ...]:
-    """The requirements of somebody's lock.
+    """The requirements of a lock that a user gives.
 
     Raises:
         DataError: a line is not exact; names the source and the line.
@@ -51,16 +43,16 @@ def read_lock(text: str, source: str) -> tuple[str, ...]:
     for line in lines:
         if not any(form.fullmatch(line) for form in (_PINNED, _DIRECT, _EDITABLE)):
             raise DataError(
-                f"{source}: {without_credentials(line)!r} is no line of a lock: each must be NAME==VERSION, NAME @ URL "
-                "or -e file:URL; indexes are named by UV_DEFAULT_INDEX and UV_INDEX"
+                f"{source}: {without_credentials(line)!r} cannot stand in a lock: each line must be NAME==VERSION, "
+                "NAME @ URL or -e file:URL; indexes are set by UV_DEFAULT_INDEX and UV_INDEX"
             )
     if not lines:
-        raise DataError(f"{source}: there is nothing in this lock; `bench env lock NAME --output FILE` writes one")
+        raise DataError(f"{source}: this lock is empty; `bench env lock NAME --output FILE` writes one")
     return lines
 
 
 def locked_version(text: str, package: str) -> str | None:
-    """The version of a package in a lock; None if it is not there or comes from a URL."""
+    """The version of a package in a lock; None if the package is not in it or comes from a URL."""
     found = (_PINNED.fullmatch(line) for line in requirements(text))
     wanted = canonicalize_name(package)
     return next((match["version"] for match in found if match and canonicalize_name(match["name"]) == wanted), None)

@@ -1,4 +1,4 @@
-"""An environment on the shelf: its folder, its lock, and what is written about it."""
+"""An installed environment: its folder, its lock, and its metadata."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from datetime import datetime
 from pathlib import Path
 from typing import Self
 
+import psutil
 from pydantic import ValidationError
 
 from trialbed.records import Environment, Record
 
-ABOUT, LOCK, VENV = "environment.json", "lock.txt", "venv"
+METADATA, LOCK, VENV = "environment.json", "lock.txt", "venv"
 SHORT = 12
 """Digits of a lock's digest in a folder's name."""
 
 
-class About(Record):
-    """What ``environment.json`` says of an environment.
+class EnvironmentMetadata(Record):
+    """The content of ``environment.json``.
 
     Attributes:
         name: the framework.
-        framework_version: of the framework's own distribution; empty if it has none by that name.
+        framework_version: of the framework's own distribution; empty if none has the framework's name.
         adapter: the distribution that holds its adapter.
         python: the interpreter that it was built for.
         packages: ``name==version`` of everything installed, sorted.
-        size: bytes, when it was built; what uv's cache shares with it is counted too.
+        size: bytes, when it was built; files that it shares with uv's cache are counted too.
         uv: the version that built it.
     """
 
@@ -44,41 +45,46 @@ class About(Record):
 
 
 @dataclass(frozen=True)
-class Built:
+class InstalledEnvironment:
     """A complete environment."""
 
     folder: Path
-    about: About
+    metadata: EnvironmentMetadata
     lock: str
 
     @classmethod
     def read(cls, folder: Path) -> Self | None:
         """The environment in a folder; None if it is incomplete, or its interpreter is gone."""
         try:
-            about = About.model_validate_json((folder / ABOUT).read_bytes())
+            metadata = EnvironmentMetadata.model_validate_json((folder / METADATA).read_bytes())
             lock = (folder / LOCK).read_text(encoding="utf-8")
         except (OSError, ValidationError, UnicodeDecodeError):
             return None
-        return cls(folder, about, lock) if venv_python(folder).exists() else None
+        return cls(folder, metadata, lock) if venv_python(folder).exists() else None
 
     @property
-    def title(self) -> str:
+    def name(self) -> str:
         """The folder's name: the framework's and the beginning of the lock's digest."""
         return self.folder.name
 
     @property
     def summary(self) -> str:
-        """The framework and its version, as people say it."""
-        return f"{self.about.name} {self.about.framework_version}".rstrip()
+        """The framework and its version, for people to read."""
+        return f"{self.metadata.name} {self.metadata.framework_version}".rstrip()
 
     @property
     def environment(self) -> Environment:
-        """What an executor is given."""
+        """The environment as an executor uses it."""
         return Environment(python=str(venv_python(self.folder)), lock=self.lock)
+
+    def processes(self) -> list[psutil.Process]:
+        """The processes that were started with its interpreter."""
+        inside = self.folder.resolve()
+        return [process for process in psutil.process_iter(["cmdline"]) if _runs_from(process, inside)]
 
 
 def folder_name(name: str, lock_digest: str) -> str:
-    """What the folder of an environment is called."""
+    """The name of an environment's folder."""
     return f"{name}-{lock_digest[:SHORT]}"
 
 
@@ -88,6 +94,12 @@ def venv_python(folder: Path) -> Path:
 
 
 def site_packages(folder: Path) -> Path:
-    """Where its packages are."""
+    """The folder of its packages."""
     base = str(folder / VENV)
     return Path(sysconfig.get_path("purelib", "venv", {"base": base, "platbase": base}))
+
+
+def _runs_from(process: psutil.Process, folder: Path) -> bool:
+    # The interpreter itself is a link to one outside of the environment; the process's first argument has the path.
+    command = process.info["cmdline"]
+    return bool(command) and Path(command[0]).is_absolute() and Path(command[0]).parent.resolve().is_relative_to(folder)

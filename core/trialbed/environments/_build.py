@@ -1,0 +1,193 @@
+"""The build of an environment: from requirements to exact versions, and from these to a folder in the store."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import Distribution, distributions, version
+from pathlib import Path
+
+from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
+
+from trialbed.drivers import GROUPS
+from trialbed.environments._frameworks import OWN, FrameworkSpec
+from trialbed.environments._installed import (
+    LOCK,
+    METADATA,
+    VENV,
+    EnvironmentMetadata,
+    InstalledEnvironment,
+    folder_name,
+    site_packages,
+    venv_python,
+)
+from trialbed.environments._lockfile import lock_digest, lock_text, requirements
+from trialbed.environments._mutex import acquired
+from trialbed.environments._requirements import local_path, local_url, python_id, without_credentials
+from trialbed.environments._store import EnvironmentStore, Request
+from trialbed.environments._uv import SPACE_AND_NETWORK, Uv, UvFailed, is_machine_failure
+from trialbed.errors import EnvironmentFailed
+
+Packages = Mapping[NormalizedName, Distribution]
+
+_NAMED = re.compile(r"(\S+)\s+@\s+")
+
+
+async def resolve(uv: Uv, request: Request) -> tuple[str, ...]:
+    """Exact requirements for a request, this interpreter and this platform.
+
+    Raises:
+        EnvironmentFailed: the requirements cannot be resolved; has uv's reason.
+    """
+    if request.lock:
+        return request.lock
+    try:
+        found = await uv(
+            *("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python", sys.executable),
+            *(["--refresh"] if request.refresh else _refresh_options(request.requirements)),
+            "-",
+            stdin="\n".join(request.requirements),
+        )
+    except UvFailed as failure:
+        raise EnvironmentFailed(_unresolved(request.framework, failure)) from failure
+    return requirements(found)
+
+
+async def build(
+    store: EnvironmentStore,
+    uv: Uv,
+    framework: FrameworkSpec,
+    lines: tuple[str, ...],
+    *,
+    on_start: Callable[[], None],
+    on_wait: Callable[[], None],
+) -> InstalledEnvironment:
+    """Install exact requirements into an environment of their own, or find it installed.
+
+    Args:
+        on_start: called before anything is installed.
+        on_wait: called if another process is building the same environment.
+
+    Raises:
+        EnvironmentFailed: it cannot be installed, or does not have what was asked for.
+    """
+    lock = lock_text(lines)
+    name = folder_name(framework.name, lock_digest(lock))
+    await asyncio.to_thread(store.remove_leftovers)
+    async with acquired(store.mutex_path(name), on_wait):
+        if found := InstalledEnvironment.read(store.folder / name):
+            return found
+        on_start()
+        folder = store.new_build_folder(name)
+        try:
+            await _install(uv, folder, framework, lines)
+            await asyncio.to_thread(_write_metadata, folder, framework, lock, await uv("--version"))
+            store.add(folder, name)
+        except BaseException:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            raise
+    installed = InstalledEnvironment.read(store.folder / name)
+    if installed is None:
+        raise EnvironmentFailed(f"{framework.text}: {store.folder / name} was deleted while it was built; try again")
+    return installed
+
+
+async def _install(uv: Uv, folder: Path, framework: FrameworkSpec, lines: tuple[str, ...]) -> None:
+    python = str(venv_python(folder))
+    install = ("pip", "install", "--quiet", "--no-deps", "--compile-bytecode", "--python", python)
+    try:
+        await uv("venv", "--quiet", "--relocatable", "--no-project", "--python", sys.executable, str(folder / VENV))
+        # Compiled now, as pip does it, so that no trial pays for the first import of a module.
+        await uv(*install, *_refresh_options(lines), "--requirement", "-", stdin="\n".join(lines))
+        await uv("pip", "check", "--quiet", "--python", python)
+    except UvFailed as failure:
+        raise EnvironmentFailed(
+            f"{framework.text}: its environment cannot be built. uv says: {failure}\n{SPACE_AND_NETWORK}"
+        ) from failure
+
+
+def _refresh_options(lines: Iterable[str]) -> list[str]:
+    """Options that keep uv from using what it built of a local folder before."""
+    names = [_NAMED.match(line) for line in lines if (path := local_path(local_url(line) or "")) and path.is_dir()]
+    return [f"--refresh-package={name[1]}" for name in names if name]
+
+
+def _unresolved(framework: FrameworkSpec, failure: UvFailed) -> str:
+    text = f"{framework.text}: its requirements cannot be resolved. uv says: {failure}\n"
+    if is_machine_failure(failure.stderr):
+        return f"{text}{SPACE_AND_NETWORK}"
+    if framework.release:
+        return f"{text}Without a version ({framework.name}) the newest release that fits is installed."
+    return f"{text}If its adapter is elsewhere, name it: bench env add {framework.name} --adapter REQUIREMENT"
+
+
+def _write_metadata(folder: Path, framework: FrameworkSpec, lock: str, uv_version: str) -> None:
+    _remove_credentials(folder)
+    packages = {
+        canonicalize_name(item.name): item for item in distributions(path=[str(site_packages(folder))]) if item.name
+    }
+    adapter = _adapter(packages, framework)
+    _check_versions(packages, framework)
+    own = packages.get(canonicalize_name(framework.packages[0]))
+    metadata = EnvironmentMetadata(
+        name=framework.name,
+        framework_version=own.version if own else "",
+        adapter=adapter.name,
+        adapter_version=adapter.version,
+        python=python_id(),
+        packages=tuple(sorted(f"{name}=={item.version}" for name, item in packages.items())),
+        lock_digest=lock_digest(lock),
+        size=sum(_sizes(folder)),
+        created_at=datetime.now(UTC),
+        uv=uv_version.split()[1],
+    )
+    (folder / LOCK).write_text(lock, encoding="utf-8")
+    (folder / METADATA).write_text(metadata.model_dump_json(indent=2), encoding="utf-8")
+
+
+def _remove_credentials(folder: Path) -> None:
+    """Older releases of uv record the URLs of packages as they were given."""
+    for path in site_packages(folder).glob("*.dist-info/direct_url.json"):
+        text = path.read_text(encoding="utf-8")
+        if without_credentials(text) != text:
+            # uv may have linked the file to its cache: a new one takes its place.
+            path.unlink()
+            path.write_text(without_credentials(text), encoding="utf-8")
+
+
+def _adapter(packages: Packages, framework: FrameworkSpec) -> Distribution:
+    """The distribution that has the adapter."""
+    group = GROUPS["frameworks"]
+    offers = [(item, entry.name) for item in packages.values() for entry in item.entry_points.select(group=group)]
+    for item, name in offers:
+        if name == framework.name:
+            return item
+    names = ", ".join(sorted(name for item, name in offers if canonicalize_name(item.name) != OWN)) or "none"
+    raise EnvironmentFailed(
+        f"{framework.text}: the installed packages have no adapter of this name (adapters: {names}); "
+        f"name the right one with bench env add {framework.name} --adapter REQUIREMENT"
+    )
+
+
+def _check_versions(packages: Packages, framework: FrameworkSpec) -> None:
+    """Check that a given lock has this Trialbed and the release that is asked for."""
+    wanted = {OWN: version(OWN)} | {package: framework.release for package in framework.packages if framework.release}
+    for name, release in wanted.items():
+        found = packages.get(canonicalize_name(name))
+        if found is None or Version(found.version) != Version(str(release)):
+            has = f"has {name} {found.version}" if found else f"does not have {name}"
+            raise EnvironmentFailed(f"{framework.text}: the lock {has}, but {name} {release} is needed here")
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    for inner in os.scandir(folder):
+        if inner.is_dir(follow_symlinks=False):
+            yield from _sizes(Path(inner.path))
+        else:
+            yield inner.stat(follow_symlinks=False).st_size

@@ -1,0 +1,229 @@
+"""Frameworks as users name them, and the distributions that these names stand for."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
+from typing import Self
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
+
+from trialbed.drivers import DriverInfo, driver_info, list_drivers
+from trialbed.environments._requirements import (
+    DirectUrl,
+    direct_url,
+    folder_line,
+    is_editable,
+    local_path,
+    requirement_of,
+    vcs_line,
+    without_credentials,
+)
+from trialbed.errors import UsageError
+from trialbed.records import framework_name, framework_release
+
+OWN = "trialbed"
+"""The distribution whose frameworks have no releases of their own."""
+
+PACKAGES = {
+    "agno": ("agno",),
+    "autogen": ("autogen-agentchat", "autogen-core", "autogen-ext"),
+    "crewai": ("crewai",),
+    "langgraph": ("langgraph",),
+    "openai-agents": ("openai-agents",),
+}
+"""Framework -> its own distributions, which are released together; the first one gives the framework's version."""
+
+COMPANIONS = {"langgraph": (("<1.1.5", "langgraph-prebuilt<1.0.9"),)}
+"""Framework -> releases and a further requirement of these: their own metadata allow newer packages that cannot be
+imported with them."""
+
+FIRST_PARTY = tuple(PACKAGES)
+"""Frameworks whose adapters are published with Trialbed."""
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True)
+class FrameworkSpec:
+    """A framework as a user asks for it.
+
+    Attributes:
+        text: what the user wrote, which is the framework's name in the run.
+        release: of the framework; None for any.
+    """
+
+    text: str
+    name: str
+    release: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``NAME`` or ``NAME==VERSION``.
+
+        Raises:
+            UsageError: the text is neither, or the framework has no releases.
+        """
+        name, release = framework_name(text).strip(), framework_release(text)
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{text!r} does not name a framework: write NAME or NAME==VERSION, such as langgraph==1.2.11"
+            )
+        if release is None and text != name:
+            raise UsageError(f"{text!r}: the version after '==' is missing; write one, such as langgraph==1.2.11")
+        if release is not None:
+            release = _release(text, release)
+            if any(driver.name == name and driver.distribution == OWN for driver in list_drivers("frameworks")):
+                raise UsageError(f"{text!r}: {name} is a part of trialbed and has no releases of its own; write {name}")
+        return cls(text, name, release)
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The framework's own distributions."""
+        return PACKAGES.get(self.name, (self.name,))
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """The requirements that the release stands for."""
+        if self.release is None:
+            return ()
+        companions = [
+            line
+            for releases, line in COMPANIONS.get(self.name, ())
+            if SpecifierSet(releases).contains(self.release, prereleases=True)
+        ]
+        return (*(f"{package}=={self.release}" for package in self.packages), *companions)
+
+
+def runs_here(text: str) -> bool:
+    """Whether the framework, and its release if one is asked for, is installed in this interpreter.
+
+    Reads metadata and imports nothing.
+
+    Raises:
+        UsageError: the text does not have the form of a framework.
+    """
+    if text in _installed():
+        return True
+    spec = FrameworkSpec.parse(text)
+    return spec.name in _installed() and spec.release is not None and _is_installed(spec.release, spec.packages)
+
+
+def adapter_info(name: str) -> DriverInfo:
+    """The installed adapter of a framework.
+
+    Raises:
+        DriverNotFound: it is not installed; the message says how to install it.
+        DriverError: two distributions offer it.
+    """
+    return driver_info("frameworks", name, known=FIRST_PARTY, advice=_how_to_install)
+
+
+def check_name(spec: FrameworkSpec) -> None:
+    """Refuse a name for which no environment should be built.
+
+    Raises:
+        DriverNotFound: it looks like a misspelt name, and the package of that name could be anybody's.
+        UsageError: the framework is a part of Trialbed.
+    """
+    adapter = _installed().get(spec.name)
+    if adapter is not None and adapter.distribution == OWN:
+        raise UsageError(f"{spec.name} is a part of trialbed and runs where trialbed is installed")
+    names = {*FIRST_PARTY, *_installed()}
+    if spec.name not in names and difflib.get_close_matches(spec.name, names, n=1):
+        adapter_info(spec.name)
+
+
+def own_requirement() -> str:
+    """The requirement that installs the same Trialbed as is running."""
+    return requirement_of(distribution(OWN))
+
+
+def adapter_distribution(name: str) -> str:
+    """The distribution of a framework's adapter, unless the user names another."""
+    return f"trialbed-{name}"
+
+
+def adapter_requirement(name: str) -> str:
+    """The requirement that installs a framework's adapter: as it is installed here, else from Trialbed's own origin."""
+    installed = _installed().get(name)
+    if installed is not None and canonicalize_name(installed.distribution) != OWN:
+        return requirement_of(distribution(installed.distribution))
+    return _beside(direct_url(distribution(OWN)), name) or adapter_distribution(name)
+
+
+def install_command(name: str, *pins: str) -> str:
+    """The command that installs a framework's adapter beside Trialbed, from Trialbed's own origin."""
+    line = without_credentials(adapter_requirement(name))
+    editable = line.startswith("-e ")
+    place = line.removeprefix("-e ")
+    path = local_path(place.rpartition(" @ ")[2])
+    return f"pip install {shlex.join([*['-e'] * editable, str(path or place), *pins])}"
+
+
+def _how_to_install(name: str, close: str | None, installed: Sequence[str]) -> str:
+    """What follows the message that an adapter is not installed."""
+    if close in installed:
+        return (
+            f" If {name} is another framework, say where its adapter is: `bench env add {name} --adapter REQUIREMENT`."
+        )
+    meant = close or name
+    return (
+        f" Install an adapter with `{install_command(meant)}`, or into an environment of its own with "
+        f"`bench env add {meant}`."
+    )
+
+
+def _installed() -> dict[str, DriverInfo]:
+    """The adapters that are installed here; the first of a name counts."""
+    return {driver.name: driver for driver in reversed(list_drivers("frameworks"))}
+
+
+def _is_installed(release: str, packages: tuple[str, ...]) -> bool:
+    try:
+        return all(Version(version(package)) == Version(release) for package in packages)
+    except PackageNotFoundError:
+        return False
+
+
+def _release(text: str, release: str) -> str:
+    try:
+        return str(Version(release))
+    except InvalidVersion:
+        raise UsageError(f"{text!r}: {release!r} is not a version; write one such as 1.2.11, not a range") from None
+
+
+def _beside(direct: DirectUrl, name: str) -> str | None:
+    """The adapter that is beside Trialbed in the place that Trialbed came from."""
+    path = local_path(direct.get("url", ""))
+    if "vcs_info" in direct:
+        inner = "/".join(filter(None, (direct.get("subdirectory"), "adapters", name)))
+        return vcs_line(adapter_distribution(name), direct, inner) if name in FIRST_PARTY else None
+    if path is None:
+        return None
+    if path.is_file():
+        wheel = _newest_wheel(path.parent, adapter_distribution(name))
+        return f"{adapter_distribution(name)} @ {wheel.as_uri()}" if wheel else None
+    folder = path / "adapters" / name
+    if not (folder / "pyproject.toml").is_file():
+        return None
+    return folder_line(adapter_distribution(name), folder.as_uri(), editable=is_editable(direct))
+
+
+def _newest_wheel(folder: Path, name: str) -> Path | None:
+    found = []
+    for path in folder.glob("*.whl"):
+        try:
+            wheel = parse_wheel_filename(path.name)
+        except InvalidWheelFilename:
+            continue
+        if wheel[0] == canonicalize_name(name):
+            found.append((wheel[1], path))
+    return max(found)[1] if found else None

@@ -1,0 +1,36 @@
+"""The local executor's setting of the memory limit."""
+
+from __future__ import annotations
+
+import pytest
+
+from trialbed.errors import SettingsError
+from trialbed_plugins.executors.local import configured_memory
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        (None, 4 << 30),
+        ("1048576", 1 << 20),
+        ("512M", 512 << 20),
+        ("2g", 2 << 30),
+        (" 7K ", 7 << 10),
+        ("4 GB", 4 * 10**9),
+        ("1.5G", 3 << 29),
+        ("4GiB", 4 << 30),
+    ],
+)
+def test_amounts(monkeypatch, text, limit):
+    if text is None:
+        monkeypatch.delenv("TRIALBED_MEMORY_LIMIT", raising=False)
+    else:
+        monkeypatch.setenv("TRIALBED_MEMORY_LIMIT", text)
+    assert configured_memory() == limit
+
+
+@pytest.mark.parametrize("text", ["", "0", "0G", "-1", "4 apples", "lots"])
+def test_anything_else_is_refused_with_the_name_of_the_variable(monkeypatch, text):
+    monkeypatch.setenv("TRIALBED_MEMORY_LIMIT", text)
+    with pytest.raises(SettingsError, match="TRIALBED_MEMORY_LIMIT"):
+        configured_memory()
