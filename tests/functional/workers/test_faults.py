@@ -78,7 +78,7 @@ async def test_a_mess_that_is_no_fault_is_cleared_up(make_spec, query):
 async def test_processes_left_behind_are_noted(make_spec, caplog):
     async with LocalExecutor() as executor:
         await executor.execute(make_spec("leave a child"))
-    assert "left 1 process(es) behind" in caplog.text
+    assert "left 1 process(es) running" in caplog.text
 
 
 @pytest.mark.parametrize(("query", "kind"), [("fork", None), ("hang", "timeout"), ("exit", "agent"), ("go", None)])

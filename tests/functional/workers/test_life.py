@@ -41,7 +41,7 @@ async def test_what_its_own_environment_lacks_is_told_with_how_to_build_it_anew(
     [
         ("absent", DriverNotFound, "pip install trialbed-absent"),
         ("other-contract", ContractMismatch, "hostile-agents 1.2 is written for contract '0'"),
-        ("no-agent", DriverBroken, "no subclass of trialbed.BaseAgent"),
+        ("no-agent", DriverBroken, "not a subclass of trialbed.BaseAgent"),
         ("broken-import", DriverBroken, "hostile-agents 1.2 cannot be loaded.*libneeded.so"),
         ("crashing-import", DriverBroken, "(?s)SIGABRT.*aborting in native code"),
     ],
