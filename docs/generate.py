@@ -442,10 +442,16 @@ def _first(item: Any) -> str:
 
 
 def _meaning(name: str) -> str:
-    if name in ("SYSTEM_PROMPT", "hookimpl"):
-        home = {"SYSTEM_PROMPT": "the system prompt of every trial", "hookimpl": "marks an implementation of a hook"}
-        return home[name]
-    return _first(getattr(trialbed, name))
+    undocumented = {
+        "AnswerStatus": "How a judge finds an answer: `Solved`, `Unsure` or `Unsolved`.",
+        "FailureKind": "The [kinds of failures](errors.md#failures) of a trial or a score.",
+        "Finish": "How an agent ended: `give_answer` or `give_up_and_restart`.",
+        "Json": "A JSON value: None, bool, int, float, str, list or dict with str keys.",
+        "RunStatus": "`running`, `interrupted` or `finished`.",
+        "SYSTEM_PROMPT": "The system prompt of every trial.",
+        "hookimpl": "Marks an implementation of a hook.",
+    }
+    return undocumented.get(name) or _first(getattr(trialbed, name))
 
 
 def _load(target: str) -> Any:
