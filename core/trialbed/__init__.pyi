@@ -1,5 +1,7 @@
 from .contracts import AnswerStatus as AnswerStatus
 from .contracts import BaseAgent as BaseAgent
+from .contracts import Comparer as Comparer
+from .contracts import Comparison as Comparison
 from .contracts import Dataset as Dataset
 from .contracts import DatasetDriver as DatasetDriver
 from .contracts import Executor as Executor
@@ -59,5 +61,7 @@ from .store import StoredTrial as StoredTrial
 from .store import StoreReader as StoreReader
 from .store import open_store as open_store
 from .tools import Tool as Tool
+from .views import Table as Table
+from .views import TableRow as TableRow
 
 __version__: str
