@@ -12,7 +12,7 @@ SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml a
 # Without bytecode, every program that is started would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick test test-slow check docs adapters clean
+.PHONY: demo quick test test-slow adapters pythons check docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -32,9 +32,12 @@ docs: $(VENV)/.test
 	$(BIN)/python docs/generate.py
 	$(BIN)/mkdocs build --quiet
 
-# Each framework's adapter in an environment of its own, at today's newest releases.
+# Parts of test-slow: each adapter beside its framework at today's newest releases; unit tests on all Pythons.
 adapters: $(VENV)/.dev
-	$(BIN)/python -m tox run-parallel -m latest -p 2
+	$(PYTEST) tests/suites/test_adapters.py
+
+pythons: $(VENV)/.dev
+	$(PYTEST) tests/suites/test_pythons.py
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

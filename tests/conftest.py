@@ -6,14 +6,15 @@ import os
 import secrets
 import sys
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 
-pytest_plugins = ["support.distributions"]
+pytest_plugins = ["support.once", "support.distributions", "support.frameworks"]
 
 ROOT = Path(__file__).parent.parent
-ORDER = ("unit", "docs", "adapters", "functional", "packaging")
+ORDER = ("unit", "docs", "adapters", "functional", "packaging", "suites")
 """Folders of tests, the cheapest first, so that a mistake shows early."""
 SLOW = ("packaging", "matrix")
 """Markers of tests that are slow too."""
@@ -57,6 +58,16 @@ def _cost(item: pytest.Item) -> tuple[bool, int]:
     parts = item.path.relative_to(ROOT).parts
     folder = parts[1] if parts[0] == "tests" else parts[0]
     return item.get_closest_marker("slow") is not None, ORDER.index(folder) if folder in ORDER else len(ORDER)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Show how suites ended that ran in other environments."""
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
+    lines = [value for report in reports for name, value in getattr(report, "user_properties", ()) if name == "suite"]
+    if lines:
+        terminalreporter.section("suites in other environments")
+        for line in sorted(set(lines)):
+            terminalreporter.line(line)
 
 
 @pytest.fixture(scope="session")

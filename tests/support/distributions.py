@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from stevedore.extension import ExtensionManager
+from support.once import Once
 
 ROOT = Path(__file__).parents[2]
 THIRD_PARTY = ROOT / "tests" / "functional" / "third_party"
@@ -89,21 +90,29 @@ def uv(*arguments: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
+def wheels(once: Once) -> Wheels:
     """The distributions of this checkout and those of third parties, built."""
-    folder = tmp_path_factory.mktemp("wheels")
-    source = _copy(ROOT, folder / "source")
+    folder = once("wheels", _build_all)
+    return Wheels(
+        source=folder / "source",
+        wheel=_wheel(folder / "main"),
+        sdist=next((folder / "by_sdist").glob("trialbed-*.tar.gz")),
+        wheel_of_sdist=_wheel(folder / "by_sdist"),
+        acme=_wheel(folder / "acme"),
+        broken=_wheel(folder / "broken"),
+        adapters={name: _wheel(folder / name) for name in ADAPTERS},
+    )
+
+
+def _build_all(folder: Path) -> None:
+    _copy(ROOT, folder / "source")
     for_sdist = _copy(ROOT, folder / "for_sdist")
     uv("build", "--quiet", "--out-dir", str(folder / "by_sdist"), str(for_sdist))
-    return Wheels(
-        source=source,
-        wheel=_build(_copy(ROOT, folder / "for_wheel"), folder / "main"),
-        sdist=next((folder / "by_sdist").glob("trialbed-*.tar.gz")),
-        wheel_of_sdist=next((folder / "by_sdist").glob("trialbed-*.whl")),
-        acme=_build(_copy(THIRD_PARTY / "trialbed-acme", folder / "acme_source"), folder / "acme"),
-        broken=_build(_copy(THIRD_PARTY / "trialbed-broken", folder / "broken_source"), folder / "broken"),
-        adapters={name: _build(for_sdist / "adapters" / name, folder / name) for name in ADAPTERS},
-    )
+    _build(_copy(ROOT, folder / "for_wheel"), folder / "main")
+    _build(_copy(THIRD_PARTY / "trialbed-acme", folder / "acme_source"), folder / "acme")
+    _build(_copy(THIRD_PARTY / "trialbed-broken", folder / "broken_source"), folder / "broken")
+    for name in ADAPTERS:
+        _build(for_sdist / "adapters" / name, folder / name)
 
 
 @pytest.fixture(scope="session")
@@ -156,9 +165,12 @@ def _entry_points(groups: Mapping[str, Mapping[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def _build(source: Path, out: Path) -> Path:
+def _build(source: Path, out: Path) -> None:
     uv("build", "--quiet", "--wheel", "--out-dir", str(out), str(source))
-    return next(out.glob("*.whl"))
+
+
+def _wheel(folder: Path) -> Path:
+    return next(folder.glob("*.whl"))
 
 
 def _copy(source: Path, target: Path) -> Path:

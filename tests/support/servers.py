@@ -62,7 +62,7 @@ class ServerProcess:
     def end(self) -> tuple[str, str]:
         """Terminate it; what it wrote after the ready line, on both streams."""
         self.process.terminate()
-        return self.process.communicate(timeout=20)
+        return self.process.communicate(timeout=60)
 
 
 @asynccontextmanager
@@ -72,7 +72,7 @@ async def listening(app: ASGIApp, **settings: Any) -> AsyncIterator[str]:
     server = uvicorn.Server(config)
     server.capture_signals = lambda: _nothing()  # type: ignore[method-assign] # signals are the test runner's
     task = asyncio.ensure_future(server.serve())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn offers a flag only
             await asyncio.sleep(0.01)
     try:
@@ -92,8 +92,8 @@ Serve = Callable[..., Awaitable[httpx.AsyncClient]]
 
 
 async def until(condition: Callable[[], Any]) -> None:
-    """Wait until the condition holds, at most 20 seconds."""
-    async with asyncio.timeout(20):
+    """Wait until the condition holds, at most a minute."""
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - waits for things that set no event
             await asyncio.sleep(0.01)
 

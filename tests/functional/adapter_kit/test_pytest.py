@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.slow
+
+ASYNC = ("-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto")
+KIT = ("-p", "trialbed_adapter_kit.pytest_plugin")
 
 CONFORMING = """
 from trialbed_adapter_kit.testing import AdapterConformance
-
-pytestmark = pytest.mark.slow
 
 class TestReference(AdapterConformance):
     framework = "reference"
@@ -53,15 +55,19 @@ async def test_a_call(harness):
 
 @pytest.fixture
 def run(pytester, monkeypatch):
-    """Runs pytest on a test file, with warnings as errors; as at a desk, since pytest says more where ``CI`` is set."""
+    """Runs pytest on a test file, with warnings as errors; as at a desk, since pytest says more where ``CI`` is set.
+
+    No plugin is loaded but those named: others that are installed here take their time and show nothing.
+    """
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.delenv("BUILD_NUMBER", raising=False)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
-    def run(source, *arguments, asynchronous=True):
+    def run(source, *arguments, asynchronous=True, kit=KIT):
         pytester.makepyfile(source)
-        plugin = ("-o", "asyncio_mode=auto") if asynchronous else ("-p", "no:asyncio")
+        plugins = (*kit, *(ASYNC if asynchronous else ()))
         warnings = ("-W", "error", "-W", "ignore:The configuration option:pytest.PytestDeprecationWarning")
-        return pytester.runpytest_subprocess("--import-mode=importlib", "-rA", *plugin, *warnings, *arguments)
+        return pytester.runpytest_subprocess("--import-mode=importlib", "-rA", *plugins, *warnings, *arguments)
 
     return run
 
@@ -69,6 +75,12 @@ def run(pytester, monkeypatch):
 def some(*names):
     """Selects the tests of these checks."""
     return ("-k", " or ".join(names))
+
+
+def test_pytest_finds_the_plugin_by_its_entry_point(run, monkeypatch):
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    result = run(CONFORMING, *some("single_call"), "--conformance-level", "must", asynchronous=False, kit=())
+    result.stdout.fnmatch_lines(["reference * · must 1/1"])
 
 
 def test_every_check_is_a_test_with_its_name(run):
@@ -176,7 +188,7 @@ def test_a_harness_without_an_adapter_says_what_to_do(run):
 
 
 def test_the_class_works_without_the_plugin(run):
-    result = run(CONFORMING, "-p", "no:trialbed", *some("plain_answer"))
+    result = run(CONFORMING, *some("plain_answer"), kit=())
     assert result.parseoutcomes()["passed"] == 1
 
 

@@ -5,20 +5,18 @@ Its dependencies come from the index that uv uses here, or from uv's cache.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pty
-import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.distributions import THIRD_PARTY, Installation, Wheels
+from support.distributions import THIRD_PARTY
 from support.index import Index
 from support.machines import Machine
 
@@ -133,20 +131,3 @@ def test_who_says_no_gets_nothing_built_and_is_told_how(machine: Machine) -> Non
     assert "Build an environment for acme with uv" in asked.heard
     assert "bench env add acme" in asked.heard.split("[y/N]")[1]
     assert not machine.env_dir.exists()
-
-
-@pytest.mark.packaging
-def test_where_trialbed_is_a_wheel_the_adapter_beside_it_is_used(
-    wheels: Wheels, new_installation: Callable[..., Installation], tmp_path: Path
-) -> None:
-    folder = tmp_path / "wheels"
-    folder.mkdir()
-    for wheel in (wheels.wheel, wheels.langgraph):
-        shutil.copy(wheel, folder)
-    installation = new_installation(folder / wheels.wheel.name)
-    document = installation.bench_json("run", "-f", "langgraph", "--yes", "--limit", "1", cwd=tmp_path)
-    assert document["summary"]["average_sopr_score"] == 1.0
-    lock = installation.bench("env", "lock", "langgraph", cwd=tmp_path)
-    assert f"trialbed-langgraph @ {(folder / wheels.langgraph.name).as_uri()}" in lock.stdout.splitlines()
-    assert f"trialbed @ {(folder / wheels.wheel.name).as_uri()}" in lock.stdout.splitlines()
-    assert hashlib.sha256(lock.stdout.encode()).hexdigest() == document["metadata"]["lock_digest"]

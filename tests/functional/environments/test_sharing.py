@@ -72,11 +72,11 @@ def test_a_killed_build_is_built_again_and_leaves_nothing(machine: Machine, inde
     assert index.asked.wait(30)
     orphans = psutil.Process(killed.pid).children(recursive=True)
     killed.send_signal(signal.SIGKILL)
-    killed.communicate(timeout=30)
+    killed.communicate(timeout=60)
     assert len(unfinished(machine)) == 1
     assert machine.listed() == []
     index.gate.set()
-    psutil.wait_procs(orphans, timeout=30)
+    psutil.wait_procs(orphans, timeout=60)
     row = machine.add("acme")
     assert unfinished(machine) == []
     code = "import acme, importlib.metadata as m; print(acme.VERSION, m.version('trialbed-acme'))"
@@ -101,7 +101,7 @@ def test_a_build_that_is_interrupted_ends_uv_and_leaves_nothing(machine: Machine
         line_with(process, "building its environment")
         assert index.asked.wait(30)
         process.send_signal(ending)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
         assert process.returncode == 130, err
         assert "Traceback" not in err
         assert unfinished(machine) == []

@@ -91,7 +91,7 @@ def test_a_run_that_was_killed_goes_on_and_repeats_nothing(
         assert len(children) >= 3  # the server, and a worker of each framework
         time.sleep(random.Random(wanted).uniform(0, 0.2))  # any moment of a trial, not only just after a commit
         os.killpg(process.pid, signal.SIGKILL)
-    _, alive = psutil.wait_procs(children, timeout=20)
+    _, alive = psutil.wait_procs(children, timeout=60)
     assert alive == []
     before = {result.trial: result for result in kept(tmp_path)}
     assert wanted <= len(before) < TRIALS
@@ -115,11 +115,11 @@ def test_an_interrupt_ends_cleanly_and_says_how_to_go_on(
         wait_until(lambda: count(tmp_path) >= 2)
         children = family(process)
         process.send_signal(number)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "the same command goes on from there" in errors
     assert "Traceback" not in errors
-    _, alive = psutil.wait_procs(children, timeout=20)
+    _, alive = psutil.wait_procs(children, timeout=60)
     assert alive == []
     before = len(kept(tmp_path))
     assert f"{before} of them kept" in bench(*COMMAND).err
@@ -129,7 +129,7 @@ def test_fresh_starts_over(bench: Bench, tmp_path: Path, bench_environment: dict
     with running(tmp_path, bench_environment) as process:
         wait_until(lambda: count(tmp_path) >= 1)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     before = {result.trial for result in kept(tmp_path)}
     done = bench(*COMMAND, "--fresh")
     assert "kept" not in done.err

@@ -32,14 +32,14 @@ def test_it_prints_one_line_when_it_listens_and_nothing_else(start: Start) -> No
 def test_a_signal_ends_it_with_exit_code_0(start: Start, number: signal.Signals) -> None:
     server = start()
     server.process.send_signal(number)
-    _, logs = server.process.communicate(timeout=20)
+    _, logs = server.process.communicate(timeout=60)
     assert server.process.returncode == 0
     assert "Traceback" not in logs
 
 
 def test_it_ends_with_its_standard_input_if_it_watches_it(start: Start) -> None:
     server = start("--watch-stdin")
-    server.process.communicate(timeout=20)
+    server.process.communicate(timeout=60)
     assert server.process.returncode == 0
 
 

@@ -33,7 +33,7 @@ def test_a_signal_ends_it_with_exit_code_0(command: Start, number: signal.Signal
             head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n".encode()
             client.sendall(head + body)
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -46,7 +46,7 @@ def test_it_does_what_the_script_says_attempt_by_attempt(command: Start) -> None
         first, second, other = (httpx.post(url, json=body) for body in (REQUEST, REQUEST, {**REQUEST, "n": 1}))
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
     assert (first.status_code, first.headers["Retry-After"]) == (429, "2")
     assert second.json()["choices"][0]["finish_reason"] == "stop"
     assert other.status_code == 429
@@ -60,13 +60,13 @@ def test_what_is_no_request_is_refused(body: Any, command: Start) -> None:
         assert httpx.post(url, content=body).status_code == 400
     finally:
         process.terminate()
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
     assert err == ""
 
 
 def test_an_unknown_fault_is_refused_with_those_there_are(command: Start) -> None:
     process = command("serve", "--port", 0, "--faults", "statuz:500")
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (2, "")
     assert "there is no fault 'statuz'; there are none, status, reset_before" in err
 
@@ -75,6 +75,6 @@ def test_a_port_that_is_taken_is_named(command: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         process = command("serve", "--port", port, "--faults", "none")
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == 3
     assert f"cannot listen on 127.0.0.1 port {port}" in err

@@ -23,7 +23,7 @@ async def answered(folder: Path, answer: bytes, *, stream: bool = False, **optio
     """The row of one case that got these bytes."""
     file = written_set(folder / "set.jsonl", 1, stream=stream)
     async with saying(answer) as server:
-        (summary,) = await verify(file, target(server.url, folder), **{"retries": 0, "timeout": 10, **options})
+        (summary,) = await verify(file, target(server.url, folder), **{"retries": 0, "timeout": 60, **options})
     (row,) = rows(folder / "results.jsonl")
     assert summary["case_count"] == 1
     return row

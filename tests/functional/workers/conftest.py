@@ -44,7 +44,7 @@ def make_spec() -> MakeSpec:
     """Specifications of trials that need no server."""
     numbers = iter(range(10**6))
 
-    def make(query: str, framework: str = "hostile", *, timeout: float = 30.0, seed: int = 0) -> TrialSpec:
+    def make(query: str, framework: str = "hostile", *, timeout: float = 60.0, seed: int = 0) -> TrialSpec:
         number = next(numbers)
         api = ApiRef(category="Weather", tool_name="Weather", api_name="now")
         return TrialSpec(

@@ -89,7 +89,7 @@ async def test_giving_up_ends_it_and_what_it_started(fake_uv: FakeUv, tmp_path: 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    _, alive = psutil.wait_procs(processes, timeout=10)
+    _, alive = psutil.wait_procs(processes, timeout=60)
     assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
 
 

@@ -124,7 +124,7 @@ def test_opening_waits_for_another_process_that_is_creating_the_store(
         other.execute("BEGIN IMMEDIATE")
         with ThreadPoolExecutor() as pool:
             opening = pool.submit(Store.open, str(path))
-            assert refused.wait(timeout=30)
+            assert refused.wait(timeout=60)
             other.execute("ROLLBACK")
             with opening.result(timeout=60) as store:
                 assert store.runs() == []

@@ -34,6 +34,6 @@ async def test_a_loop_that_is_blocked_is_found_blocked() -> None:
     ticks: list[float] = []
     async with ticking(0.005, lambda: ticks.append(time.perf_counter())) as lags:
         time.sleep(0.2)  # noqa: ASYNC251 - blocking the loop is what is measured
-    assert 0.15 < lags.longest < 2.0
+    assert lags.longest > 0.15
     assert lags.count >= 30
     assert ticks

@@ -48,7 +48,7 @@ def test_a_family_is_ended_though_a_child_left_the_group(family):
     (child,) = processes.descendants(family.pid)
     processes.end_family(family.pid)
     assert family.wait(20) == -signal.SIGKILL
-    psutil.wait_procs([child], timeout=20)
+    psutil.wait_procs([child], timeout=60)
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
 

@@ -99,7 +99,7 @@ async def test_calls_of_one_turn_are_made_at_once_and_answered_in_order():
     both = asyncio.Barrier(2)
 
     async def meet(arguments):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await both.wait()
         return arguments["self"]
 

@@ -1,0 +1,37 @@
+"""Whole test suites, run by pytest in another environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.bench import own_environment
+
+ROOT = Path(__file__).parents[2]
+PLUGINS = ("-p", "pytest_asyncio.plugin", "-p", "trialbed_adapter_kit.pytest_plugin")
+Suite = Callable[..., None]
+
+
+@pytest.fixture
+def suite(tmp_path: Path, record_property: Callable[[str, object], None]) -> Suite:
+    """Runs the tests of these paths with this interpreter; its last line is shown in the summary."""
+
+    def run(title: str, python: Path, *arguments: object, **variables: str) -> None:
+        environment = own_environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PY_COLORS="0", **variables)
+        for name in [name for name in environment if name.startswith("PYTEST_") and name[7:12] in ("XDIST", "CURRE")]:
+            del environment[name]
+        done = subprocess.run(
+            [str(python), "-m", "pytest", *PLUGINS, *map(str, arguments), "-q", "-p", "no:cacheprovider"],
+            cwd=ROOT,
+            env={**environment, "TMPDIR": str(tmp_path), "PATH": os.environ["PATH"]},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{title}\n{done.stdout}\n{done.stderr}"
+        record_property("suite", f"{title}: {done.stdout.splitlines()[-1].strip('= ')}")
+
+    return run

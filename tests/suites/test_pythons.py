@@ -1,0 +1,74 @@
+"""The unit tests on every Python that Trialbed declares."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.distributions import Wheels, uv
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = configparser.ConfigParser()
+SETTINGS.read(ROOT / "setup.cfg")
+CLASSIFIER = re.compile(r"^Programming Language :: Python :: (3\.\d+)$", re.MULTILINE)
+DECLARED = tuple(CLASSIFIER.findall(SETTINGS["metadata"]["classifiers"]))
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", DECLARED)
+def test_the_unit_tests_pass(
+    version: str, wheels: Wheels, suite: Callable[..., None], tmp_path: Path, record_property: Callable[..., None]
+) -> None:
+    if version == HERE:
+        record_property("suite", f"Python {version}: it runs these tests")
+        return
+    interpreter = found(version)
+    if interpreter is None:
+        pytest.skip(f"Python {version} is neither here nor can uv install it: nothing was tested on it")
+    folder = tmp_path / "venv"
+    uv("venv", "--quiet", "--python", interpreter, str(folder))
+    python = folder / "bin" / "python"
+    uv("pip", "install", "--quiet", "--python", str(python), f"{wheels.wheel}[test]")
+    suite(f"Python {version}", python, "-p", "hypothesispytest", "tests/unit")
+
+
+def found(version: str) -> str | None:
+    """An interpreter of this version: on the path, of pyenv, or of uv, which downloads it where it may."""
+    folder = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    for candidate in [f"python{version}", *sorted(map(str, folder.glob(f"{version}.*/bin/python")), reverse=True)]:
+        if _is(candidate, version):
+            return candidate
+    quickly = {**os.environ, "UV_HTTP_TIMEOUT": "30", "UV_HTTP_RETRIES": "1"}
+    installed = subprocess.run([sys.executable, "-m", "uv", "python", "install", version], env=quickly, check=False)
+    return version if installed.returncode == 0 else None
+
+
+def _is(candidate: str, version: str) -> bool:
+    show = "import sys; print('%d.%d' % sys.version_info[:2])"
+    try:
+        done = subprocess.run([candidate, "-c", show], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return False
+    return done.stdout.strip() == version
+
+
+def test_declarations_agree() -> None:
+    """Trialbed, its adapters, tox and ruff name the same Pythons, so those that are declared are those tested."""
+    oldest = DECLARED[0]
+    assert sorted(DECLARED, key=lambda version: int(version.partition(".")[2])) == list(DECLARED)
+    assert SETTINGS["options"]["python_requires"] == f">={oldest}"
+    tox = configparser.ConfigParser()
+    tox.read(ROOT / "tox.ini")
+    assert f"pythons = {', '.join('py' + version.replace('.', '') for version in DECLARED)}" in tox["tox"]["labels"]
+    for file in sorted((ROOT / "adapters").glob("*/pyproject.toml")):
+        assert tomllib.loads(file.read_text())["project"]["requires-python"] == f">={oldest}", file
+    ruff = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]
+    assert ruff["target-version"] == f"py{oldest.replace('.', '')}"

@@ -1,0 +1,64 @@
+"""The frameworks' own environments, built once and shared by all tests that need them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from support.bench import bench_in, own_environment
+
+ROOT = Path(__file__).parents[2]
+FRAMEWORKS = ("reference", "langgraph", "crewai", "autogen", "openai-agents", "agno")
+APART = FRAMEWORKS[2:]
+"""Those that are not installed here and get environments of their own."""
+
+
+@dataclass(frozen=True)
+class FrameworkEnvironment:
+    """A framework's own environment."""
+
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "venv" / "bin" / "python"
+
+    @property
+    def versions(self) -> str:
+        """The exact releases of what came from an index, as lines of a requirements file."""
+        lines = (self.folder / "lock.txt").read_text(encoding="utf-8").splitlines()
+        return "\n".join(line for line in lines if "==" in line and "@" not in line)
+
+
+@pytest.fixture(scope="session")
+def env_dir() -> Path:
+    """Where the frameworks' own environments are. They outlive the tests; ``bench`` finds out whether they still fit.
+
+    Each is built by who needs it first, and locked meanwhile.
+    """
+    return Path(os.environ.get("TRIALBED_TEST_ENV_DIR") or ROOT / ".tox" / "environments")
+
+
+@pytest.fixture(scope="session")
+def every_framework(env_dir: Path) -> list[str]:
+    """The options that run all six."""
+    flags = [flag for framework in FRAMEWORKS for flag in ("--framework", framework)]
+    return [*flags, "--yes", "--env-dir", str(env_dir)]
+
+
+@pytest.fixture(scope="session")
+def framework_environment(
+    env_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], FrameworkEnvironment]:
+    """Gives the environment of a framework."""
+    bench = bench_in(tmp_path_factory.mktemp("elsewhere"), own_environment(), timeout=1200)
+
+    def find(framework: str) -> FrameworkEnvironment:
+        (row,) = json.loads(bench("env", "add", framework, "--env-dir", env_dir, "--json").out)
+        return FrameworkEnvironment(Path(row["path"]))
+
+    return find
