@@ -80,11 +80,12 @@ def driver_info(kind: str, name: str, *, known: Collection[str] = (), advice: Ad
     return matches[0]
 
 
-def load_driver(kind: str, name: str, contract: str | None = None) -> Any:
+def load_driver(kind: str, name: str, *contracts: str) -> Any:
     """Import the driver of this name and return what its entry point names (usually a class).
 
     Args:
-        contract: the version that the driver must state as its ``contract`` attribute.
+        contracts: the versions of which the driver must state one as its ``contract``, the current one first; if
+            there are none, it is not checked.
 
     Raises:
         DriverNotFound, DriverBroken, ContractMismatch: as their docstrings say.
@@ -99,8 +100,8 @@ def load_driver(kind: str, name: str, contract: str | None = None) -> Any:
     except BaseException as error:
         raise DriverBroken(broken_message(info, error)) from error
     driver = manager.driver
-    if contract is not None:
-        _check_contract(info, driver, contract)
+    if contracts:
+        _check_contract(info, driver, contracts)
     return driver
 
 
@@ -116,12 +117,12 @@ def _raise(_manager: Any, _entry: Any, error: BaseException) -> None:
     raise error
 
 
-def _check_contract(info: DriverInfo, driver: Any, contract: str) -> None:
+def _check_contract(info: DriverInfo, driver: Any, contracts: tuple[str, ...]) -> None:
     stated = getattr(driver, "contract", None)
-    if stated != contract:
+    if stated not in contracts:
         raise ContractMismatch(
             f"{info.kind}: {info.name!r} of {info.distribution} {info.version} is written for contract "
-            f"{stated!r}, but this Trialbed has contract {contract!r}; install a matching {info.distribution}"
+            f"{stated!r}, but this Trialbed has contract {contracts[0]!r}; install a matching {info.distribution}"
         )
 
 

@@ -15,14 +15,14 @@ Level = Literal["must", "should", "may"]
 """How much depends on a check.
 
 ``must``: without it, numbers about the framework would be wrong; a deviation from it cannot be declared.
-``should``: it fails unless the adapter's ``capabilities`` declare it.
+``should``: it fails unless the adapter's ``deviations`` declare it.
 ``may``: it is observed and reported, and never fails.
 """
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 Outcome = Literal["passed", "failed", "declared", "outdated", "error"]
-"""How a check ended: ``declared`` failed as the adapter's capabilities say it would, ``outdated`` passed although
+"""How a check ended: ``declared`` failed as the adapter's deviations say it would, ``outdated`` passed although
 they say it would fail (or names a check that does not exist), ``error`` could not be completed."""
 
 PROBLEMS = ("failed", "outdated", "error")
@@ -104,6 +104,7 @@ class Report(Record):
         version: the framework's own.
         adapter, adapter_version: the distribution; empty if there is none.
         findings: in the order of the checks.
+        warnings: what the adapter's author should change before the next release of Trialbed.
     """
 
     framework: str
@@ -111,6 +112,7 @@ class Report(Record):
     adapter: str = ""
     adapter_version: str = ""
     findings: tuple[Finding, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

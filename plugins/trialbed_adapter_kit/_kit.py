@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Self
 
-from trialbed.contracts import BaseAgent
+from trialbed.contracts import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
 from trialbed.records import Deviation
 from trialbed_adapter_kit._check import Check, Finding, Outcome, Report
 from trialbed_adapter_kit.harness import (
@@ -64,7 +64,7 @@ class Kit:
         """A finding for each declaration that names an unknown check."""
         return [
             Finding(check=deviation.check, level="should", outcome="outdated", message=_misnamed(deviation))
-            for deviation in self.agent_class.capabilities
+            for deviation in self.agent_class.deviations
             if deviation.check and deviation.check not in self._checks
         ]
 
@@ -102,14 +102,14 @@ class Kit:
 
     def _with_declarations(self, check: Check, outcome: Outcome, message: str) -> tuple[Outcome, str]:
         """The outcome, given what the adapter declares."""
-        declared = next((item for item in self.agent_class.capabilities if item.check == check.name), None)
+        declared = next((item for item in self.agent_class.deviations if item.check == check.name), None)
         if outcome == "failed":
             if declared is None:
                 return "failed", f"{message}\n{_advice(check)}"
             if check.level == "must":
                 return (
                     "failed",
-                    f"{message}\n{_advice(check)}\ncapabilities declares it, but a must cannot be declared",
+                    f"{message}\n{_advice(check)}\ndeviations declares it, but a must cannot be declared",
                 )
             upstream = f" ({declared.upstream})" if declared.upstream else ""
             return "declared", f"{declared.text}{upstream}\n{message}"
@@ -151,7 +151,20 @@ def check_adapter(
         adapter=adapter,
         adapter_version=adapter_version,
         findings=tuple(findings),
+        warnings=tuple(contract_warnings(agent_class)),
     )
+
+
+def contract_warnings(agent_class: type[BaseAgent]) -> Iterator[str]:
+    """What an adapter for an older contract has to change before that contract is dropped."""
+    name = agent_class.__name__
+    if getattr(agent_class, "contract", AGENT_CONTRACT) in OLD_AGENT_CONTRACTS:
+        yield (
+            f"{name} is written for contract {agent_class.contract!r}, which the next release of Trialbed no longer "
+            f"loads: state contract = {AGENT_CONTRACT!r}"
+        )
+    if "capabilities" in vars(agent_class):
+        yield f"{name}.capabilities is deprecated: rename it to deviations"
 
 
 class _Threads(ThreadPoolExecutor):
@@ -172,14 +185,14 @@ def _advice(check: Check) -> str:
 
 def _outdated(check: Check, declared: Deviation) -> str:
     return (
-        f"capabilities declares {check.name!r} ({declared.text}), but the check passes: the declaration is no "
+        f"deviations declares {check.name!r} ({declared.text}), but the check passes: the declaration is no "
         f"longer true; remove it"
     )
 
 
 def _misnamed(declared: Deviation) -> str:
     return (
-        f"capabilities declares {declared.check!r} ({declared.text}), but no check has this name; correct it, or leave "
+        f"deviations declares {declared.check!r} ({declared.text}), but no check has this name; correct it, or leave "
         f"it empty if no check covers the deviation"
     )
 

@@ -25,6 +25,7 @@ except ImportError as error:
 from trialbed.contracts import BaseAgent
 from trialbed.errors import UsageError
 from trialbed_adapter_kit import CHECKS, Check, Finding, Kit, NetworkWatch, Report, like_a_worker, named_agent
+from trialbed_adapter_kit._kit import contract_warnings
 from trialbed_adapter_kit.pytest_plugin import REPORT
 
 __all__ = ["AdapterConformance"]
@@ -47,12 +48,12 @@ class AdapterConformance:
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
     def test_conformance(self, check: Check, request: pytest.FixtureRequest) -> None:
         """The adapter does what the check asks for, or declares that it does not."""
-        bench = _bench(request)
+        shared = _class_kit(request)
         with warnings.catch_warnings():
-            # What a framework warns of in a worker is no error there either.
+            # Warnings of a framework are not errors in a worker either.
             warnings.simplefilter("default")
-            finding = bench.kit.run(check)
-        bench.note(request, finding)
+            finding = shared.kit.run(check)
+        shared.note(request, finding)
         if finding.outcome == "declared":
             pytest.xfail(_first_line(finding))
         if not finding.ok:
@@ -61,10 +62,12 @@ class AdapterConformance:
             pytest.skip(f"may: {_first_line(finding)}")
 
     def test_declarations_name_checks(self, request: pytest.FixtureRequest) -> None:
-        """Every deviation that names a check names one that there is."""
-        bench = _bench(request)
-        misnamed = bench.kit.misnamed()
-        bench.note(request, *misnamed)
+        """Every deviation that names a check names one that exists."""
+        shared = _class_kit(request)
+        misnamed = shared.kit.misnamed()
+        for warning in contract_warnings(shared.kit.agent_class):
+            request.node.warn(DeprecationWarning(warning))
+        shared.note(request, *misnamed)
         if misnamed:
             pytest.fail("\n".join(finding.message for finding in misnamed), pytrace=False)
 
@@ -73,7 +76,7 @@ def _first_line(finding: Finding) -> str:
     return finding.message.partition("\n")[0]
 
 
-class _Bench:
+class _ClassKit:
     """What the tests of one class share: the kit, and an environment like a worker's."""
 
     def __init__(self, owner: type[AdapterConformance]) -> None:
@@ -85,29 +88,29 @@ class _Bench:
             self.close = stack.pop_all().close
 
     def note(self, request: pytest.FixtureRequest, *findings: Finding) -> None:
-        """Report findings beside the test, for the summary at the end."""
+        """Attach findings to the test, for the summary at the end."""
         report = self._report.model_copy(update={"findings": findings})
         request.node.user_properties.append((REPORT, report.model_dump_json()))
 
 
-BENCH = pytest.StashKey[_Bench]()
+CLASS_KIT = pytest.StashKey[_ClassKit]()
 BROKEN = pytest.StashKey[str]()
 
 
-def _bench(request: pytest.FixtureRequest) -> _Bench:
-    """The bench of the test's class; made for its first test, and given back after its last."""
+def _class_kit(request: pytest.FixtureRequest) -> _ClassKit:
+    """The kit of the test's class; made for its first test, and closed after its last."""
     node = request.node.getparent(pytest.Class)
-    found: _Bench | None = node.stash.get(BENCH, None)
+    found: _ClassKit | None = node.stash.get(CLASS_KIT, None)
     if found is not None:
         return found
     if BROKEN in node.stash:
         pytest.fail(f"{node.obj.__qualname__}: {node.stash[BROKEN]} (the first test says more)", pytrace=False)
     try:
-        found = _Bench(node.obj)
+        found = _ClassKit(node.obj)
     except Exception as error:
         node.stash[BROKEN] = str(error)
         raise
-    node.stash[BENCH] = found
+    node.stash[CLASS_KIT] = found
     node.addfinalizer(found.close)
     return found
 
@@ -115,6 +118,6 @@ def _bench(request: pytest.FixtureRequest) -> _Bench:
 def _subject(owner: type[AdapterConformance]) -> tuple[type[BaseAgent], Report]:
     """The adapter that a test class names, and a report about it without findings."""
     if owner.agent is None and not owner.framework:
-        raise UsageError(f'{owner.__qualname__} names no adapter: set framework = "NAME" or agent = TheClass')
+        raise UsageError(f'{owner.__qualname__} does not name an adapter: set framework = "NAME" or agent = TheClass')
     agent_class, names = named_agent(owner.agent or owner.framework)
     return agent_class, Report(version=agent_class.framework_version(), **names)

@@ -136,5 +136,5 @@ def _about(info: FrameworkInfo) -> dict[str, Any]:
         "adapter": f"{info.adapter} {info.adapter_version}",
         "python": info.python,
         "lock_digest": info.lock_digest,
-        "declared": tuple(deviation.text for deviation in info.capabilities),
+        "declared": tuple(deviation.text for deviation in info.deviations),
     }

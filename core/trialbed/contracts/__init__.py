@@ -1,6 +1,6 @@
 """What implementations promise: one abstract class per kind of driver."""
 
-from trialbed.contracts._agent import AGENT_CONTRACT, BaseAgent
+from trialbed.contracts._agent import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
 from trialbed.contracts._dataset import Dataset, DatasetDriver
 from trialbed.contracts._executor import Executor
 from trialbed.contracts._judge import STATUS_VALUES, AnswerStatus, Judge, Verdict
@@ -12,6 +12,7 @@ from trialbed.contracts._vendor import VENDOR_CONTRACT, ModelAdapter, Vendor
 
 __all__ = [
     "AGENT_CONTRACT",
+    "OLD_AGENT_CONTRACTS",
     "STATUS_VALUES",
     "VENDOR_CONTRACT",
     "AnswerStatus",

@@ -11,8 +11,11 @@ from trialbed.records import Answer, Deviation, Limits, ModelEndpoint
 if TYPE_CHECKING:
     from trialbed.tools import Tool
 
-AGENT_CONTRACT = "1"
-"""The version of this contract; an adapter names the one it was written for as ``contract``."""
+AGENT_CONTRACT = "2"
+"""The version of this contract; an adapter states the one it was written for as ``contract``."""
+
+OLD_AGENT_CONTRACTS = ("1",)
+"""Versions that still load. Contract 1 calls ``deviations`` ``capabilities``, and is otherwise the same."""
 
 
 class BaseAgent(ABC):
@@ -22,13 +25,19 @@ class BaseAgent(ABC):
     calls ``bind_tools`` once, ``answer`` once and ``close`` once, all on one event loop.
 
     Class attributes:
-        contract: the contract's version the adapter was written for (``"1"``); checked at load.
-        capabilities: what the framework forces to be different from what the rig asks for (a prompt it adds,
-            a setting it cannot take); shown in the report, and held against the conformance checks.
+        contract: the version of the contract that the adapter was written for (``"2"``); checked at load.
+        deviations: where the framework cannot do what the contract asks for (a prompt that it adds, a setting that it
+            does not take); shown in the report, and compared with the conformance checks.
     """
 
     contract: ClassVar[str]
-    capabilities: ClassVar[tuple[Deviation, ...]] = ()
+    deviations: ClassVar[tuple[Deviation, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # Contract 1 called them capabilities.
+        if "capabilities" in vars(cls) and "deviations" not in vars(cls):
+            cls.deviations = tuple(vars(cls)["capabilities"])
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         self.endpoint = endpoint

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
+
+from pydantic import model_validator
 
 from trialbed.records._base import Record
 
@@ -59,6 +62,7 @@ class FrameworkInfo(Record):
     Attributes:
         name: the label in the run: the driver's name, with the release if one was asked for.
         version: the framework's own, as installed where the worker runs.
+        deviations: those that the adapter declares.
         packages: ``name==version`` of everything installed where the worker runs, sorted.
         lock: the lock of its own environment; empty if it runs in the engine's interpreter.
         lock_digest: SHA-256 of the lock; empty likewise.
@@ -69,7 +73,15 @@ class FrameworkInfo(Record):
     adapter: str
     adapter_version: str
     python: str
-    capabilities: tuple[Deviation, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
     packages: tuple[str, ...] = ()
     lock: str = ""
     lock_digest: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_old_name(cls, data: Any) -> Any:
+        """Read records that still call deviations capabilities: in old stores, and from older environments."""
+        if isinstance(data, dict) and "capabilities" in data:
+            return {"deviations" if key == "capabilities" else key: value for key, value in data.items()}
+        return data

@@ -33,6 +33,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
 
 def _framework(run: Run, name: str) -> dict[str, Any]:
     info: FrameworkInfo | None = next((info for info in run.frameworks if info.name == name), None)
+    deviations = [deviation.text for deviation in info.deviations] if info else []
     return {
         "framework": name,
         "framework_version": info.version if info else None,
@@ -41,7 +42,8 @@ def _framework(run: Run, name: str) -> dict[str, Any]:
         "python": info.python if info else None,
         "packages": list(info.packages) if info else [],
         "lock_digest": (info.lock_digest or None) if info else None,
-        "capabilities": [deviation.text for deviation in info.capabilities] if info else [],
+        "deviations": deviations,
+        "capabilities": deviations,
     }
 
 

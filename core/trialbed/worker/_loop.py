@@ -10,7 +10,7 @@ import traceback
 
 import httpx
 
-from trialbed.contracts import AGENT_CONTRACT, BaseAgent
+from trialbed.contracts import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
 from trialbed.drivers import DriverInfo, driver_info, load_driver
 from trialbed.errors import DriverBroken, DriverError, DriverNotFound
 from trialbed.installed import installed_packages
@@ -52,7 +52,7 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
         DriverError: it cannot be used.
     """
     entry = _entry(framework)
-    loaded = load_driver("frameworks", framework, AGENT_CONTRACT)
+    loaded = load_driver("frameworks", framework, AGENT_CONTRACT, *OLD_AGENT_CONTRACTS)
     if not (isinstance(loaded, type) and issubclass(loaded, BaseAgent)):
         raise DriverBroken(
             f"frameworks: {framework!r} of {entry.distribution} {entry.version} names {entry.target}, which is not "
@@ -78,7 +78,7 @@ def _info(entry: DriverInfo, agent_class: type[BaseAgent]) -> FrameworkInfo:
         adapter=entry.distribution,
         adapter_version=entry.version,
         python=platform.python_version(),
-        capabilities=tuple(agent_class.capabilities),
+        deviations=tuple(agent_class.deviations),
         packages=installed_packages(),
     )
 

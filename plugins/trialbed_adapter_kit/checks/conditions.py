@@ -161,7 +161,7 @@ async def requests_can_be_repeated(harness: Harness) -> None:
 
 @may(
     reason="Further settings can change what a model does; most do not.",
-    hint="Nothing needs to be done; name what matters in capabilities.",
+    hint="Nothing needs to be done; declare what matters in deviations.",
 )
 async def nothing_else_is_set(harness: Harness) -> None:
     """Requests have no fields but model, messages, temperature, seed, max_tokens, tools and `stream: false`."""

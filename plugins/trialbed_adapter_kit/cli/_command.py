@@ -74,7 +74,7 @@ def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: 
 
     It is checked where it is installed.
     NAME is a framework, or NAME==VERSION for a release of it. Exits with 1 if the adapter does not conform: if a
-    check fails that its capabilities do not declare, or passes although they do.
+    check fails that its deviations do not declare, or passes although they do.
     """
     from trialbed.cli.environments import chosen_environments
     from trialbed.records import framework_name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import Any, Literal
 
 from trialbed.drivers import DriverInfo, list_drivers
 from trialbed.environments import FIRST_PARTY, EnvironmentStore, FrameworkSpec, InstalledEnvironment
+from trialbed.records import FrameworkInfo
 from trialbed.worker import WORKER_MARK, worker_environment
 
 OWN = "trialbed"
@@ -120,8 +120,9 @@ def _described(place: Place) -> Place:
     if done.returncode != 0:
         reason = re.sub(r"^trialbed\.errors\.\w+: ", "", _last_line(done.stderr))
         return replace(place, problem=reason or f"loading it ended with {done.returncode}")
-    info = json.loads(_last_line(done.stdout))
-    return replace(place, version=info["version"], deviations=tuple(info["capabilities"]))
+    info = FrameworkInfo.model_validate_json(_last_line(done.stdout))
+    deviations = tuple(deviation.model_dump() for deviation in info.deviations)
+    return replace(place, version=info.version, deviations=deviations)
 
 
 def _last_line(text: str) -> str:

@@ -79,6 +79,8 @@ def show_report(report: Report) -> None:
     for finding in report.findings:
         if finding.outcome != "passed":
             _show(finding)
+    for warning in report.warnings:
+        click.echo(f"warning: {warning}", err=True)
     click.echo(click.style(report.badge, fg="green" if report.ok else "red"))
 
 

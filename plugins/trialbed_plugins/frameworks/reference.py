@@ -25,7 +25,7 @@ MAX_ERROR_TEXT = 500
 class ReferenceAgent(BaseAgent):
     """A tool loop over ``POST {base_url}/chat/completions``, not streamed, without retries."""
 
-    contract = "1"
+    contract = "2"
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)

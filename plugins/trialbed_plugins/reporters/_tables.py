@@ -150,8 +150,8 @@ def _notes(documents: Sequence[Document]) -> Iterator[str]:
 
 def _own(document: Document) -> Iterator[str]:
     about, summary = document["metadata"], document["summary"]
-    if about["capabilities"]:
-        yield f"deviates by itself: {'; '.join(about['capabilities'])}"
+    if about["deviations"]:
+        yield f"declared deviations: {'; '.join(about['deviations'])}"
     claims = summary["claims"]
     if claims["invented"] or claims["unreported"]:
         yield (

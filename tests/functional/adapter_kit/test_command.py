@@ -20,7 +20,7 @@ from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
 class Agent(ReferenceAgent):
-    capabilities = ({deviations})
+    deviations = ({deviations})
 
     async def answer(self, query):
         {first}

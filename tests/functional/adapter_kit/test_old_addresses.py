@@ -97,6 +97,29 @@ def test_an_authors_tests_run_with_the_old_names_and_the_old_fixture(pytester):
     )
 
 
+def test_an_author_learns_of_the_new_contract_and_its_words(pytester):
+    pytester.makepyfile(
+        """
+        from trialbed import Deviation
+        from trialbed_adapter_kit.testing import AdapterConformance
+        from trialbed_plugins.frameworks.reference import ReferenceAgent
+
+        class Agent(ReferenceAgent):
+            contract = "1"
+            capabilities = (Deviation(text="says hello"),)
+
+        class TestOld(AdapterConformance):
+            agent = Agent
+        """
+    )
+    result = pytester.runpytest_subprocess(
+        "--import-mode=importlib", "-p", "no:asyncio", "-k", "declarations or single"
+    )
+    assert result.parseoutcomes()["passed"] == 2
+    result.stdout.fnmatch_lines(["*DeprecationWarning: Agent is written for contract '1'*state contract = '2'"])
+    result.stdout.fnmatch_lines(["*DeprecationWarning: Agent.capabilities is deprecated: rename it to deviations"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

@@ -27,7 +27,7 @@ from trialbed_adapter_kit.testing import AdapterConformance
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 class Agent(ReferenceAgent):
-    capabilities = (
+    deviations = (
         Deviation(check="nothing_is_printed", text="prints a banner", upstream="https://example.org/banner"),
         Deviation(check="seed_is_sent", text="takes no seed"),
         Deviation(check="sead_is_sent", text="takes no seed"),
@@ -106,14 +106,14 @@ def test_what_is_declared_is_an_expected_failure_with_its_text(run):
 def test_a_declaration_that_is_no_longer_true_fails(run):
     result = run(DEVIATING, *some("conformance and seed_is_sent"))
     result.assert_outcomes(failed=1, deselected=result.parseoutcomes()["deselected"])
-    result.stdout.fnmatch_lines(["*capabilities declares 'seed_is_sent' (takes no seed), but the check passes*"])
+    result.stdout.fnmatch_lines(["*deviations declares 'seed_is_sent' (takes no seed), but the check passes*"])
     result.stdout.fnmatch_lines(["Agent * · should 0/1 (1 outdated)"])
 
 
 def test_a_declaration_that_names_no_check_fails(run):
     result = run(DEVIATING, *some("declarations"))
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*capabilities declares 'sead_is_sent'*no check has this name*"])
+    result.stdout.fnmatch_lines(["*deviations declares 'sead_is_sent'*no check has this name*"])
 
 
 def test_a_may_that_is_not_done_is_skipped_with_the_reason(run):
@@ -141,7 +141,7 @@ def test_a_class_that_names_no_adapter_says_so(run):
     result = run(
         "from trialbed_adapter_kit.testing import AdapterConformance\nclass TestIt(AdapterConformance): pass\n", "-x"
     )
-    result.stdout.fnmatch_lines(['*TestIt names no adapter: set framework = "NAME" or agent = TheClass'])
+    result.stdout.fnmatch_lines(['*TestIt does not name an adapter: set framework = "NAME" or agent = TheClass'])
 
 
 def test_an_adapter_that_cannot_be_loaded_is_told_at_length_once(run):

@@ -26,7 +26,7 @@ async def test_describe_says_what_the_worker_found():
         info = await executor.describe("hostile")
     assert (info.name, info.version) == ("hostile", "6.6.6")
     assert (info.adapter, info.adapter_version) == ("hostile-agents", "1.2")
-    assert [deviation.text for deviation in info.capabilities] == ["does harm"]
+    assert [deviation.text for deviation in info.deviations] == ["does harm"]
 
 
 async def test_what_its_own_environment_lacks_is_told_with_how_to_build_it_anew():

@@ -33,7 +33,7 @@ def made(level, run) -> Check:
 
 
 def declaring(*deviations: Deviation) -> type[ReferenceAgent]:
-    return type("Declaring", (ReferenceAgent,), {"capabilities": deviations})
+    return type("Declaring", (ReferenceAgent,), {"deviations": deviations})
 
 
 def found(check: Check, *deviations: Deviation):
@@ -82,7 +82,7 @@ def test_a_must_that_is_declared_says_that_it_cannot_be():
 def test_an_outdated_declaration_says_what_to_do():
     message = found(made("should", passes), Deviation(check="passes", text="cannot")).message
     assert message == (
-        "capabilities declares 'passes' (cannot), but the check passes: the declaration is no longer true; remove it"
+        "deviations declares 'passes' (cannot), but the check passes: the declaration is no longer true; remove it"
     )
 
 
@@ -104,6 +104,20 @@ def test_a_report_has_the_findings_and_the_declarations_that_name_no_check():
     assert tuple(seen) == report.findings
     assert (report.framework, report.ok) == ("it", False)
     assert "no check has this name" in report.findings[-1].message
+
+
+def test_a_report_warns_of_the_old_contract_and_of_the_old_name():
+    class Old(ReferenceAgent):
+        contract = "1"
+        capabilities = (Deviation(check="plain_answer", text="says hello"),)
+
+    report = check_adapter(Old, [])
+    assert Old.deviations == Old.capabilities
+    assert report.warnings == (
+        "Old is written for contract '1', which the next release of Trialbed no longer loads: state contract = '2'",
+        "Old.capabilities is deprecated: rename it to deviations",
+    )
+    assert check_adapter(ReferenceAgent, []).warnings == ()
 
 
 def test_checks_share_one_event_loop_as_trials_in_a_worker_do():

@@ -28,9 +28,9 @@ from trialbed_new_framework._loop import Function, Loop, Model, ModelError, Outc
 class NewFrameworkAgent(BaseAgent):
     """One agent per trial; nothing is shared with the next one."""
 
-    contract = "1"
+    contract = "2"
     # REPLACE: what your framework forces, as Deviation(check="<name in bench adapter check>", text="<why>").
-    capabilities: ClassVar[tuple[Deviation, ...]] = ()
+    deviations: ClassVar[tuple[Deviation, ...]] = ()
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)

@@ -20,8 +20,8 @@ from trialbed_agno._tools import RawFunction
 class AgnoAgent(BaseAgent):
     """One Agno agent, without a session store, per trial."""
 
-    contract = "1"
-    capabilities = (
+    contract = "2"
+    deviations = (
         Deviation(
             text="takes the model's reasoning in <think> tags, and what stands before it, out of the conversation "
             "and out of the answer (not in its oldest releases)",

@@ -17,7 +17,7 @@ from trialbed_autogen._tools import RawWorkbench
 class AutoGenAgent(BaseAgent):
     """One assistant agent per trial; it keeps its conversation."""
 
-    contract = "1"
+    contract = "2"
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)

@@ -21,8 +21,8 @@ from trialbed_crewai._tools import crew_tools
 class CrewAIAgent(BaseAgent):
     """One CrewAI agent per trial, in a thread of its own."""
 
-    contract = "1"
-    capabilities = (
+    contract = "2"
+    deviations = (
         Deviation(
             text="makes at most eight calls of one turn at the same time",
             upstream="https://github.com/crewAIInc/crewAI/pull/4513",

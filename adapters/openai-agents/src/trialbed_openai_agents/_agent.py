@@ -25,7 +25,7 @@ from trialbed_openai_agents._tools import function_tool
 class OpenAIAgentsAgent(BaseAgent):
     """One agent per trial."""
 
-    contract = "1"
+    contract = "2"
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)

@@ -14,12 +14,12 @@ pytestmark = pytest.mark.slow
 NewAdapter = Callable[..., Path]
 
 LOSES_ARGUMENTS = ("await function.run(arguments)", "await function.run({})")
-NOTHING_DECLARED = "capabilities: ClassVar[tuple[Deviation, ...]] = ()"
+NOTHING_DECLARED = "deviations: ClassVar[tuple[Deviation, ...]] = ()"
 
 
 def declaring(check: str) -> tuple[str, str]:
     declared = f'(Deviation(check="{check}", text="it was late", upstream="https://example.com/7"),)'
-    return NOTHING_DECLARED, f"capabilities: ClassVar[tuple[Deviation, ...]] = {declared}"
+    return NOTHING_DECLARED, f"deviations: ClassVar[tuple[Deviation, ...]] = {declared}"
 
 
 def test_what_was_made_conforms_as_it_is(bench: Bench, new_adapter: NewAdapter) -> None:

@@ -61,7 +61,7 @@ def run() -> Run:
                 adapter="trialbed",
                 adapter_version="0.1.0",
                 python="3.11.7",
-                capabilities=(Deviation(text="adds a prompt"),),
+                deviations=(Deviation(text="adds a prompt"),),
             ),
         ),
     )

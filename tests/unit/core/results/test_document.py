@@ -78,6 +78,7 @@ def test_metadata_say_what_was_measured_with_what(document: dict[str, Any]) -> N
         "trialbed",
         ["adds a prompt"],
     )
+    assert found["deviations"] == found["capabilities"]
     assert (found["num_queries"], found["overall_time"], found["evaluator_model"]) == (2, 9.5, "rule")
     assert found["base_url"] == "https://example.org/v1"
 

@@ -43,7 +43,7 @@ def document(name: str = "reference", **more: Any) -> dict[str, Any]:
         "selector": "query",
         "seed": 0,
         "run_id": "r1",
-        "capabilities": [],
+        "deviations": [],
     }
     return {
         "metadata": metadata | {key: value for key, value in more.items() if key in metadata},
@@ -139,9 +139,9 @@ def test_errors_and_other_denominators_stand_out(show: Show) -> None:
 
 
 def test_deviations_and_false_claims_are_noted_by_framework(show: Show) -> None:
-    odd = document("odd", capabilities=["adds a prompt", "no seed"], claims={"invented": 2, "unreported": 1})
+    odd = document("odd", deviations=["adds a prompt", "no seed"], claims={"invented": 2, "unreported": 1})
     text = " ".join(show([document(), odd]).split())
-    assert "odd: deviates by itself: adds a prompt; no seed" in text
+    assert "odd: declared deviations: adds a prompt; no seed" in text
     assert "odd: claims differ from the wire: 2 calls claimed and never made, 1 made and never claimed" in text
     assert "reference: " not in text
 
@@ -161,7 +161,7 @@ def test_colour_is_for_terminals_that_want_it(show: Show, monkeypatch: pytest.Mo
 
 
 def test_names_cannot_steer_the_terminal(show: Show) -> None:
-    text = show([document("a\x1b[2Jb", capabilities=["[bold]x[/bold]\x07"])])
+    text = show([document("a\x1b[2Jb", deviations=["[bold]x[/bold]\x07"])])
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "[bold]x[/bold]" in text

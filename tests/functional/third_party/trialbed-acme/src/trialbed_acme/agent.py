@@ -14,8 +14,8 @@ from trialbed import Answer, BaseAgent, ClaimedCall, Deviation, ModelFailed, Too
 class AcmeAgent(BaseAgent):
     """Asks the model, makes the calls it wants one after the other, and asks again."""
 
-    contract: ClassVar[str] = "1"
-    capabilities: ClassVar[tuple[Deviation, ...]] = (
+    contract: ClassVar[str] = "2"
+    deviations: ClassVar[tuple[Deviation, ...]] = (
         Deviation(check="parallel_calls_overlap", text="makes parallel calls one after the other"),
     )
 
