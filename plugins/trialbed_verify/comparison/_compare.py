@@ -9,14 +9,19 @@ from typing import Any
 
 from trialbed.statistics import RESAMPLES, CaseBootstrap, holm
 from trialbed_verify.comparison._consistency import consistency, stable_subset
-from trialbed_verify.comparison._counts import Decisions, confusion, decisions, outcomes
-from trialbed_verify.comparison._figures import FIGURES, difference, differences, distribution
+from trialbed_verify.comparison._decisions import Decisions, agreement, confusion, decisions, outcomes, similarity
+from trialbed_verify.comparison._figures import (
+    FIGURES,
+    difference,
+    differences,
+    distribution,
+    schema_accuracy,
+    success_rate,
+)
 from trialbed_verify.comparison._k2 import k2_style
 from trialbed_verify.comparison._pairing import Pair, Pairing, pair
-from trialbed_verify.comparison._rates import schema_accuracy, success_rate
 from trialbed_verify.comparison._results import Results, Trials
-from trialbed_verify.comparison._significance import Tested, tests
-from trialbed_verify.comparison._similarity import agreement, similarity
+from trialbed_verify.comparison._significance import MetricTest, tests
 from trialbed_verify.comparison._verdict import verdict
 
 MARGIN = 0.02
@@ -71,7 +76,7 @@ class _Comparison:
         self.baseline: Decisions = decisions(self.ours)
         self.vendor: Decisions = decisions(self.theirs)
         self.bootstrap = CaseBootstrap(len(self.pairs), options.resamples, options.seed)
-        self.tests: list[Tested] = tests(self.pairs, self.baseline, self.vendor, options.seed)
+        self.tests: list[MetricTest] = tests(self.pairs, self.baseline, self.vendor, options.seed)
 
     def document(self, tested: list[Document]) -> Document:
         """All that is known of the vendor beside the baseline."""

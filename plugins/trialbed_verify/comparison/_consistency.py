@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trialbed.statistics import CaseBootstrap
-from trialbed_verify.comparison._counts import Decisions
+from trialbed_verify.comparison._decisions import Agreement, Decisions, agreement, f1, similarity
 from trialbed_verify.comparison._results import Trials
-from trialbed_verify.comparison._similarity import Agreement, agreement, f1, similarity
 
 UNKNOWN = "self-consistency is unknown: the baseline has one trial per case; repeat it with bench verify --trials 5"
 

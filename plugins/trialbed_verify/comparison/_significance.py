@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from trialbed.statistics import mcnemar, sign_flip
-from trialbed_verify.comparison._counts import Column, Decisions
-from trialbed_verify.comparison._figures import differences
+from trialbed_verify.comparison._decisions import Column, Decisions
+from trialbed_verify.comparison._figures import differences, response_verdicts
 from trialbed_verify.comparison._pairing import Pair
-from trialbed_verify.comparison._rates import response_verdicts
 
 FIGURES = ("total_tokens", "ttft_ms", "tps")
 
 
 @dataclass(frozen=True)
-class Tested:
+class MetricTest:
     """One test: of which metric, by which method, on how many cases.
 
     Attributes:
@@ -45,7 +44,7 @@ class Tested:
         }
 
 
-def tests(pairs: Sequence[Pair], baseline: Decisions, vendor: Decisions, seed: int) -> list[Tested]:
+def tests(pairs: Sequence[Pair], baseline: Decisions, vendor: Decisions, seed: int) -> list[MetricTest]:
     """Every test that there is data for."""
     valid = (response_verdicts(pair.baseline for pair in pairs), response_verdicts(pair.vendor for pair in pairs))
     shares = {
@@ -58,18 +57,18 @@ def tests(pairs: Sequence[Pair], baseline: Decisions, vendor: Decisions, seed: i
     return [test for test in found if test.cases]
 
 
-def _shares(metric: str, ours: Column, theirs: Column, seed: int) -> Tested:
+def _shares(metric: str, ours: Column, theirs: Column, seed: int) -> MetricTest:
     known = np.isfinite(ours) & np.isfinite(theirs)
     ours, theirs = ours[known], theirs[known]
     if not np.isin(np.concatenate((ours, theirs)), (0.0, 1.0)).all():
         return _differences(metric, theirs - ours, seed)
     up, down = int((theirs > ours).sum()), int((theirs < ours).sum())
-    return Tested(metric, "McNemar", len(ours), mcnemar(down, up), up, down)
+    return MetricTest(metric, "McNemar", len(ours), mcnemar(down, up), up, down)
 
 
-def _differences(metric: str, values: Column, seed: int) -> Tested:
+def _differences(metric: str, values: Column, seed: int) -> MetricTest:
     known = values[np.isfinite(values)]
-    return Tested(metric, "sign flips", len(known), sign_flip(known, seed=seed) if len(known) else 1.0)
+    return MetricTest(metric, "sign flips", len(known), sign_flip(known, seed=seed) if len(known) else 1.0)
 
 
 def _majority(side: Decisions) -> Column:

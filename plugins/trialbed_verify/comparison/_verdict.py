@@ -8,14 +8,13 @@ import numpy as np
 
 from trialbed.statistics import CaseBootstrap, Equivalence, judge_equivalence
 from trialbed_verify.comparison._consistency import UNKNOWN, self_agreement
-from trialbed_verify.comparison._counts import Decisions
-from trialbed_verify.comparison._similarity import agreement, f1
+from trialbed_verify.comparison._decisions import Decisions, agreement, f1
 
 NO_ANSWER = "the vendor gave no valid answer in any case that the baseline answered twice"
 NO_TRIGGER = "nobody called tools in any case that the baseline answered twice"
 
 
-def shortfall(tp: Any, fp: Any, fn: Any, self_tp: Any, self_fp: Any, self_fn: Any) -> Any:
+def f1_difference(tp: Any, fp: Any, fn: Any, self_tp: Any, self_fp: Any, self_fn: Any) -> Any:
     """Vendor's F1 less the baseline's with itself."""
     return f1(tp, fp, fn) - f1(self_tp, self_fp, self_fn)
 
@@ -52,8 +51,8 @@ def _judge(
         *agreement(baseline, vendor, delivered=delivered).only(common).errors,
         *itself.agreement.only(common).errors,
     )
-    difference = bootstrap.value(shortfall, *columns)
-    draws = bootstrap.draws(shortfall, *columns)
+    difference = bootstrap.value(f1_difference, *columns)
+    draws = bootstrap.draws(f1_difference, *columns)
     if not np.isfinite(difference) or not np.isfinite(draws).any():
         return NO_TRIGGER
     return judge_equivalence(difference, draws, margin)

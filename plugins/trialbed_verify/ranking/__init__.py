@@ -1,14 +1,11 @@
 """Ranking vendors by Inverse Rank Fusion over six metrics, with gates before and intervals beside it."""
 
-from trialbed_verify.ranking._candidates import Candidate
-from trialbed_verify.ranking._files import FileOptions, candidates
-from trialbed_verify.ranking._gates import Gates
+from trialbed_verify.ranking._candidates import METRICS, Candidate, Gates
+from trialbed_verify.ranking._files import FileOptions, candidates, marked_baselines, read_sources
 from trialbed_verify.ranking._irf import average_ranks, irf
-from trialbed_verify.ranking._metrics import METRICS
 from trialbed_verify.ranking._rank import RankOptions, rank
-from trialbed_verify.ranking._sources import marked_baselines, read_sources
-from trialbed_verify.ranking._standings import Verified, standings
 from trialbed_verify.ranking._table import read_table
+from trialbed_verify.ranking._verified import VerifiedFile, compare_and_rank
 
 __all__ = [
     "METRICS",
@@ -16,13 +13,13 @@ __all__ = [
     "FileOptions",
     "Gates",
     "RankOptions",
-    "Verified",
+    "VerifiedFile",
     "average_ranks",
     "candidates",
+    "compare_and_rank",
     "irf",
     "marked_baselines",
     "rank",
     "read_sources",
     "read_table",
-    "standings",
 ]

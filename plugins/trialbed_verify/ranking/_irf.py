@@ -1,12 +1,17 @@
-"""Inverse Rank Fusion, in exact arithmetic."""
+"""Inverse Rank Fusion: exact scores, and the ranks of resampled cases."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
-from trialbed_verify.ranking._metrics import METRICS
+import numpy as np
+from numpy.typing import NDArray
+
+from trialbed.statistics import CaseBootstrap
+from trialbed_verify.ranking._candidates import METRICS, Candidate
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -46,3 +51,71 @@ def irf(ranks: Mapping[str, Fraction], k: int = K) -> Fraction:
 def places(scores: Mapping[Name, Fraction]) -> dict[Name, int]:
     """Places from 1, best score first; those of equal score share the better place."""
     return {name: 1 + sum(other > score for other in scores.values()) for name, score in scores.items()}
+
+
+CONFIDENCE = 0.95
+"""Share of resamples in which the same one must be ahead for two to be told apart."""
+
+EPSILON = 1e-12
+"""Scores nearer than this are equal: the difference is of floating point."""
+
+
+@dataclass(frozen=True)
+class ResampledRanks:
+    """The places of candidates in each resample.
+
+    Attributes:
+        places: shape (resamples, candidates), from 1.
+        scores: the IRF scores that they follow from.
+    """
+
+    places: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+    def interval(self, number: int) -> tuple[int, int]:
+        """The places between which the candidate of this number is in 95 % of resamples."""
+        low, high = np.quantile(self.places[:, number], (0.025, 0.975), method="inverted_cdf")
+        return int(low), int(high)
+
+    def ties(self, number: int) -> list[int]:
+        """The numbers of candidates that this one cannot be told from: neither is ahead in 95 % of resamples."""
+        own = self.scores[:, [number]]
+        ahead = (own > self.scores + EPSILON).mean(axis=0)
+        behind = (own < self.scores - EPSILON).mean(axis=0)
+        return [
+            other
+            for other in range(self.scores.shape[1])
+            if other != number and max(ahead[other], behind[other]) < CONFIDENCE
+        ]
+
+
+def resampled_ranks(candidates: Sequence[Candidate], k: int, resamples: int, seed: int) -> ResampledRanks | None:
+    """Rank resampled cases; candidates of one model share their resamples. None where there are only figures."""
+    drawn = [_draws(candidate, resamples, seed) for candidate in candidates]
+    if not drawn or any(own is None for own in drawn):
+        return None
+    values = np.stack([own for own in drawn if own is not None], axis=1)
+    scores = np.zeros(values.shape[:2])
+    for number, metric in enumerate(METRICS.values()):
+        scores += 1 / (_average_ranks(values[:, :, number], metric.more_is_better) + k)
+    ahead = scores[:, :, None] + EPSILON < scores[:, None, :]
+    return ResampledRanks(1 + ahead.sum(axis=2), scores)
+
+
+def _draws(candidate: Candidate, resamples: int, seed: int) -> NDArray[np.float64] | None:
+    """The six metrics in each resample, of shape (resamples, 6)."""
+    if candidate.columns is None:
+        return None
+    pairs = [candidate.columns[metric] for metric in METRICS]
+    columns = np.stack([column for pair in pairs for column in pair], axis=1)
+    sums = CaseBootstrap(len(columns), resamples, seed).sums(columns)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sums[:, 0::2] / sums[:, 1::2], dtype=np.float64)
+
+
+def _average_ranks(values: NDArray[np.float64], more_is_better: bool) -> NDArray[np.float64]:
+    """Average ranks in each resample; a value that a resample cannot tell is the worst."""
+    goodness = np.nan_to_num(values if more_is_better else -values, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    ahead = (goodness[:, None, :] > goodness[:, :, None]).sum(axis=2)
+    equal = (goodness[:, None, :] == goodness[:, :, None]).sum(axis=2)
+    return np.asarray(ahead + (equal + 1) / 2, dtype=np.float64)

@@ -8,10 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from trialbed.statistics import RESAMPLES
-from trialbed_verify.ranking._candidates import Candidate
-from trialbed_verify.ranking._gates import Gates
-from trialbed_verify.ranking._irf import K, irf, places, ranks_by_metric
-from trialbed_verify.ranking._resampled import ResampledRanks, resampled_ranks
+from trialbed_verify.ranking._candidates import Candidate, Gates
+from trialbed_verify.ranking._irf import K, ResampledRanks, irf, places, ranks_by_metric, resampled_ranks
 
 Document = dict[str, Any]
 Name = tuple[str, str]
@@ -47,14 +45,14 @@ def rank(candidates: Sequence[Candidate], options: RankOptions | None = None) ->
         "resamples": chosen.resamples if resampled else None,
         "seed": chosen.seed if resampled else None,
         "models": [
-            {"model": model, **_standing([one for one in candidates if one.model == model], chosen)} for model in models
+            {"model": model, **_ranking([one for one in candidates if one.model == model], chosen)} for model in models
         ],
-        "global": _standing(candidates, chosen),
+        "global": _ranking(candidates, chosen),
         "notes": [] if resampled else [NO_INTERVALS],
     }
 
 
-def _standing(candidates: Sequence[Candidate], options: RankOptions) -> Document:
+def _ranking(candidates: Sequence[Candidate], options: RankOptions) -> Document:
     """Those that are ranked; those that come behind them; those that are not ranked."""
     excluded = {one.name: options.gates.exclusions(one) for one in candidates}
     failing = {one.name: options.gates.failings(one) for one in candidates if not excluded[one.name]}
@@ -80,7 +78,7 @@ def _ranked(candidates: list[Candidate], options: RankOptions) -> list[Document]
         _row(one)
         | _score(one.name, scores, standing)
         | {"ranks": {metric: float(own) for metric, own in ranks[one.name].items()}}
-        | _certainty(number, candidates, resampled)
+        | _confidence(number, candidates, resampled)
         for number, one in enumerate(candidates)
     ]
     return sorted(rows, key=lambda row: row["rank"])
@@ -106,7 +104,7 @@ def _score(name: Name, scores: dict[Name, Fraction], standing: dict[Name, int]) 
     }
 
 
-def _certainty(number: int, candidates: list[Candidate], resampled: ResampledRanks | None) -> Document:
+def _confidence(number: int, candidates: list[Candidate], resampled: ResampledRanks | None) -> Document:
     if resampled is None:
         return {"rank_low": None, "rank_high": None, "tied_with": None}
     low, high = resampled.interval(number)

@@ -10,8 +10,7 @@ from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.statistics import Estimate
-from trialbed_verify.ranking._candidates import Candidate
-from trialbed_verify.ranking._metrics import METRICS
+from trialbed_verify.ranking._candidates import METRICS, Candidate
 
 COLUMNS = ("model", "vendor", *METRICS)
 

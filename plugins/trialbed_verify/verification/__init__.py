@@ -1,16 +1,16 @@
-"""Vendor verification: the same requests to every vendor, and one terminal outcome for each.
+"""Vendor verification: sends the same requests to every vendor, and records one outcome for each.
 
-Here is the work itself: a run brings every case to every target (``_run``, ``_turns``; ``_work`` and ``_sender`` for
-one target, ``_sessions`` for its connections), leaves alone what only fails (``_retries``), and sees that the times
-it measures are not its own (``_pacer``, ``_lag``). It stands on four parts, of which each imports only those above it:
+The modules here do the work. ``_run`` sends every case to every target, ``_queue`` holds a target's cases, ``_sender``
+sends them over the connections of ``_sessions``, ``_retries`` decides about further attempts, and ``_event_loop`` keeps
+this process from distorting the times that it measures. They build on four parts, each of which imports only those
+above it:
 
     wire      one request and its answer
-    cases     what is asked: the test set and the tools that it declares
-    targets   of whom it is asked and how: models, vendors, addresses, keys, settings
-    results   what is kept: rows, the files that hold them, and summaries
+    cases     the test set, and the schemas of the tools that it declares
+    targets   models, vendors, addresses, keys and settings
+    results   rows, the files that hold them, and summaries
 
-Whoever is outside a part uses its public names. They are loaded when they are first used: who reads results needs no
-HTTP client.
+Other packages use a part's public names. They are loaded on first use, so that reading results needs no HTTP client.
 """
 
 import lazy_loader

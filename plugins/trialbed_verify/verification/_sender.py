@@ -1,4 +1,4 @@
-"""The cases of one target, from line to row."""
+"""Sends the cases of one target: from a line of the test set to a result row."""
 
 from __future__ import annotations
 
@@ -9,45 +9,44 @@ from typing import Any
 
 from trialbed.chat import ANSWERED, Reading, first_choice, first_message
 from trialbed.errors import DriverBroken, TrialbedError
-from trialbed_verify.verification._lag import LagMeter
-from trialbed_verify.verification._pacer import Pacer
-from trialbed_verify.verification._retries import Breaker, RetryPolicy, VendorDown, VendorPaused
+from trialbed_verify.verification._event_loop import LagMeter, Pacer
+from trialbed_verify.verification._retries import BreakerOpen, CircuitBreaker, RetryPolicy, VendorDown
 from trialbed_verify.verification.cases import CallVerdict, Case, SchemaChecker, declared_schemas
-from trialbed_verify.verification.results import Ended, Row, result_row
+from trialbed_verify.verification.results import CompletedCase, Row, result_row
 from trialbed_verify.verification.targets import Target
 from trialbed_verify.verification.wire import Attempt, Exchange, Prepared
 
-Keep = Callable[[Row], None]
-"""Takes the row of a case that has ended."""
+OnRow = Callable[[Row], None]
+"""Called with the row of a completed case."""
 
 
 @dataclass
-class _Begun:
-    """A case that has begun and may not have ended.
+class _PendingCase:
+    """A case whose attempts have begun.
 
     Attributes:
-        asked: when it asked to make its next attempt, on the loop's clock.
-        waited: seconds before that, for a retry.
-        queued: seconds that it waited while its vendor was only probed.
-        first: when its first attempt was made: what it waited before is no time that the vendor was given.
+        requested: when it was ready for its next attempt, on the loop's clock.
+        waited: seconds of waiting before that attempt, for a retry.
+        queued: seconds that it waited for the circuit breaker.
+        started: when its first attempt was made; waiting before that does not count towards the deadline.
     """
 
-    asked: float
+    requested: float
     waited: float = 0.0
     queued: float = 0.0
-    first: float = 0.0
+    started: float = 0.0
     attempts: list[Attempt] = field(default_factory=list)
 
 
 class Sender:
-    """Sends cases of one target, and hands over exactly one row of each."""
+    """Sends cases to one target, and delivers exactly one row for each."""
 
     def __init__(
         self,
         target: Target,
         exchange: Exchange,
         policy: RetryPolicy,
-        breaker: Breaker,
+        breaker: CircuitBreaker,
         lag: LagMeter,
         pacer: Pacer,
     ) -> None:
@@ -60,41 +59,41 @@ class Sender:
         self._checker = SchemaChecker()
         self._preparation = target.preparation
         self._config = target.digest()
-        self._paused: dict[tuple[int, int], _Begun] = {}
+        self._suspended: dict[tuple[int, int], _PendingCase] = {}
         self._clock = asyncio.get_running_loop().time
 
     @property
     def pause(self) -> float:
-        """Seconds until the next case may be sent; 0 where the vendor is not left alone."""
+        """Seconds until the circuit breaker allows the next case; 0 if it is closed."""
         return self._breaker.pause
 
-    def rehearse(self, case: Case) -> None:
-        """Prepare a case and send nothing.
+    def dry_run(self, case: Case) -> None:
+        """Prepare a case without sending it.
 
         Raises:
-            DriverBroken, UsageError: the first request cannot be prepared.
+            DriverBroken, UsageError: the request cannot be prepared.
         """
         self._prepared(case)
 
-    async def send(self, case: Case, trial: int, keep: Keep) -> None:
-        """Send a case until it has ended, and hand over its row, even if cancelled once the answer is there.
+    async def send(self, case: Case, trial: int, on_row: OnRow) -> None:
+        """Send a case until it is complete, and deliver its row, even if cancelled once the answer is there.
 
         Raises:
-            VendorDown, VendorPaused: the vendor is left alone, for good or for now; the case was not sent, or goes on
-                when it is sent again.
+            VendorDown: the circuit breaker gave the vendor up; the case was not sent.
+            BreakerOpen: the case continues where it stopped when it is sent again.
             DriverBroken: the driver of the vendor or of the model failed to prepare the request; nothing was sent.
         """
         async with self._pacer.turn():
             prepared = self._prepared(case)
-        begun = await self._begin(case, trial, prepared)
-        kept = False
+        pending = await self._complete(case, trial, prepared)
+        delivered = False
         try:
             async with self._pacer.turn():
-                kept = True
-                keep(self._row(case, trial, prepared, begun))
+                delivered = True
+                on_row(self._row(case, trial, prepared, pending))
         except asyncio.CancelledError:
-            if not kept:
-                keep(self._row(case, trial, prepared, begun))
+            if not delivered:
+                on_row(self._row(case, trial, prepared, pending))
             raise
 
     def _prepared(self, case: Case) -> Prepared:
@@ -104,55 +103,56 @@ class Sender:
             raise
         except Exception as error:
             raise DriverBroken(
-                f"{self._target.name}: line {case.index} could not be prepared for it by its driver or by the model "
-                f"adapter {self._target.adapter_name!r}: {type(error).__name__}: {error}"
+                f"{self._target.name}: the vendor's driver or the model adapter {self._target.adapter_name!r} could "
+                f"not prepare line {case.index}: {type(error).__name__}: {error}"
             ) from error
 
-    def _row(self, case: Case, trial: int, prepared: Prepared, begun: _Begun) -> Row:
-        attempts = begun.attempts
+    def _row(self, case: Case, trial: int, prepared: Prepared, pending: _PendingCase) -> Row:
+        attempts = pending.attempts
         reading = self._with_raw_calls(attempts[-1].reading)
-        ended = Ended(
+        completed = CompletedCase(
             case=case,
             trial=trial,
             prepared=prepared,
             attempts=attempts,
             reading=reading,
             verdicts=self._verdicts(reading, prepared),
-            queued=begun.queued,
+            queued=pending.queued,
             lag=self._lag.since(self._clock() - attempts[-1].duration),
         )
-        return result_row(self._target, self._config, ended)
+        return result_row(self._target, self._config, completed)
 
-    async def _begin(self, case: Case, trial: int, prepared: Prepared) -> _Begun:
-        """Make a case's attempts, or go on with them where the vendor was left alone meanwhile."""
-        begun = self._paused.pop((case.index, trial), None) or _Begun(asked=self._clock())
+    async def _complete(self, case: Case, trial: int, prepared: Prepared) -> _PendingCase:
+        """Make a case's attempts, or continue them if the circuit breaker suspended them."""
+        pending = self._suspended.pop((case.index, trial), None) or _PendingCase(requested=self._clock())
         try:
-            await self._attempts(begun, prepared, declared_schemas(prepared.tools).keys())
-        except VendorPaused:
-            self._paused[case.index, trial] = begun
+            await self._attempt(pending, prepared, declared_schemas(prepared.tools).keys())
+        except BreakerOpen:
+            self._suspended[case.index, trial] = pending
             raise
-        return begun
+        return pending
 
-    async def _attempts(self, begun: _Begun, prepared: Prepared, names: Collection[str]) -> None:
-        attempts = begun.attempts
+    async def _attempt(self, pending: _PendingCase, prepared: Prepared, names: Collection[str]) -> None:
+        attempts = pending.attempts
         while True:
             try:
-                async with self._breaker.passage():
-                    queue = self._clock() - begun.asked
-                    attempts.append(await self._exchange(prepared, names, begun.waited + queue if attempts else 0.0))
-                    self._breaker.note(attempts[-1])
+                async with self._breaker.guard():
+                    queued = self._clock() - pending.requested
+                    waited = pending.waited + queued if attempts else 0.0
+                    attempts.append(await self._exchange(prepared, names, waited))
+                    self._breaker.record(attempts[-1])
             except VendorDown:
                 if not attempts:
                     raise
                 return
-            begun.queued += queue
+            pending.queued += queued
             if len(attempts) == 1:
-                begun.first = begun.asked + queue
-            wait = self._policy.wait(attempts[-1], len(attempts), self._clock() - begun.first)
+                pending.started = pending.requested + queued
+            wait = self._policy.wait(attempts[-1], len(attempts), self._clock() - pending.started)
             if wait is None:
                 return
             await asyncio.sleep(wait)
-            begun.waited, begun.asked = wait, self._clock()
+            pending.waited, pending.requested = wait, self._clock()
 
     def _verdicts(self, reading: Reading, prepared: Prepared) -> tuple[CallVerdict, ...]:
         if reading.outcome not in ANSWERED:
@@ -161,15 +161,15 @@ class Sender:
         return self._checker.verdicts(calls if isinstance(calls, list) else (), prepared.tools)
 
     def _with_raw_calls(self, reading: Reading) -> Reading:
-        """A raw completion's calls stand in its text; find them, and let the finish reason say so."""
+        """Parse the calls from the text of a raw completion and set the finish reason accordingly."""
         if not self._target.settings.raw or reading.outcome not in ANSWERED or reading.response is None:
             return reading
         text = _text_of(reading.response)
         try:
             rest, calls = self._target.adapter.calls_of(text)
-        except Exception:  # noqa: BLE001 - a driver of others must not cost an answer that was paid for
+        except Exception:  # noqa: BLE001 - a third party's driver must not cost an answer that was paid for
             return replace(reading, notes=(*reading.notes, "raw_calls_unreadable"))
-        return _calling(reading, rest, calls) if calls else reading
+        return _with_calls(reading, rest, calls) if calls else reading
 
 
 def _text_of(response: dict[str, Any]) -> str:
@@ -177,7 +177,7 @@ def _text_of(response: dict[str, Any]) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _calling(reading: Reading, text: str, calls: list[dict[str, Any]]) -> Reading:
+def _with_calls(reading: Reading, text: str, calls: list[dict[str, Any]]) -> Reading:
     """The answer with these calls in its first choice."""
     assert reading.response is not None  # noqa: S101 - an answer has one
     choice = first_choice(reading.response)

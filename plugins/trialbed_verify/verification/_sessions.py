@@ -1,4 +1,4 @@
-"""The connections to one target."""
+"""HTTP sessions: the connections and headers for the requests to one target."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from trialbed_verify.verification.targets import Proxy, Target, VerifyOptions
 from trialbed_verify.verification.wire import Exchange, trace
 
 ENCODINGS = "gzip, deflate"
-"""Asked for whatever else is installed, so that a vendor answers alike everywhere."""
+"""Requested whichever codecs are installed, so that a vendor answers alike everywhere."""
 
 LONGEST_HEADER = 64 * 2**10
-"""Bytes of one header; some proxies send policies of more than the 8 KiB that are usual."""
+"""Bytes of one header; some proxies send policies longer than the usual 8 KiB."""
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-"""What HTTP allows as the name of a header."""
+"""A header name that HTTP allows."""
 
 
 def new_session(options: VerifyOptions) -> aiohttp.ClientSession:
-    """A session with one connection per request under way, no cookies and no time limits of its own."""
+    """A session with one connection per request in flight, without cookies or timeouts of its own."""
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=options.request_concurrency, limit_per_host=0),
         headers={"Accept-Encoding": ENCODINGS},
@@ -33,42 +33,42 @@ def new_session(options: VerifyOptions) -> aiohttp.ClientSession:
         cookie_jar=aiohttp.DummyCookieJar(),
         max_line_size=LONGEST_HEADER,
         max_field_size=LONGEST_HEADER,
-        # The environment's proxy is given per request; its .netrc is not for keys.
+        # The proxy is given per request, and keys do not come from .netrc.
         trust_env=False,
     )
 
 
 def exchange_with(target: Target, session: aiohttp.ClientSession, options: VerifyOptions) -> Exchange:
-    """What makes attempts at a target.
+    """The exchange that makes attempts at a target.
 
     Raises:
-        DriverBroken: the vendor's driver makes no headers, or some that cannot be sent.
+        DriverBroken: the vendor's driver fails to make headers, or makes some that cannot be sent.
     """
-    headers, through = _headers(target), dict[str, Any]()
+    headers, proxy_settings = _headers(target), dict[str, Any]()
     if target.proxy is not None:
-        through["proxy"] = target.proxy.url
+        proxy_settings["proxy"] = target.proxy.url
         if target.url.startswith("https:"):
-            # The tunnel is asked for in a request of its own, which the vendor does not see.
-            through["proxy_headers"] = _login(target.proxy)
+            # The tunnel takes a request of its own, which the vendor does not see.
+            proxy_settings["proxy_headers"] = _login(target.proxy)
         else:
             headers |= _login(target.proxy)
-    return Exchange(session, target.url, headers, options.timeout, through)
+    return Exchange(session, target.url, headers, options.timeout, proxy_settings)
 
 
 def _headers(target: Target) -> dict[str, str]:
-    """The vendor's own; what is wrong with them is told without their values, as one is the key."""
+    """The vendor's headers. Errors do not show values, as one of them is the key."""
     try:
         headers = dict(target.vendor.headers(target.api_key))
     except TrialbedError:
         raise
     except Exception as error:
         text = redact(f"{type(error).__name__}: {error}", target.secrets)
-        raise DriverBroken(f"{target.name}: its driver failed to make the headers of requests: {text}") from error
+        raise DriverBroken(f"{target.name}: the vendor's driver failed to make request headers: {text}") from error
     for name, value in headers.items():
         if not (isinstance(name, str) and HEADER_NAME.fullmatch(name)):
-            raise DriverBroken(f"{target.name}: its driver makes a header whose name cannot be sent")
+            raise DriverBroken(f"{target.name}: the vendor's driver makes a header whose name is not valid")
         if not (isinstance(value, str) and value.isprintable()):
-            raise DriverBroken(f"{target.name}: its driver makes a header {name} that is no text of one line")
+            raise DriverBroken(f"{target.name}: the vendor's driver makes a header {name} that is not one line of text")
     return headers
 
 

@@ -160,7 +160,7 @@ async def test_a_key_in_the_url_or_in_the_extra_body_is_in_no_report(bench: Run,
     [
         (("--output", "set.jsonl", "--fresh"), "named for the results of"),
         (("--summary", "results.jsonl"), "named for the summary of"),
-        (("--markdown", "summary.json"), "named for --markdown and for the summary of"),
+        (("--markdown", "summary.json"), "named both for --markdown and for the summary of"),
         (("--csv", "set.jsonl"), "named for --csv and for the test set"),
         (("--output", "set.jsonl/results.jsonl"), "cannot be written"),
         (("--summary", "set.jsonl/summary.json"), "cannot be written"),

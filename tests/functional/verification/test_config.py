@@ -111,7 +111,7 @@ async def test_a_key_in_a_file_that_git_would_commit_is_refused(bench: Run, file
         config.write_text(config.read_text().replace("name: official", "name: official, api_key: sk-in-the-file-1"))
         await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(tmp_path)], check=True)
         done = await bench("verify", file, "--config", config, code=2)
-        assert "config.yaml, line 3: holds a key" in done.err
+        assert "config.yaml, line 3: contains a key" in done.err
         assert "sk-in-the-file-1" not in done.err
         assert servers["official"].requests.total() == 0
         (tmp_path / ".gitignore").write_text("config.yaml\n")

@@ -150,7 +150,7 @@ async def test_the_key_reaches_no_file_even_if_the_vendor_sends_it_back(tmp_path
 
 
 async def test_a_vendor_that_only_fails_is_left_alone_and_the_rest_is_not_sent(tmp_path, monkeypatch):
-    monkeypatch.setattr("trialbed_verify.verification._retries.PAUSE", 0.001)
+    monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 0.001)
     file = written_set(tmp_path / "set.jsonl", 60)
     async with FaultServer(FaultScript.read("status:500")) as server:
         one = target(server.url, tmp_path)
@@ -161,7 +161,7 @@ async def test_a_vendor_that_only_fails_is_left_alone_and_the_rest_is_not_sent(t
 
 @pytest.mark.parametrize("retries", [0, 2])
 async def test_a_vendor_that_waits_for_its_next_probe_holds_no_other_up(retries, tmp_path, monkeypatch):
-    monkeypatch.setattr("trialbed_verify.verification._retries.PAUSE", 3600.0)
+    monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 3600.0)
     file = written_set(tmp_path / "set.jsonl", 40)
     async with FaultServer(FaultScript.read("status:500")) as failing, FaultServer(FaultScript.read("none")) as good:
         targets = [target(failing.url, tmp_path / "failing"), target(good.url, tmp_path / "good")]

@@ -93,10 +93,10 @@ class VerifyReport:
 
 def beside_baselines(targets: Sequence[Target]) -> Document:
     """How the vendors of a configuration stand beside their models' baselines."""
-    from trialbed_verify.ranking import Verified, standings
+    from trialbed_verify.ranking import VerifiedFile, compare_and_rank
 
-    return standings(
-        [Verified(target.settings.model, target.name, target.output, target.is_baseline) for target in targets]
+    return compare_and_rank(
+        [VerifiedFile(target.settings.model, target.name, target.output, target.is_baseline) for target in targets]
     )
 
 

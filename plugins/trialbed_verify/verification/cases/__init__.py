@@ -1,9 +1,8 @@
-"""What every vendor is asked, and when a call fits what was declared.
+"""The test set, and the schemas of the tools that it declares.
 
-The test set, line by line, with an identity for each that does not depend on its place; the JSON Schemas of the tools
-that a line declares, and the verdict on a call's arguments.
-
-Not here: what is changed in a line for a model or a vendor (``targets``).
+``_test_set`` reads the cases line by line and gives each an identity that does not depend on its position. ``_schemas``
+checks the arguments of calls against the declared JSON Schemas. Changes to a request for a model or a vendor are in
+``targets``.
 """
 
 import lazy_loader

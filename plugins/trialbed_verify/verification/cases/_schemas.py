@@ -1,4 +1,4 @@
-"""Whether the arguments of tool calls fit the schemas that the request declared."""
+"""Checks the arguments of tool calls against the schemas that the request declares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 MAX_COMPILED = 4096
-"""Schemas kept compiled; beyond it the one used least recently goes."""
+"""Size of the cache of compiled schemas; the least recently used one is evicted."""
 
 MAX_REASONS = 5
 
@@ -26,7 +26,7 @@ SHOWN = 200
 """Characters of a verdict's details."""
 
 UNUSABLE = "unusable_schema"
-"""The reason that is the test set's fault, not the vendor's."""
+"""The one reason that is the test set's fault instead of the vendor's."""
 
 REASONS = {
     "required": "missing_required",
@@ -42,11 +42,13 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class CallVerdict:
-    """What is known of one call: ``valid`` is None where the declared schema itself cannot be used.
+    """The verdict on one call.
 
-    ``reasons`` are ``unknown_tool``, ``invalid_json``, ``missing_required``, ``wrong_type``, ``not_in_enum``,
-    ``extra_property``, ``constraint`` and ``unusable_schema``, each once; ``detail`` says in words what the first
-    one is about.
+    Attributes:
+        valid: None if the declared schema itself cannot be used.
+        reasons: of ``unknown_tool``, ``invalid_json``, ``missing_required``, ``wrong_type``, ``not_in_enum``,
+            ``extra_property``, ``constraint`` and ``unusable_schema``, each at most once.
+        detail: the first reason in words.
     """
 
     name: str
@@ -60,18 +62,18 @@ class CallVerdict:
 
 
 class SchemaChecker:
-    """Checks calls; compiles each schema once and never asks the network for one."""
+    """Checks calls; compiles each schema once and never fetches one from the network."""
 
     def __init__(self) -> None:
         self._compiled: OrderedDict[bytes, _Compiled] = OrderedDict()
 
     def verdicts(self, calls: Iterable[Any], tools: Any) -> tuple[CallVerdict, ...]:
-        """The verdict on each call of a response, against the tools of its request."""
+        """The verdict on each call of a response, given the tools of its request."""
         declared = declared_schemas(tools)
         return tuple(self._verdict(call, declared) for call in calls)
 
     def fault(self, schema: Any) -> str | None:
-        """Why a declared schema cannot be used; None if it can."""
+        """Why a declared schema cannot be used; None if it can be."""
         return self._of(schema).fault
 
     def _verdict(self, call: Any, declared: Mapping[str, Any]) -> CallVerdict:
@@ -101,7 +103,7 @@ class SchemaChecker:
 
 
 class _Compiled:
-    """One schema: a validator, or why there is none."""
+    """One schema: its validator, or the reason why it cannot be used."""
 
     def __init__(self, schema: Any) -> None:
         self.fault: str | None = None
@@ -125,7 +127,7 @@ class _Compiled:
             errors = list(islice(self._validator.iter_errors(arguments), MAX_REASONS))
         except RecursionError:
             return CallVerdict(name, False, ("constraint",), "nested too deeply")
-        except Exception as error:  # noqa: BLE001 - such as a pattern that Python's regular expressions do not know
+        except Exception as error:  # noqa: BLE001 - such as a pattern that Python's regular expressions cannot read
             return CallVerdict(name, None, (UNUSABLE,), _cut(f"{type(error).__name__}: {error}"))
         if not errors:
             return CallVerdict(name, True)
@@ -133,7 +135,7 @@ class _Compiled:
 
 
 def declared_schemas(tools: Any) -> dict[str, Any]:
-    """Tool name -> schema of its arguments, as a request declares them; of two of one name the first counts."""
+    """Tool name -> schema of its arguments, as a request declares them; if a name is repeated, the first counts."""
     declared: dict[str, Any] = {}
     for tool in tools if isinstance(tools, list) else ():
         function = tool.get("function") if isinstance(tool, dict) else None
@@ -143,9 +145,9 @@ def declared_schemas(tools: Any) -> dict[str, Any]:
 
 
 def all_valid(verdicts: Iterable[CallVerdict]) -> bool | None:
-    """Whether all calls of a response are valid, those that cannot be told left out; None if none can be told."""
-    told = [verdict.valid for verdict in verdicts if verdict.valid is not None]
-    return all(told) if told else None
+    """Whether all calls of a response that can be checked are valid; None if none can be checked."""
+    checked = [verdict.valid for verdict in verdicts if verdict.valid is not None]
+    return all(checked) if checked else None
 
 
 def _arguments(value: Any) -> Any:
@@ -168,13 +170,13 @@ def _key(schema: Any) -> bytes:
 
 
 def _dangling(schema: Any) -> Iterator[str]:
-    """References that lead nowhere or out of the schema; what is elsewhere is never fetched."""
+    """References that cannot be resolved within the schema; nothing is fetched from elsewhere."""
     resolver = Registry().with_resource("", Resource.from_contents(schema, DRAFT202012)).resolver()
     for reference in _references(schema):
         try:
             resolver.lookup(reference)
         except Unresolvable:
-            yield f"the reference {reference!r} cannot be resolved; references out of the schema are not fetched"
+            yield f"the reference {reference!r} cannot be resolved; references outside the schema are not fetched"
 
 
 def _references(value: Any) -> Iterator[str]:

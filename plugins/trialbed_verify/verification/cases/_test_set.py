@@ -24,8 +24,8 @@ class Case:
 
     Attributes:
         index: 1-based number of its line; blank lines count.
-        identity: SHA-256 of the request as canonical JSON, hex; a line that repeats an earlier one is ``…#2``.
-        body: the request as it stands in the file.
+        identity: SHA-256 of the request as canonical JSON, hex; a line that repeats an earlier one ends with ``#2``.
+        body: the request as in the file.
     """
 
     index: int
@@ -35,28 +35,28 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that holds no request, and why."""
+    """A line that is not a request, and the reason."""
 
     index: int
     reason: str
 
 
 class TestSet:
-    """A test set on disk; only where its lines are is kept in memory.
+    """A test set on disk; only the positions of its lines are kept in memory.
 
     Attributes:
         path: the file.
         digest: SHA-256 of the file's bytes, hex.
-        bad_lines: lines that are no JSON object; they are no cases.
+        bad_lines: lines that are not JSON objects; they are not cases.
     """
 
     __test__ = False
-    """The name is the field's; pytest must not take it for a test."""
+    """Keeps pytest from collecting this class as a test."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.bad_lines: list[BadLine] = []
-        self._spots = array("Q")
+        self._offsets = array("Q")
         self._lengths = array("Q")
         self._indices = array("Q")
         self._identities: list[bytes] = []
@@ -74,28 +74,28 @@ class TestSet:
         os.close(self._file)
 
     def __len__(self) -> int:
-        return len(self._spots)
+        return len(self._offsets)
 
     def __iter__(self) -> Iterator[Case]:
         return (self.case(number) for number in range(len(self)))
 
     def case(self, number: int) -> Case:
-        """The case of this number, counted from 0; reads it from the file."""
-        line = os.pread(self._file, self._lengths[number], self._spots[number])
+        """Read the case with this number, counted from 0."""
+        line = os.pread(self._file, self._lengths[number], self._offsets[number])
         return Case(self._indices[number], self.identity(number), parse_json(line))
 
     def index(self, number: int) -> int:
-        """The line of the case of this number."""
+        """The line of the case with this number."""
         return self._indices[number]
 
     def identity(self, number: int) -> str:
-        """The identity of the case of this number."""
+        """The identity of the case with this number."""
         repeat = self._repeats[number]
         digest = self._identities[number].hex()
         return digest if repeat == 1 else f"{digest}#{repeat}"
 
     def faults(self) -> Iterator[tuple[int, str, str]]:
-        """Declared schemas that cannot be used, each once: line, tool and what is wrong. Not the vendors' fault."""
+        """Declared schemas that cannot be used, each once: line, tool and reason."""
         from trialbed_verify.verification.cases._schemas import SchemaChecker, declared_schemas
 
         checker, seen = SchemaChecker(), set[tuple[str, str]]()
@@ -108,25 +108,27 @@ class TestSet:
                         yield case.index, name, fault
 
     def _scan(self) -> str:
-        whole, seen, spot = hashlib.sha256(), dict[bytes, int](), 0
+        digest, seen, offset = hashlib.sha256(), dict[bytes, int](), 0
         if self.path.exists() and not self.path.is_file():
             # Lines are read again when they are sent, which a pipe does not allow.
-            raise DataError(f"{self.path}: is no file; write the test set into one")
+            raise DataError(f"{self.path}: not a regular file; save the test set to a file first")
         try:
             with self.path.open("rb") as file:
                 for index, line in enumerate(file, 1):
-                    whole.update(line)
+                    digest.update(line)
                     if line.strip():
-                        self._note(index, line, spot, seen)
-                    spot += len(line)
+                        self._add(index, line, offset, seen)
+                    offset += len(line)
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
-        if not self._spots:
+        if not self._offsets:
             bad = f" (line {self.bad_lines[0].index}: {self.bad_lines[0].reason})" if self.bad_lines else ""
-            raise DataError(f"{self.path}: holds no request; a test set has one chat completion request per line{bad}")
-        return whole.hexdigest()
+            raise DataError(
+                f"{self.path}: contains no requests; a test set has one chat completion request per line{bad}"
+            )
+        return digest.hexdigest()
 
-    def _note(self, index: int, line: bytes, spot: int, seen: dict[bytes, int]) -> None:
+    def _add(self, index: int, line: bytes, offset: int, seen: dict[bytes, int]) -> None:
         try:
             body = parse_json(line)
         except ValueError as error:
@@ -137,7 +139,7 @@ class TestSet:
             return
         identity = content_digest(body)
         seen[identity] = seen.get(identity, 0) + 1
-        self._spots.append(spot)
+        self._offsets.append(offset)
         self._lengths.append(len(line))
         self._indices.append(index)
         self._identities.append(identity)

@@ -1,12 +1,8 @@
-"""What is kept: rows of cases that have ended, the files that hold them, and what they add up to.
+"""Results of a verification: rows of completed cases, the files that hold them, and summaries.
 
-Writing: a case that has ended becomes a row (``_ended``); the row goes into a file that no crash tears (``_journal``,
-``_files``), is counted (``_tally``, ``_examples``) and summed up (``_summaries``).
-
-Reading: what a file holds already (``_resumption``), and the rows of any tool's file as far as they are compared
-(``_rows``, ``_requested``). Every word that these files use is in ``vocabulary``.
-
-Not here: the comparison of files with each other (``trialbed_verify.comparison``).
+Writing: a completed case becomes a row (``_completed``), which is appended to a durable file (``_journal``), counted
+(``_tally``) and summarised (``_summaries``). Reading: ``_rows`` reads files of this tool and of others for comparisons.
+``vocabulary`` defines every word that these files use.
 """
 
 import lazy_loader

@@ -1,11 +1,10 @@
-from ._ended import Ended as Ended
-from ._ended import result_row as result_row
+from ._completed import CompletedCase as CompletedCase
+from ._completed import result_row as result_row
 from ._files import check_files as check_files
 from ._journal import Journal as Journal
 from ._journal import Key as Key
 from ._journal import Row as Row
-from ._resumption import kept_answers as kept_answers
-from ._resumption import tally_of as tally_of
+from ._journal import existing_answers as existing_answers
 from ._rows import ANSWERS as ANSWERS
 from ._rows import Decision as Decision
 from ._rows import ResultRow as ResultRow
@@ -15,3 +14,4 @@ from ._summaries import summary as summary
 from ._summaries import write_summary as write_summary
 from ._tally import UNTOLD as UNTOLD
 from ._tally import Tally as Tally
+from ._tally import tally_rows as tally_rows

@@ -1,4 +1,4 @@
-"""The results file while it grows: one JSON line per case that has ended, durable, never torn."""
+"""The results file: one JSON line per completed case, durable and never torn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from filelock import FileLock, Timeout
 from trialbed.chat import dump_json, parse_json_fast
 from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.files import replacing
+from trialbed_verify.verification.cases import TestSet
 from trialbed_verify.verification.results._redaction import Redaction
+from trialbed_verify.verification.targets import Target
 
 Row = dict[str, Any]
 
@@ -23,28 +25,28 @@ Key = tuple[int, int]
 """Line of the test set and number of the trial."""
 
 TORN = ".torn"
-"""Ends the name of the file that keeps what was left of a line that a crash tore."""
+"""Suffix of the file that keeps a last line that a crash cut off."""
 
 
 class Journal:
-    """Appends rows to a results file and brings it into order at the end.
+    """Appends rows to a results file, and sorts it at the end.
 
-    A row is handed to the system whole before ``append`` returns, so that no crash of this process loses it;
-    ``sync`` makes the disk have it. The file is in order of arrival until ``settle`` has replaced it.
+    ``append`` hands a whole row to the operating system before it returns, so that a crash of this process loses none;
+    ``sync`` writes them to disk. Rows are in the order of arrival until ``compact`` replaces the file.
 
     Args:
-        secrets: texts that are replaced wherever a row holds them: an endpoint may send a key back.
+        secrets: texts to redact wherever a row holds them: an endpoint may send the key back.
     """
 
     def __init__(self, path: Path, secrets: Iterable[str] = ()) -> None:
         self.path = path
         self._redaction = Redaction(secrets)
-        # It is taken in a thread and given back in another.
+        # It is acquired in one thread and released in another.
         self._lock = FileLock(path.with_name(f".{path.name}.lock"), thread_local=False)
         self._file = -1
         self._unsynced = False
         self._stale = False
-        self._spots: dict[Key, int] = {}
+        self._offsets: dict[Key, int] = {}
 
     async def __aenter__(self) -> Self:
         await asyncio.to_thread(self._open)
@@ -61,121 +63,149 @@ class Journal:
 
     @property
     def count(self) -> int:
-        """How many keys have a row."""
-        return len(self._spots)
+        """The number of keys that have a row."""
+        return len(self._offsets)
 
-    def holds(self, key: Key) -> bool:
+    def has(self, key: Key) -> bool:
         """Whether this key has a row."""
-        return key in self._spots
+        return key in self._offsets
 
     def rows(self) -> Iterator[tuple[Key, Row]]:
-        """Every row in the file, in its order, with its key.
+        """Every row in the file, in order, with its key.
 
         Raises:
-            DataError: a line is no result row; names it.
+            DataError: a line is not a result row.
         """
-        for number, spot, line in _lines(self.path):
+        for number, offset, line in _lines(self.path):
             row = _row(self.path, number, line)
             key = (int(row["data_index"]), int(row.get("trial") or 0))
-            self._spots[key] = spot
+            self._offsets[key] = offset
             yield key, row
 
-    def last_rows(self) -> Iterator[tuple[Key, Row]]:
-        """The last row of each key that ``rows`` or ``append`` has seen, in the order of keys."""
+    def latest_rows(self) -> Iterator[tuple[Key, Row]]:
+        """The latest row of each key that ``rows`` or ``append`` has seen, sorted by key."""
         with self.path.open("rb") as file:
-            for key in sorted(self._spots):
-                file.seek(self._spots[key])
+            for key in sorted(self._offsets):
+                file.seek(self._offsets[key])
                 yield key, parse_json_fast(file.readline())
 
     def discard(self) -> None:
-        """Forget every row; they stay in the file until the first new one is there to replace them."""
+        """Discard all rows; they stay in the file until the first new one replaces them."""
         self._stale = True
-        self._spots.clear()
+        self._offsets.clear()
 
     def append(self, key: Key, row: Row) -> Row:
-        """Add a row; a later one of the same key replaces it when the file is settled.
+        """Append a row. It replaces an earlier one of the same key when the file is compacted.
 
         Returns:
-            The row as the file has it, without secrets.
+            The row as written, without secrets.
 
         Raises:
-            TrialbedError: it cannot be written; the file is as it was before.
+            TrialbedError: the row cannot be written; the file is as it was before.
         """
         line = dump_json(row)
-        kept = self._redaction.line(line)
+        redacted = self._redaction.line(line)
         if self._stale:
             os.ftruncate(self._file, 0)
             self._stale = False
         end = os.lseek(self._file, 0, os.SEEK_END)
         try:
-            _write(self._file, kept + b"\n")
+            _write(self._file, redacted + b"\n")
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, end)
-            raise _unwritable(self.path, error) from error
-        self._spots[key] = end
+            raise _cannot_write(self.path, error) from error
+        self._offsets[key] = end
         self._unsynced = True
-        return row if kept is line else dict(parse_json_fast(kept))
+        return row if redacted is line else dict(parse_json_fast(redacted))
 
     async def sync(self) -> None:
-        """Have the disk hold what was appended.
+        """Write what was appended to disk.
 
         Raises:
-            TrialbedError: it cannot.
+            TrialbedError: the disk does not take it.
         """
         if self._unsynced:
             self._unsynced = False
             try:
                 await asyncio.to_thread(os.fsync, self._file)
             except OSError as error:
-                raise _unwritable(self.path, error) from error
+                raise _cannot_write(self.path, error) from error
 
-    async def settle(self) -> None:
-        """Replace the file by one that has the last row of each key, in order; all at once.
+    async def compact(self) -> None:
+        """Replace the file, atomically, by one that has the latest row of each key, sorted by key.
 
         Raises:
-            TrialbedError: it cannot be written; the file is as it was before, whole but not in order.
+            TrialbedError: the new file cannot be written; the old one is unchanged: complete, but not sorted.
         """
         try:
-            await asyncio.to_thread(self._settle)
+            await asyncio.to_thread(self._compact)
         except OSError as error:
-            raise _unwritable(self.path, error) from error
+            raise _cannot_write(self.path, error) from error
 
     def _open(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
         except Timeout as error:
-            raise UsageError(f"{self.path}: another process is writing to it; name another --output") from error
+            raise UsageError(
+                f"{self.path}: another process is writing to this file; name another one with --output"
+            ) from error
         except OSError as error:
-            raise _not_here(self.path, error) from error
+            raise _cannot_open(self.path, error) from error
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            _mend(self.path, self._file)
+            _repair_tail(self.path, self._file)
         except OSError as error:
             self._lock.release()
-            raise _not_here(self.path, error) from error
+            raise _cannot_open(self.path, error) from error
 
-    def _settle(self) -> None:
+    def _compact(self) -> None:
         with replacing(self.path) as target, self.path.open("rb") as source:
-            for key in sorted(self._spots):
-                source.seek(self._spots[key])
+            for key in sorted(self._offsets):
+                source.seek(self._offsets[key])
                 target.write(source.readline())
 
 
-def _not_here(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"{path}: cannot be written: {error.strerror}; name another --output")
+def existing_answers(journal: Journal, target: Target, cases: TestSet) -> dict[Key, bool]:
+    """Each key of the file -> whether its latest row is an answer, which need not be asked for again.
+
+    Raises:
+        DataError: a line is not a result row.
+        UsageError: a row belongs to another configuration or test set.
+    """
+    config = target.digest()
+    numbers = {cases.index(number): number for number in range(len(cases))}
+    found: dict[Key, bool] = {}
+    for key, row in journal.rows():
+        number = numbers.get(key[0])
+        _require_same(journal, key, "configuration", row.get("config"), config)
+        _require_same(journal, key, "request", row.get("case"), cases.identity(number) if number is not None else None)
+        found[key] = row["status"] == "success"
+    return found
 
 
-def _unwritable(path: Path, error: OSError) -> TrialbedError:
+def _require_same(journal: Journal, key: Key, what: str, found: object, wanted: object) -> None:
+    if found != wanted:
+        raise UsageError(
+            f"{journal.path}: the row of line {key[0]} belongs to another {what} (the model, base URL, extra body, "
+            "settings or test set changed); name another file with --output, or discard this one with --fresh"
+        )
+
+
+def _cannot_open(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path}: cannot be written: {error.strerror}; name another file with --output")
+
+
+def _cannot_write(path: Path, error: OSError) -> TrialbedError:
     return TrialbedError(
-        f"{path}: cannot be written: {error.strerror}. The answers that it holds are kept; make room and go on "
-        "with --incremental"
+        f"{path}: cannot be written: {error.strerror}. The answers in it are kept; free some disk space, then "
+        "continue with --incremental"
     )
 
 
-def _mend(path: Path, file: int) -> None:
-    """Complete a last line that lacks only its end, or move what a crash left of it out of the way."""
+def _repair_tail(path: Path, file: int) -> None:
+    """Complete a last line that lacks only its newline, or move a torn one to a file of its own."""
     size = os.fstat(file).st_size
     if size == 0 or os.pread(file, 1, size - 1) == b"\n":
         return
@@ -184,8 +214,8 @@ def _mend(path: Path, file: int) -> None:
     try:
         parse_json_fast(tail)
     except ValueError:
-        with path.with_name(path.name + TORN).open("ab") as kept:
-            kept.write(tail + b"\n")
+        with path.with_name(path.name + TORN).open("ab") as torn:
+            torn.write(tail + b"\n")
         os.ftruncate(file, start)
     else:
         _write(file, b"\n")
@@ -209,20 +239,20 @@ def _write(file: int, data: bytes) -> None:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    spot = 0
+    offset = 0
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
-                yield number, spot, line
-            spot += len(line)
+                yield number, offset, line
+            offset += len(line)
 
 
 def _row(path: Path, number: int, line: bytes) -> Row:
-    where = f"{path}, line {number}: no result row"
+    where = f"{path}, line {number}: not a result row"
     try:
         row = parse_json_fast(line)
     except ValueError as error:
         raise DataError(f"{where}: {error}") from error
     if not isinstance(row, dict) or not isinstance(row.get("data_index"), int) or "status" not in row:
-        raise DataError(f"{where}: it needs a data_index and a status; name another --output")
+        raise DataError(f"{where}: it has no data_index or no status; name another file with --output")
     return row

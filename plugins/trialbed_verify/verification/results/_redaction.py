@@ -1,4 +1,4 @@
-"""Secrets are kept out of what is recorded, however an endpoint spells them."""
+"""Redacts secrets in recorded JSON, in any of the ways an endpoint may encode them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from urllib.parse import quote
 from trialbed.secrets import MIN_SECRET, REDACTED
 
 ENDS = (b'"', b"\\u2026", "…".encode())
-"""What follows where a text was cut: the end of its string, or the sign that there was more."""
+"""What follows a text that was cut off: the end of its string, or an ellipsis."""
 
 
 class Redaction:
     """Replaces secrets in JSON texts.
 
-    A secret is found as it is, escaped as in JSON or a URL, and cut off where a longer text was cut: its beginning
-    right before the end of a text counts.
+    A secret is found as it is, escaped for JSON or a URL, and truncated: its prefix counts at the end of a text.
 
     Args:
-        secrets: those of fewer than 8 characters are left out, as they stand in ordinary text by chance.
+        secrets: those of fewer than 8 characters are ignored, as they occur in ordinary text by chance.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -31,23 +30,23 @@ class Redaction:
         self._spellings = sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
 
     def line(self, line: bytes) -> bytes:
-        """A JSON text without the secrets; the same object where it holds none."""
+        """The JSON text without secrets; the same object if it holds none."""
         found = [spelling for spelling in self._spellings if spelling[:MIN_SECRET] in line]
         for spelling in found:
             line = line.replace(spelling, REDACTED.encode()) if spelling in line else line
         for spelling in found:
-            line = _without_beginnings(line, spelling)
+            line = _without_prefixes(line, spelling)
         return line
 
     def document(self, document: dict[str, Any]) -> dict[str, Any]:
-        """A JSON document without the secrets; the same object where it holds none."""
+        """The JSON document without secrets; the same object if it holds none."""
         text = json.dumps(document).encode()
-        kept = self.line(text)
-        return document if kept is text else dict(json.loads(kept))
+        redacted = self.line(text)
+        return document if redacted is text else dict(json.loads(redacted))
 
 
 def _spellings(secret: str) -> Iterator[str]:
-    """What stands for a secret in the text of a JSON string."""
+    """The ways to write a secret inside a JSON string."""
     for spelling in (secret, secret.replace("/", "\\/"), quote(secret, safe=""), _escaped(secret)):
         yield _escaped(spelling)
 
@@ -56,13 +55,13 @@ def _escaped(text: str) -> str:
     return json.dumps(text)[1:-1]
 
 
-def _without_beginnings(line: bytes, spelling: bytes) -> bytes:
-    """The text without the beginnings of a secret at which it was cut."""
+def _without_prefixes(line: bytes, spelling: bytes) -> bytes:
+    """The text without truncated copies of a secret."""
     head, parts, done = spelling[:MIN_SECRET], list[bytes](), 0
     at = line.find(head)
     while at >= 0:
-        end = at + _alike(line[at : at + len(spelling)], spelling)
-        # A quotation mark behind a backslash is no end.
+        end = at + _common_prefix(line[at : at + len(spelling)], spelling)
+        # A quotation mark after a backslash does not end the string.
         if line.startswith(ENDS, end) and not line.endswith(b"\\", at, end):
             parts += [line[done:at], REDACTED.encode()]
             done = end
@@ -70,6 +69,6 @@ def _without_beginnings(line: bytes, spelling: bytes) -> bytes:
     return b"".join((*parts, line[done:])) if parts else line
 
 
-def _alike(one: bytes, other: bytes) -> int:
-    """How many bytes both begin with."""
+def _common_prefix(one: bytes, other: bytes) -> int:
+    """The length of the common prefix."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

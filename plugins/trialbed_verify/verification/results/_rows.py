@@ -1,16 +1,16 @@
-"""Reading result rows, ours or another tool's, and keeping only what is compared."""
+"""Reads result rows of this tool and of others, and keeps what comparisons need."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from trialbed.errors import DataError
-from trialbed_verify.verification.results._requested import Requested, requested
 
 Body = Mapping[str, Any]
 Decision = Literal["tool_calls", "stop", "other", "none"]
@@ -19,18 +19,18 @@ ANSWERS: tuple[Decision, ...] = ("tool_calls", "stop", "other")
 _DECISIONS = frozenset(ANSWERS)
 
 UNKNOWN = "unknown_failure"
-"""The outcome of a failed row of a tool that does not say how it failed."""
+"""The outcome of a failed row whose tool does not say how it failed."""
 
 LARGEST = 1e300
-"""Beyond it nothing can be added up; ``nan`` is not below it either."""
+"""Larger values cannot be added up; the comparison excludes ``nan`` too."""
 
 NO_FINISH_REASON = "protocol_error"
-"""The outcome of a row that counts as a success elsewhere and has no finish reason: no whole answer."""
+"""The outcome of a row of another tool that counts as a success without a finish reason: an incomplete answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallRow:
-    """A tool call's verdict: ``valid`` is None where the declared schema cannot be used; why it is not valid."""
+    """The verdict on a tool call, with the reasons; ``valid`` is None if the declared schema cannot be used."""
 
     valid: bool | None
     reasons: tuple[str, ...]
@@ -38,22 +38,22 @@ class CallRow:
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """What is compared of a result row; figures that are not known are None.
+    """The fields of a result row that comparisons use; unknown figures are None.
 
     Attributes:
         line: 1-based line in its file.
         data_index: 1-based line in the test set.
-        case: the identity of the test set's line, None where the row has none.
+        case: the identity of the test set's line, None if the row has none.
         trial: 0-based number among the repeats of the case.
-        config: digest of the configuration that asked, None where the row has none.
-        vendor, model: as the row names them, else None.
+        config: digest of the configuration, None if the row has none.
+        vendor, model: as named by the row, or None.
         asked_model: the model of the request.
-        requested: what was asked: digests of the content, and the settings.
-        outcome: how the case ended; of another tool's row, what follows from its status and finish reason.
-        problem: the kind of a failure, None if there is none.
+        requested: digests of the request's content, and its settings.
+        outcome: how the case ended; for a row of another tool it follows from the status and finish reason.
+        problem: the kind of a failure, or None.
         success: whether ``status`` is ``success``.
-        valid: whether all tool calls fit their schemas, None if that is not told.
-        calls: the verdict on each call, None where the row has none.
+        valid: whether all tool calls fit their schemas, None if unknown.
+        calls: the verdict on each call, None if the row has none.
         served: model, fingerprint and provider that the answer names.
     """
 
@@ -81,25 +81,25 @@ class ResultRow:
 
     @property
     def decision(self) -> Decision:
-        """What the vendor did: called tools, stopped, ended otherwise, or gave no valid answer."""
+        """The vendor's decision: to call tools, to stop, another ending, or no valid answer."""
         return self.outcome if self.outcome in _DECISIONS else "none"
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What a row is the only or the last one of, in its file."""
+        """Identifies a case and trial in the file; the last row of a key counts."""
         if self.case is not None:
             return self.config, self.case, self.trial
         return (self.line,) if self.data_index is None else (self.data_index, self.trial)
 
 
 class RowReader:
-    """The rows of a results file, one at a time and in its order; repeats of a key are not left out.
+    """The rows of a results file, one at a time and in order, repeats of a key included.
 
     Attributes:
-        torn: the number of a last line that is cut off, as a killed run leaves it, once it has been passed over.
+        torn: the number of a torn last line, as a killed run leaves it, once iteration has skipped it.
 
     Raises:
-        DataError: (on iteration) the file cannot be read, or a line holds no result row; names file and line.
+        DataError: (on iteration) the file cannot be read, or a line is not a result row.
     """
 
     def __init__(self, path: Path) -> None:
@@ -125,7 +125,7 @@ class RowReader:
                 return None
             raise DataError(f"{where}: not JSON ({error}); a results file has one JSON object per line") from error
         if not isinstance(row, dict) or "status" not in row:
-            raise DataError(f"{where}: no result row, for want of a status; give a file that bench verify wrote")
+            raise DataError(f"{where}: not a result row, as it has no status; name a file that bench verify wrote")
         try:
             return _parsed(number, row)
         except ValueError as error:
@@ -157,16 +157,16 @@ def _parsed(number: int, row: Body) -> ResultRow:
         total_tokens=_figure(row, "total_tokens") or _total(usage),
         ttft_ms=_figure(row, "ttft_ms"),
         tps=_figure(row, "tps"),
-        # Of other tools it spans the wait for a free slot and every retry.
+        # In rows of other tools it includes the wait for a free slot and every retry.
         duration_ms=_figure(row, "duration_ms") if "outcome" in row else None,
         served=_served(row, response),
     )
 
 
 def _outcome(row: Body, response: Body, success: bool, finish_reason: str | None) -> tuple[str, str | None]:
-    told = _text(row, "outcome")
-    if told is not None:
-        return told, _text(_object(row, "problem"), "kind")
+    outcome = _text(row, "outcome")
+    if outcome is not None:
+        return outcome, _text(_object(row, "problem"), "kind")
     if not success:
         return UNKNOWN, _text(response, "error_type") or UNKNOWN
     if finish_reason is None:
@@ -183,10 +183,10 @@ def _calls(row: Body) -> tuple[CallRow, ...] | None:
 
 def _call(call: Any) -> CallRow:
     if not isinstance(call, dict):
-        raise ValueError("calls: a call is no object")  # noqa: TRY004 - the caller names file and line
+        raise ValueError("calls: a call is not an object")  # noqa: TRY004 - the caller names file and line
     reasons = call.get("reasons") or ()
     if not isinstance(reasons, list | tuple):
-        raise ValueError("calls: the reasons are no list")  # noqa: TRY004 - as above
+        raise ValueError("calls: the reasons are not a list")  # noqa: TRY004 - as above
     return CallRow(_truth(call, "valid"), tuple(intern(str(reason)) for reason in reasons))
 
 
@@ -209,19 +209,19 @@ def _total(usage: Body) -> float | None:
 
 
 def _figure(source: Body, key: str) -> float | None:
-    """A figure that no answer can have as 0: other tools write 0 for what they do not know."""
+    """A figure that cannot be 0 in an answer: other tools write 0 for an unknown value."""
     value = source.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not -LARGEST < value < LARGEST:
-        raise ValueError(f"{key}: {value!r} is no number")
+        raise ValueError(f"{key}: {value!r} is not a number")
     return float(value) if value > 0 else None
 
 
 def _whole(source: Body, key: str) -> int | None:
     value = source.get(key)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-        raise ValueError(f"{key}: {value!r} is no whole number")
+        raise ValueError(f"{key}: {value!r} is not a whole number")
     return value
 
 
@@ -238,3 +238,50 @@ def _text(source: Body, key: str) -> str | None:
 def _object(source: Body, key: str) -> Body:
     value = source.get(key)
     return value if isinstance(value, dict) else {}
+
+
+CONTENT = (
+    "messages",
+    "prompt",
+    "suffix",
+    "tools",
+    "functions",
+    "tool_choice",
+    "function_call",
+    "response_format",
+)
+"""The content of a request. All other keys are settings, or the vendor's."""
+
+OF_THE_VENDOR = frozenset(("model", "stream", "stream_options", "provider", "user", "metadata"))
+"""What may differ between vendors of one model."""
+
+
+class Requested(NamedTuple):
+    """A request, reduced to what must agree between vendors.
+
+    Attributes:
+        content: (part, digest) of each part of the content, in a fixed order.
+        settings: temperature, limits and everything else that changes answers, as canonical JSON.
+    """
+
+    content: tuple[tuple[str, str], ...]
+    settings: str
+
+
+def requested(body: Mapping[str, Any]) -> Requested:
+    """Reduce a request body; an absent part equals one that is null."""
+    content = tuple((part, _digest(body[part])) for part in CONTENT if body.get(part) is not None)
+    rest = {
+        key: value
+        for key, value in body.items()
+        if value is not None and key not in OF_THE_VENDOR and key not in CONTENT
+    }
+    return Requested(content, intern(_canonical(rest)))
+
+
+def _digest(value: Any) -> str:
+    return intern(hashlib.blake2b(_canonical(value).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

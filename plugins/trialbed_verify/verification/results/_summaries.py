@@ -18,12 +18,12 @@ from trialbed_verify.verification.results._tally import Tally
 from trialbed_verify.verification.targets import Target, VerifyOptions
 
 SATURATED = 0.05
-"""Seconds of lag, at the 95th percentile of answers, from which times say more about this process than the vendor."""
+"""Seconds of lag, at the 95th percentile, above which the times say more about this process than about the vendor."""
 
 
 @dataclass(frozen=True)
 class Invocation:
-    """One run of the command: when it was, and what it was asked for."""
+    """One invocation of the command: its test set, its options, and when it ran."""
 
     cases: TestSet
     options: VerifyOptions
@@ -34,11 +34,11 @@ class Invocation:
 def summary(
     target: Target, tally: Tally, invocation: Invocation, *, not_sent: int, failure: str | None = None
 ) -> dict[str, Any]:
-    """The K2-style fields, then ours; ``eval_*`` describe this invocation, all else what the results file holds.
+    """The K2-style fields, then Trialbed's own; ``eval_*`` describe this invocation, all others the results file.
 
     Args:
-        not_sent: cases that this invocation did not come to.
-        failure: what the driver failed at, if the target was given up for that.
+        not_sent: cases that this invocation did not send.
+        failure: the driver's error, if that is what stopped it.
     """
     own = tally.own_fields()
     started, finished = invocation.started, invocation.finished
@@ -60,7 +60,7 @@ def summary(
 
 
 def provenance(target: Target, invocation: Invocation) -> dict[str, Any]:
-    """What was asked, of whom, with what; no secrets."""
+    """The test set, configuration, drivers and options behind the results, without secrets."""
     cases, options = invocation.cases, invocation.options
     return {
         "trialbed_version": version("trialbed"),
@@ -86,19 +86,19 @@ def provenance(target: Target, invocation: Invocation) -> dict[str, Any]:
 
 
 def write_summary(path: Path, document: dict[str, Any]) -> None:
-    """Replace a summary, all at once.
+    """Replace a summary atomically.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     with replacing(path) as file:
-        # Halves of characters, which vendors send, are JSON as escapes.
+        # Vendors send lone surrogates, which JSON can hold as escapes only.
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def _driver(kind: str, name: str) -> str | None:
-    """A driver and the distribution that it comes from."""
+    """A driver's name with the distribution that provides it."""
     if not name:
         return None
     found = driver_info(kind, name)

@@ -1,14 +1,15 @@
-"""What the rows of one target add up to, counted as they come."""
+"""Counts and figures over the rows of one target."""
 
 from __future__ import annotations
 
 from array import array
+from bisect import insort
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from trialbed.statistics import quantile, wilson_interval
-from trialbed_verify.verification.results._examples import Examples
+from trialbed_verify.verification.results._journal import Journal, Key
 
 Row = Mapping[str, Any]
 
@@ -17,19 +18,28 @@ TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 FIGURES = ("ttft_ms", "tps", "duration_ms", "total_tokens", "loop_lag_ms")
 
 MOST_NAMES = 100
-"""Different names that are counted each: vendors make up finish reasons and fingerprints, one per answer even."""
+"""Distinct names that are counted separately: some vendors make up a finish reason or fingerprint per answer."""
 
 LONGEST_NAME = 200
 
 MORE = "(others)"
-"""Counts the names beyond that."""
+"""The name under which all further ones are counted."""
 
 UNTOLD = "(not told)"
-"""Counts answers that do not say who served them."""
+"""The name under which answers are counted that do not say what served them."""
+
+
+Example = dict[str, Any]
+
+EXAMPLES = 3
+"""Examples kept of each kind."""
+
+LONGEST_MESSAGE = 200
+"""Characters of an example's message."""
 
 
 class Tally:
-    """Counts and figures over rows; memory grows by a few numbers per row."""
+    """Counts and figures over rows; needs memory for a few numbers per row."""
 
     def __init__(self) -> None:
         self._outcomes: Counter[str] = Counter()
@@ -83,7 +93,7 @@ class Tally:
         }
 
     def own_fields(self) -> dict[str, Any]:
-        """What we count beside; a figure that nothing was known of is null, and every rate has its interval."""
+        """Trialbed's own fields: unknown figures are null, and every rate has its interval."""
         answered = sum(self._finish.values())
         checked = self._responses_valid + self._responses_invalid
         calls = self._verdicts["valid"] + self._verdicts["invalid"]
@@ -132,7 +142,7 @@ class Tally:
         uncheckable = row["tool_calls_valid"] is None and bool(row.get("calls"))
         self._unchecked += uncheckable
         self._responses_valid += row["tool_calls_valid"] is True
-        # A response without any call under this finish reason is an error, as K2-style tools count it.
+        # A response with this finish reason and without a call is an error, as in K2-style tools.
         self._responses_invalid += row["tool_calls_valid"] is not True and not uncheckable
 
     def _count_call(self, row: Row, call: Mapping[str, Any]) -> None:
@@ -149,14 +159,23 @@ class Tally:
             self._last_at = max(self._last_at or at, at)
 
 
+def tally_rows(journal: Journal, keys: Collection[Key]) -> Tally:
+    """Tally the latest rows of these keys."""
+    tally = Tally()
+    for key, row in journal.latest_rows():
+        if key in keys:
+            tally.add(row)
+    return tally
+
+
 def count(counter: Counter[str], name: str) -> None:
-    """Count a name of a vendor's making."""
+    """Count a name that the vendor chose."""
     name = name[:LONGEST_NAME]
     counter[name if name in counter or len(counter) < MOST_NAMES else MORE] += 1
 
 
 def rate(successes: int, total: int) -> dict[str, Any] | None:
-    """A rate with its 95 % Wilson interval; None of nothing."""
+    """A rate with its 95 % Wilson interval; None if the total is 0."""
     if total == 0:
         return None
     low, high, _ = wilson_interval(successes / total, total)
@@ -164,7 +183,7 @@ def rate(successes: int, total: int) -> dict[str, Any] | None:
 
 
 def distribution(values: Sequence[float]) -> dict[str, Any] | None:
-    """Mean and quantiles of what is known; None of nothing."""
+    """Mean and quantiles of the known values; None if there are none."""
     if not values:
         return None
     ordered = sorted(values)
@@ -173,3 +192,31 @@ def distribution(values: Sequence[float]) -> dict[str, Any] | None:
         **{name: quantile(ordered, q) for name, q in QUANTILES.items()},
         "n": len(ordered),
     }
+
+
+class Examples:
+    """The first few cases of each kind in the order of the test set, in whichever order they are completed."""
+
+    def __init__(self) -> None:
+        self._examples: dict[str, list[tuple[int, int, int, Example]]] = {}
+
+    def add(self, kind: str, row: Row, message: str, **more: str) -> None:
+        """Keep a case if it is among the first of its kind."""
+        examples = self._examples.setdefault(kind, [])
+        key = (row["data_index"], row.get("trial") or 0)
+        if len(examples) == EXAMPLES and key >= examples[-1][:2]:
+            return
+        number = sum(other[:2] == key for other in examples)
+        example = {"line": key[0], "trial": key[1], **more, "message": one_line(message)}
+        insort(examples, (*key, number, example), key=lambda entry: entry[:3])
+        del examples[EXAMPLES:]
+
+    def as_json(self) -> dict[str, list[Example]]:
+        """Kind -> its examples."""
+        return {kind: [entry[3] for entry in entries] for kind, entries in sorted(self._examples.items())}
+
+
+def one_line(text: str) -> str:
+    """The text on one line, shortened, and without control characters."""
+    line = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"

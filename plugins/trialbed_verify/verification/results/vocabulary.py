@@ -1,4 +1,4 @@
-"""Every word of a results file that says how a case ended, with its meaning."""
+"""The words with which a results file says how a case ended, and their meanings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from trialbed.chat import Outcome
 
 OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
     {
-        "tool_calls": "a whole answer with the finish reason `tool_calls`",
-        "stop": "a whole answer with the finish reason `stop`",
-        "other": "a whole answer with any other finish reason, such as `length`",
-        "protocol_error": "an answer that breaks the protocol; it is the vendor's, and not asked for again",
-        "transport_error": "no whole answer: the connection failed, or the HTTP status is not a success",
-        "timeout": "no whole answer within `--timeout`",
+        "tool_calls": "a complete answer with the finish reason `tool_calls`",
+        "stop": "a complete answer with the finish reason `stop`",
+        "other": "a complete answer with any other finish reason, such as `length`",
+        "protocol_error": "an answer that breaks the protocol; it is the vendor's own and is not tried again",
+        "transport_error": "no complete answer: the connection failed, or the HTTP status is not a success",
+        "timeout": "no complete answer within `--timeout`",
     }
 )
 
@@ -31,38 +31,38 @@ PROBLEMS: Mapping[str, str] = MappingProxyType(
         "malformed_event": "an event that is not a JSON object",
         "no_choices": "a completion without a choice",
         "no_done": "a stream that ended after its finish reason without `[DONE]`",
-        "no_finish_reason": "a whole answer, or a stream's end, without a finish reason",
+        "no_finish_reason": "a complete answer, or the end of a stream, without a finish reason",
         "null_message": "a choice, or a stream, without a message",
         "too_large": "an answer of more than 64 MiB; the rest was not read",
-        "undecodable_body": "a body in an encoding that was not asked for, or that is broken",
-        "wrong_content_type": "a stream was asked for and something else came",
+        "undecodable_body": "a body in an encoding that was not requested, or that is broken",
+        "wrong_content_type": "a stream was requested and something else came",
         "connect": "nothing listens at the address, its name or certificate is wrong, or a proxy refuses",
         "disconnected": "the connection was closed before an answer came",
         "malformed_http": "an answer that is not HTTP",
         "reset": "the connection was reset",
         "transport": "any other failure of the connection",
-        "timeout": "no whole answer in time",
-        "http_<status>": "an HTTP status other than success, redirections too",
+        "timeout": "no complete answer in time",
+        "http_<status>": "an HTTP status that is not a success, redirections included",
     }
 )
 
 CALL_REASONS: Mapping[str, str] = MappingProxyType(
     {
-        "unknown_tool": "no tool of this name was offered",
+        "unknown_tool": "a tool that was not offered",
         "invalid_json": "the arguments are not JSON",
         "missing_required": "a required property is missing",
-        "wrong_type": "a value is of another type",
-        "not_in_enum": "a value is none of those allowed",
+        "wrong_type": "a value has the wrong type",
+        "not_in_enum": "a value is not one of those allowed",
         "extra_property": "a property that the schema forbids",
         "constraint": "any other rule of the schema is broken",
-        "unusable_schema": "the declared schema cannot be used, which is the test set's fault: the call is not judged",
+        "unusable_schema": "the declared schema cannot be used, which is the test set's fault; the call is not judged",
     }
 )
 
 NOTES: Mapping[str, str] = MappingProxyType(
     {
-        "calls_with_other_finish": "tool calls came with another finish reason than `tool_calls`",
-        "tool_calls_without_calls": "the finish reason is `tool_calls` and there is no call",
+        "calls_with_other_finish": "tool calls came with a finish reason other than `tool_calls`",
+        "tool_calls_without_calls": "the finish reason is `tool_calls`, but there are no calls",
         "tokens_after_finish": "tokens came after the finish reason",
         "events_after_done": "events came after `[DONE]`",
         "raw_calls_unreadable": "the model adapter failed to find the calls in a raw completion",

@@ -1,7 +1,8 @@
-"""What the user asks for: models at vendors, how their requests are made, and how many are sent at a time.
+"""Targets: models at vendors, and how their requests are made.
 
-From options or a configuration file to targets: addresses, keys and proxies, the drivers of vendors and models, and the
-request that a line of the test set becomes. All of it is checked before anything is sent, and nothing here sends.
+``_factories`` makes targets from options or from a configuration file (``_config``), with their addresses and proxies
+(``_endpoints``), keys (``_keys``) and drivers. ``_preparation`` turns a line of the test set into a request. Everything
+is checked before anything is sent, and nothing here sends.
 """
 
 import lazy_loader

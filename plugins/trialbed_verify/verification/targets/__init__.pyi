@@ -1,9 +1,9 @@
-from ._drivers import load_adapter as load_adapter
-from ._drivers import load_vendor as load_vendor
 from ._endpoints import Proxy as Proxy
+from ._factories import config_targets as config_targets
+from ._factories import endpoint_target as endpoint_target
+from ._factories import load_adapter as load_adapter
+from ._factories import load_vendor as load_vendor
 from ._keys import would_be_committed as would_be_committed
-from ._options import VerifyOptions as VerifyOptions
-from ._planning import config_targets as config_targets
-from ._planning import endpoint_target as endpoint_target
 from ._preparation import RequestSettings as RequestSettings
 from ._targets import Target as Target
+from ._targets import VerifyOptions as VerifyOptions

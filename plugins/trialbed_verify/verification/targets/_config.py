@@ -1,4 +1,4 @@
-"""A configuration file: models and the vendors that serve them."""
+"""Reads a configuration file: models and the vendors that serve them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ FIELDS = {
     "validator": str,
     "is_baseline": bool,
 }
-"""Keys of a vendor's entry -> what their values are."""
+"""Keys of a vendor's entry -> the types of their values."""
 
 VALIDATORS = ("openai",)
 
 
 @dataclass(frozen=True)
 class VendorEntry:
-    """A vendor of a model, as the file has it.
+    """A vendor of a model, as in the file.
 
     Attributes:
         model: the unified name.
-        key_line: the line of ``api_key``; None without one.
+        key_line: the line of ``api_key``, if there is one.
         where: file and line of the entry, for messages.
     """
 
@@ -48,15 +48,15 @@ class VendorEntry:
 
 
 def read_config(path: Path) -> list[VendorEntry]:
-    """The entries of a file, in its order.
+    """The entries of a file, in order.
 
     Raises:
-        DataError: the file cannot be read or has the wrong form; names line and key.
+        DataError: the file cannot be read or has the wrong form.
     """
     root = _root(path)
     entries = [entry for model, body in _pairs(path, root) for entry in _vendors(path, model.value, body)]
     if not entries:
-        raise DataError(f"{path}: names no vendors; each model has a list under `vendors:`")
+        raise DataError(f"{path}: names no vendors; each model needs a list under `vendors:`")
     _check_names(entries)
     return entries
 
@@ -72,7 +72,7 @@ def _root(path: Path) -> yaml.MappingNode:
 
 
 def _without_content(error: yaml.YAMLError) -> str:
-    """What is wrong and where; not the text around it, which may be a key."""
+    """The problem and its line, without the text around it, which may be a key."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "malformed"
     return f"line {mark.line + 1}: {problem}" if mark else str(problem)
@@ -82,23 +82,23 @@ def _vendors(path: Path, model: str, body: yaml.Node) -> Iterator[VendorEntry]:
     fields = {key.value: value for key, value in _pairs(path, _mapping(path, body, model))}
     listed = fields.get("vendors")
     if not isinstance(listed, yaml.SequenceNode):
-        raise DataError(f"{_spot(path, body)}: {model}: needs a list under `vendors:`")
+        raise DataError(f"{_where(path, body)}: {model}: needs a list under `vendors:`")
     for node in listed.value:
         yield _entry(path, model, _mapping(path, node, f"a vendor of {model}"))
 
 
 def _entry(path: Path, model: str, node: yaml.MappingNode) -> VendorEntry:
-    values: dict[str, Any] = {"model": model, "where": _spot(path, node)}
+    values: dict[str, Any] = {"model": model, "where": _where(path, node)}
     for key, value in _pairs(path, node):
         if key.value not in FIELDS:
-            raise DataError(f"{_spot(path, key)}: unknown key {key.value!r}; there are {', '.join(FIELDS)}")
+            raise DataError(f"{_where(path, key)}: unknown key {key.value!r}; choose from {', '.join(FIELDS)}")
         values[key.value] = _value(path, key, value)
         if key.value == "api_key":
             values["key_line"] = key.start_mark.line + 1
     if not values.get("name"):
-        raise DataError(f"{_spot(path, node)}: a vendor of {model} has no name")
+        raise DataError(f"{_where(path, node)}: a vendor of {model} has no name")
     if values.get("validator", "openai") not in VALIDATORS:
-        raise DataError(f"{_spot(path, node)}: validator must be one of {', '.join(VALIDATORS)}")
+        raise DataError(f"{_where(path, node)}: validator must be one of {', '.join(VALIDATORS)}")
     return VendorEntry(**{key: value for key, value in values.items() if value is not None})
 
 
@@ -106,8 +106,8 @@ def _value(path: Path, key: yaml.Node, node: yaml.Node) -> Any:
     value = yaml.SafeLoader("").construct_object(node, deep=True)
     wanted = FIELDS[key.value]
     if value is not None and not isinstance(value, wanted):
-        # The value itself may be a key: it is not shown.
-        raise DataError(f"{_spot(path, node)}: {key.value} must be a {wanted.__name__}")
+        # The value is not shown, as it may be a key.
+        raise DataError(f"{_where(path, node)}: {key.value} must be a {wanted.__name__}")
     return value
 
 
@@ -123,12 +123,12 @@ def _check_names(entries: list[VendorEntry]) -> None:
     for model in dict.fromkeys(entry.model for entry in entries):
         baselines = [entry.where for entry in entries if entry.model == model and entry.is_baseline]
         if len(baselines) > 1:
-            raise DataError(f"{model}: has {len(baselines)} baselines, there can be one: {', '.join(baselines)}")
+            raise DataError(f"{model}: {len(baselines)} vendors are marked as its baseline: {', '.join(baselines)}")
 
 
 def _mapping(path: Path, node: yaml.Node | None, what: str) -> yaml.MappingNode:
     if not isinstance(node, yaml.MappingNode):
-        where = _spot(path, node) if node is not None else str(path)
+        where = _where(path, node) if node is not None else str(path)
         raise DataError(f"{where}: {what} must be a mapping")
     return node
 
@@ -136,9 +136,9 @@ def _mapping(path: Path, node: yaml.Node | None, what: str) -> yaml.MappingNode:
 def _pairs(path: Path, node: yaml.MappingNode) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise DataError(f"{_spot(path, key)}: a key must be a text")
+            raise DataError(f"{_where(path, key)}: a key must be a string")
         yield key, value
 
 
-def _spot(path: Path, node: yaml.Node) -> str:
+def _where(path: Path, node: yaml.Node) -> str:
     return f"{path}, line {node.start_mark.line + 1}"

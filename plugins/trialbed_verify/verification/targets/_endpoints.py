@@ -1,8 +1,7 @@
-"""Where requests go, with which key and through which proxy: checked before anything is sent."""
+"""Base URLs of endpoints, and the proxies to reach them."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -10,54 +9,39 @@ from urllib.request import getproxies_environment, proxy_bypass
 
 from trialbed.errors import UsageError
 
-KEY = re.compile(r"[\x21-\x7e]+")
-"""What a key can hold: anything else is no text for a header."""
-
 PORTS = {"http": 80, "https": 443}
 
 
 def checked_url(url: str, where: str) -> str:
-    """The base URL, without a slash at its end.
+    """The base URL, without a trailing slash.
 
     Args:
-        where: what names it, for the message.
+        where: the option or file that names it, for messages.
 
     Raises:
-        UsageError: it is no base URL, or holds what does not belong there; never shows more than the host.
+        UsageError: it is not a base URL, or holds credentials. The message shows at most the host.
     """
     try:
         parts = urlsplit(url.strip())
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise UsageError(f"{where}: no URL of a host and a port") from None
+        raise UsageError(f"{where}: not a valid URL; check the host and the port") from None
     if parts.scheme not in PORTS or not host:
-        raise UsageError(f"{where}: must begin with http:// or https:// and name a host")
+        raise UsageError(f"{where}: a base URL must begin with http:// or https:// and name a host")
     if "@" in parts.netloc:
-        raise UsageError(f"{where}: holds a user name or a password for {host}; the key belongs into .env")
+        raise UsageError(f"{where}: contains a user name or password for {host}; put the key into .env instead")
     if parts.query or parts.fragment:
-        raise UsageError(f"{where}: must end before /chat/completions, without a query or a fragment ({host})")
+        raise UsageError(f"{where}: a base URL must end before /chat/completions, without query or fragment ({host})")
     return parts.geturl().rstrip("/")
-
-
-def checked_key(key: str, where: str) -> str:
-    """The key, without the space around it.
-
-    Raises:
-        UsageError: it is no text for a header; never shows it.
-    """
-    stripped = key.strip()
-    if KEY.fullmatch(stripped) is None:
-        raise UsageError(f"{where}: the key is empty or holds characters that no key has (it is not shown)")
-    return stripped
 
 
 @dataclass(frozen=True)
 class Proxy:
-    """A proxy that the environment asks for.
+    """A proxy from the environment.
 
     Attributes:
         url: without credentials.
-        login: user name and password, if it needs them; never recorded.
+        login: user name and password, if given; never recorded.
     """
 
     url: str
@@ -65,10 +49,10 @@ class Proxy:
 
 
 def proxy_for(url: str) -> Proxy | None:
-    """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` name for a URL; none for this machine itself.
+    """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` select for a URL; never one for a loopback host.
 
     Raises:
-        UsageError: the proxy is of a kind that cannot be used.
+        UsageError: the proxy is not an HTTP proxy.
     """
     target = urlsplit(url)
     found = getproxies_environment().get(target.scheme)
@@ -77,7 +61,7 @@ def proxy_for(url: str) -> Proxy | None:
     parts = urlsplit(found if "://" in found else f"http://{found}")
     if parts.scheme not in PORTS or not parts.hostname:
         raise UsageError(
-            f"the environment variable {target.scheme.upper()}_PROXY names no HTTP proxy; change it, "
+            f"the environment variable {target.scheme.upper()}_PROXY does not name an HTTP proxy; change it, "
             f"or set NO_PROXY={target.hostname}"
         )
     login = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None

@@ -1,4 +1,4 @@
-"""Where a vendor's key comes from: the environment, and a file only where nobody can commit it by accident."""
+"""Keys of vendors: from the environment, or from a file that git does not commit."""
 
 from __future__ import annotations
 
@@ -10,45 +10,63 @@ from pathlib import Path
 from trialbed.errors import UsageError
 
 PLACEHOLDER = re.compile(r"x+|\.+|\*+|<.*>|your.*", re.IGNORECASE)
-"""What examples have in the place of a key."""
+"""A placeholder for a key, as in examples."""
+
+KEY = re.compile(r"[\x21-\x7e]+")
+"""A key that can be sent in a header."""
+
+
+def checked_key(key: str, where: str) -> str:
+    """The key, stripped.
+
+    Args:
+        where: the option or file that names it, for messages.
+
+    Raises:
+        UsageError: it cannot be sent in a header. The message does not show it.
+    """
+    stripped = key.strip()
+    if KEY.fullmatch(stripped) is None:
+        raise UsageError(f"{where}: the key is empty or contains characters that a key cannot have (it is not shown)")
+    return stripped
 
 
 def vendor_key(name: str, variable: str, environment: Mapping[str, str]) -> str | None:
-    """The key of a vendor from the environment (``.env`` included).
+    """The key of a vendor from the environment, ``.env`` included.
 
     Args:
-        name: the vendor's; ``siliconflow``, ``SILICONFLOW`` and ``SILICONFLOW_API_KEY`` are looked at.
-        variable: where its driver expects it, if it says.
+        name: the vendor's; ``siliconflow``, ``SILICONFLOW`` and ``SILICONFLOW_API_KEY`` are looked up.
+        variable: the one that its driver names, if any.
     """
-    return next((value for spelling in spellings(name, variable) if (value := environment.get(spelling))), None)
+    return next((value for each in key_variables(name, variable) if (value := environment.get(each))), None)
 
 
-def spellings(name: str, variable: str = "") -> Iterator[str]:
-    """The variables that are looked at, in order."""
+def key_variables(name: str, variable: str = "") -> Iterator[str]:
+    """The variables that are looked up, in order."""
     upper = re.sub(r"[^A-Za-z0-9]", "_", name).upper()
     yield from dict.fromkeys(filter(None, (name, upper, f"{upper}_API_KEY", variable)))
 
 
 def key_from_file(path: Path, line: int, key: str, name: str) -> str | None:
-    """The key that a configuration file holds; None for a placeholder.
+    """The key in a configuration file; None for a placeholder.
 
     Raises:
-        UsageError: the file is one that git would commit; says which line, and where the key belongs.
+        UsageError: git would commit the file.
     """
     if PLACEHOLDER.fullmatch(key.strip()):
         return None
     if would_be_committed(path):
         raise UsageError(
-            f"{path}, line {line}: holds a key, and git does not ignore this file; "
-            f"move the key to .env as {name}=…, or ignore the file"
+            f"{path}, line {line}: contains a key, and git does not ignore this file; "
+            f"move the key to .env as {name}=…, or add the file to .gitignore"
         )
     return key
 
 
 def would_be_committed(path: Path) -> bool:
-    """Whether the file is in a git work tree and not ignored there; what a link leads to counts.
+    """Whether the file is in a git work tree and not ignored there; symbolic links are followed.
 
-    Where git cannot be asked, or does not tell for want of trust in the owner, every file of a work tree counts.
+    If git is not installed, or does not trust the owner of the work tree, every file in a work tree counts.
     """
     real = path.resolve()
     if _git(real, "rev-parse", "--is-inside-work-tree") == 0:
@@ -57,7 +75,7 @@ def would_be_committed(path: Path) -> bool:
 
 
 def _git(path: Path, *arguments: str) -> int | None:
-    """Git's exit code in the file's folder; None if it did not run to its end."""
+    """Git's exit code in the file's folder; None if it could not run or timed out."""
     command = ["git", "-C", str(path.parent), *arguments]
     try:
         return subprocess.run(command, capture_output=True, check=False, timeout=10).returncode

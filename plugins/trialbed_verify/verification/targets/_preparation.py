@@ -1,4 +1,4 @@
-"""From a line of the test set to the request that is sent."""
+"""Prepares requests: from a line of the test set to the body that is sent."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True)
 class RequestSettings:
-    """What changes every request alike.
+    """Settings that apply to every request.
 
     Attributes:
         model: the unified name of the model.
-        model_id: what the vendor calls it; None for the vendor's own mapping.
-        temperature, max_tokens: replace the line's own; None leaves it.
+        model_id: the vendor's name of the model; None for the vendor's own mapping.
+        temperature, max_tokens, stream: replace the line's own; None leaves it.
         extra_body: merged in last, top level only.
-        tokenizer: its name or folder, for raw completions; None asks for chat completions.
-        stream: replaces the line's own; None leaves it.
+        tokenizer: name or folder, for raw completions; None for chat completions.
     """
 
     model: str
@@ -36,7 +35,7 @@ class RequestSettings:
 
     @property
     def raw(self) -> bool:
-        """Whether raw completions are asked for."""
+        """Whether raw completions are requested."""
         return self.tokenizer is not None
 
 
@@ -49,7 +48,7 @@ class Preparation:
         self._adapter = adapter
 
     def __call__(self, body: Body) -> Prepared:
-        """The request for one line; the line itself is not changed."""
+        """Prepare the request for one line, without changing the line."""
         settings = self._settings
         request = dict(body)
         if isinstance(request.get("messages"), list):

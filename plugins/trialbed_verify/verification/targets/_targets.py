@@ -1,4 +1,4 @@
-"""What is verified: a model at a vendor."""
+"""Targets, and the options with which their cases are sent."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ RAW = "/completions"
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A model at a vendor, and where its results go.
+    """A model at a vendor, and the files for its results.
 
     Attributes:
-        name: the vendor's, as results and tables show it.
-        driver_name, adapter_name: of the drivers, for the configuration's digest.
+        name: the vendor's, as shown in results and tables.
+        driver_name, adapter_name: names of the drivers, for the configuration's digest.
         api_key: never recorded.
-        is_baseline: whether the others of its model are compared with it.
-        proxy: between this machine and the vendor; None for none.
+        is_baseline: whether the model's other vendors are compared with this one.
+        proxy: between this machine and the vendor, if any.
     """
 
     name: str
@@ -44,21 +44,21 @@ class Target:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must not be recorded: the key, what the environment keeps secret, and secret fields of the body."""
+        """Texts that must not be recorded: the key, the environment's secrets, and secret fields of the extra body."""
         return self.api_key, *secret_values(), *_secret_fields(self.settings.extra_body)
 
     @property
     def url(self) -> str:
-        """Where requests go."""
+        """The URL to which requests are posted."""
         return f"{self.vendor.url}{RAW if self.settings.raw else CHAT}"
 
     @property
     def preparation(self) -> Preparation:
-        """What makes this target's requests."""
+        """Prepares this target's requests."""
         return Preparation(self.settings, self.vendor, self.adapter)
 
     def configuration(self) -> dict[str, Any]:
-        """All that decides what an answer of this target means; no secrets."""
+        """Everything that answers of this target depend on, without secrets."""
         settings = self.settings
         return {
             "model": settings.model,
@@ -75,13 +75,13 @@ class Target:
         }
 
     def digest(self) -> str:
-        """SHA-256 of the configuration, hex; answers are used again only under the same one."""
+        """SHA-256 of the configuration, hex; answers are reused only under the same one."""
         text = json.dumps(self.configuration(), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _secret_fields(value: Any, name: str = "") -> Iterator[str]:
-    """Texts under names that look like those of keys, tokens and passwords."""
+    """Texts whose names look like those of keys, tokens and passwords."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _secret_fields(inner, str(key))
@@ -90,3 +90,26 @@ def _secret_fields(value: Any, name: str = "") -> Iterator[str]:
             yield from _secret_fields(inner, name)
     elif isinstance(value, str) and is_secret(name.replace("-", "_")):
         yield value
+
+
+@dataclass(frozen=True)
+class VerifyOptions:
+    """How the cases are sent.
+
+    Attributes:
+        trials: number of times that every case is sent to every target.
+        vendor_concurrency: targets served at a time; further ones take turns.
+        request_concurrency: requests in flight at one target.
+        timeout: seconds for one attempt, from first to last byte.
+        retries: attempts after the first.
+        incremental: keep the answers in the results file, and send only what failed or is missing.
+        fresh: discard the rows in the results file.
+    """
+
+    trials: int = 1
+    vendor_concurrency: int = 1
+    request_concurrency: int = 5
+    timeout: float = 600.0
+    retries: int = 3
+    incremental: bool = False
+    fresh: bool = False

@@ -158,7 +158,7 @@ class _Run:
         return None if moment is None else max(0.0, moment - self.sent)
 
     def broken(self, error: Exception) -> Reading:
-        """Ended by an error: of the connection, of HTTP, or of the body's."""
+        """CompletedCase by an error: of the connection, of HTTP, or of the body's."""
         text = _text(error)
         if ENCODING in str(error):
             return self.ended("protocol_error", Problem("undecodable_body", text))
@@ -167,7 +167,7 @@ class _Run:
         return self.ended("transport_error", Problem(_kind(error), text))
 
     def ended(self, outcome: Outcome, problem: Problem) -> Reading:
-        """Ended from outside; what had been streamed is kept."""
+        """CompletedCase from outside; what had been streamed is kept."""
         if self.stream is None:
             return Reading(outcome, problem=problem)
         reading = self.stream.end(self.clock(), cut=problem.message)

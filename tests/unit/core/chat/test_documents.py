@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trialbed.chat import StreamReader, first_choice, first_message, hidden_tokens, read_body, usage_of
-from trialbed_verify.verification.results._ended import _notes
+from trialbed_verify.verification.results._completed import _notes
 
 KIND = "application/json"
 MESSAGE = {"role": "assistant", "content": "hi"}

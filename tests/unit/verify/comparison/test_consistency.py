@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trialbed_verify.comparison._consistency import self_agreement
-from trialbed_verify.comparison._counts import Decisions
-from trialbed_verify.comparison._similarity import f1
+from trialbed_verify.comparison._decisions import Decisions, f1
 
 YES, NO = "tool_calls", "stop"
 

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.vendor_rows import Row, own_row, write_rows
+from support.vendor_rows import Row, k2_row, own_row, write_rows
 
+from trialbed.statistics import wilson_interval
 from trialbed_verify.comparison import CompareOptions, compare, read_one
 
 
@@ -54,3 +55,69 @@ def test_differences_are_of_the_same_cases(tmp_path: Path) -> None:
     assert found["ttft_ms"]["vendor"]["mean"]["value"] < found["ttft_ms"]["baseline"]["mean"]["value"]
     assert found["ttft_ms"]["difference"]["value"] == pytest.approx(10.0)
     assert found["tests"]["ttft_ms"]["p"] < 0.001
+
+
+def schema(folder: Path, rows: list[Row]) -> dict[str, Any]:
+    path = write_rows(folder / "acme.jsonl", rows)
+    (document,) = compare(read_one(path), [read_one(path)], CompareOptions(resamples=100))
+    found: dict[str, Any] = document["schema_accuracy"]["vendor"]
+    return found
+
+
+def call(valid: bool | None, *reasons: str) -> Row:
+    return {"name": "look_up", "valid": valid, "reasons": list(reasons)}
+
+
+def test_responses_and_calls_are_counted_apart(tmp_path: Path) -> None:
+    rows = [
+        own_row(
+            1, "tool_calls", calls=[call(True), call(False, "wrong_type", "missing_required")], tool_calls_valid=False
+        ),
+        own_row(2, "tool_calls", calls=[call(True), call(True)], tool_calls_valid=True),
+        own_row(3, "stop"),
+    ]
+    found = schema(tmp_path, rows)
+    assert (found["per_response"]["value"], found["per_response"]["n"]) == (0.5, 2)
+    assert (found["per_call"]["value"], found["per_call"]["n"]) == (0.75, 4)
+    assert found["reasons"] == {"wrong_type": 1, "missing_required": 1}
+
+
+def test_calls_that_are_announced_and_missing_are_an_error(tmp_path: Path) -> None:
+    found = schema(tmp_path, [own_row(1, "tool_calls", calls=[], tool_calls_valid=None), own_row(2, "tool_calls")])
+    assert found["per_response"]["value"] == 0.5
+    assert found["responses_without_calls"] == 1
+
+
+def test_a_test_sets_broken_schema_is_not_the_vendors_fault(tmp_path: Path) -> None:
+    broken = own_row(1, "tool_calls", calls=[call(None, "unusable_schema")], tool_calls_valid=None)
+    found = schema(tmp_path, [broken, own_row(2, "tool_calls")])
+    assert (found["per_response"]["value"], found["per_response"]["n"]) == (1.0, 1)
+    assert (found["per_call"]["n"], found["unjudged_calls"]) == (1, 1)
+    assert found["reasons"] == {}
+
+
+def test_calls_under_another_finish_reason_are_told_apart(tmp_path: Path) -> None:
+    found = schema(tmp_path, [own_row(1, "stop", calls=[call(True)]), own_row(2, "tool_calls")])
+    assert found["calls_under_another_finish_reason"] == 1
+    assert found["per_call"]["n"] == 1
+
+
+def test_another_tools_file_does_not_tell_single_calls(tmp_path: Path) -> None:
+    found = schema(tmp_path, [k2_row(1, "tool_calls", valid=True), k2_row(2, "tool_calls", valid=None)])
+    assert found["per_call"] is None
+    assert (found["per_response"]["value"], found["per_response"]["n"]) == (0.5, 2)
+
+
+def test_no_calls_at_all_are_missing_not_zero(tmp_path: Path) -> None:
+    found = schema(tmp_path, [own_row(1), own_row(2)])
+    assert found["per_response"]["value"] is None
+    assert found["per_call"]["value"] is None
+
+
+def test_a_rate_has_wilsons_interval_over_cases(compared: Any) -> None:
+    ends = ["stop"] * 90 + ["timeout"] * 10
+    found = compared(ends, ends)["success_rate"]["vendor"]
+    low, high, _ = wilson_interval(0.9, 100)
+    assert found == {"value": 0.9, "low": pytest.approx(low), "high": pytest.approx(high), "n": 100}
+    tenfold = compared([[end] * 5 for end in ends], [[end] * 5 for end in ends])["success_rate"]["vendor"]
+    assert tenfold == found | {"n": 500}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trialbed.statistics import CaseBootstrap
-from trialbed_verify.comparison._counts import Decisions
+from trialbed_verify.comparison._decisions import Decisions
 from trialbed_verify.comparison._verdict import verdict
 
 YES, NO = "tool_calls", "stop"

@@ -8,7 +8,7 @@ import pytest
 
 from trialbed.chat import Outcome, Problem, Reading
 from trialbed_verify.verification import _retries
-from trialbed_verify.verification._retries import Breaker, RetryPolicy, VendorDown, VendorPaused
+from trialbed_verify.verification._retries import BreakerOpen, CircuitBreaker, RetryPolicy, VendorDown
 from trialbed_verify.verification.wire._attempts import Attempt, retry_after
 
 
@@ -60,14 +60,14 @@ def test_retry_after_is_read_as_a_date() -> None:
 async def test_a_breaker_lets_one_probe_through_at_a_time_and_closes_on_an_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_retries, "PAUSE", 0.0)
-    breaker, inside, most = Breaker(threshold=2), 0, 0
+    monkeypatch.setattr(_retries, "PROBE_DELAY", 0.0)
+    breaker, inside, most = CircuitBreaker(threshold=2), 0, 0
     for _ in range(2):
-        breaker.note(attempt())
+        breaker.record(attempt())
 
     async def request() -> None:
         nonlocal inside, most
-        async with breaker.passage():
+        async with breaker.guard():
             inside += 1
             most = max(most, inside)
             await asyncio.sleep(0)
@@ -75,47 +75,47 @@ async def test_a_breaker_lets_one_probe_through_at_a_time_and_closes_on_an_answe
 
     await asyncio.gather(*(request() for _ in range(5)))
     assert most == 1
-    breaker.note(attempt("protocol_error"))
+    breaker.record(attempt("protocol_error"))
     assert not breaker.is_open
 
 
 async def test_a_vendor_is_down_when_its_probes_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_retries, "PAUSE", 0.0)
-    breaker = Breaker(threshold=2, probes=3)
+    monkeypatch.setattr(_retries, "PROBE_DELAY", 0.0)
+    breaker = CircuitBreaker(threshold=2, probes=3)
     for _ in range(5):
-        async with breaker.passage():
-            breaker.note(attempt("timeout"))
+        async with breaker.guard():
+            breaker.record(attempt("timeout"))
     with pytest.raises(VendorDown):
-        async with breaker.passage():
+        async with breaker.guard():
             raise AssertionError("a request was let through")
 
 
 async def test_attempts_under_way_when_it_opens_are_no_probes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_retries, "PAUSE", 0.0)
-    breaker = Breaker(threshold=2, probes=2)
+    monkeypatch.setattr(_retries, "PROBE_DELAY", 0.0)
+    breaker = CircuitBreaker(threshold=2, probes=2)
     for _ in range(200):
-        breaker.note(attempt(status=503))
-    async with breaker.passage():
-        breaker.note(attempt(status=503))
-    async with breaker.passage():
-        breaker.note(attempt("stop"))
+        breaker.record(attempt(status=503))
+    async with breaker.guard():
+        breaker.record(attempt(status=503))
+    async with breaker.guard():
+        breaker.record(attempt("stop"))
     assert not breaker.is_open
 
 
 async def test_who_waited_for_a_probe_that_is_answered_waits_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_retries, "PAUSE", 0.0)
-    breaker, entered = Breaker(threshold=1), asyncio.Barrier(3)
-    breaker.note(attempt(status=503))
+    monkeypatch.setattr(_retries, "PROBE_DELAY", 0.0)
+    breaker, entered = CircuitBreaker(threshold=1), asyncio.Barrier(3)
+    breaker.record(attempt(status=503))
 
     async def request() -> None:
-        async with breaker.passage():
+        async with breaker.guard():
             await entered.wait()
 
-    async with asyncio.timeout(60), asyncio.TaskGroup() as group, breaker.passage():
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group, breaker.guard():
         for _ in range(3):
             group.create_task(request())
         await asyncio.sleep(0)
-        breaker.note(attempt("stop"))
+        breaker.record(attempt("stop"))
 
 
 def failed(kind: str, status: int | None = None) -> Attempt:
@@ -127,22 +127,22 @@ def failed(kind: str, status: int | None = None) -> Attempt:
     ("kind", "status"), [("connect", None), ("http_401", 401), ("http_404", 404), ("http_307", 307)]
 )
 async def test_where_nobody_ever_answered_and_none_will_it_is_not_probed(kind: str, status: int | None) -> None:
-    breaker = Breaker(threshold=2)
+    breaker = CircuitBreaker(threshold=2)
     for _ in range(2):
-        breaker.note(failed(kind, status))
+        breaker.record(failed(kind, status))
     with pytest.raises(VendorDown):
-        async with breaker.passage():
+        async with breaker.guard():
             raise AssertionError("a request was let through")
 
 
 @pytest.mark.parametrize(("kind", "status"), [("reset", None), ("http_503", 503), ("http_400", 400)])
 async def test_where_there_is_hope_it_is_probed(kind: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_retries, "PAUSE", 0.0)
-    breaker = Breaker(threshold=2)
+    monkeypatch.setattr(_retries, "PROBE_DELAY", 0.0)
+    breaker = CircuitBreaker(threshold=2)
     for _ in range(2):
-        breaker.note(failed(kind, status))
-    async with breaker.passage():
-        breaker.note(attempt("stop", 200))
+        breaker.record(failed(kind, status))
+    async with breaker.guard():
+        breaker.record(attempt("stop", 200))
     assert not breaker.is_open
 
 
@@ -156,47 +156,47 @@ class Clock:
 
 async def test_who_has_better_to_do_is_told_how_long_a_vendor_is_left_alone() -> None:
     clock = Clock()
-    breaker, pauses = Breaker(threshold=2, probes=3, waits=False, clock=clock), []
+    breaker, pauses = CircuitBreaker(threshold=2, probes=3, blocking=False, clock=clock), []
     for _ in range(2):
-        async with breaker.passage():
+        async with breaker.guard():
             assert breaker.pause == 0
-            breaker.note(attempt())
+            breaker.record(attempt())
     for _ in range(3):
         pauses.append(breaker.pause)
         clock.now += breaker.pause - 0.25
         assert breaker.pause == 0.25
-        with pytest.raises(VendorPaused):
-            async with breaker.passage():
+        with pytest.raises(BreakerOpen):
+            async with breaker.guard():
                 raise AssertionError("a request was let through")
         clock.now += 0.25
-        async with breaker.passage():
-            breaker.note(attempt())
+        async with breaker.guard():
+            breaker.record(attempt())
     assert pauses == [1, 2, 4]
     assert (breaker.is_down, breaker.pause) == (True, 0)
     with pytest.raises(VendorDown):
-        async with breaker.passage():
+        async with breaker.guard():
             raise AssertionError("a request was let through")
 
 
 async def test_a_vendor_that_answers_a_probe_is_left_alone_no_longer() -> None:
     clock = Clock()
-    breaker = Breaker(threshold=2, waits=False, clock=clock)
+    breaker = CircuitBreaker(threshold=2, blocking=False, clock=clock)
     for _ in range(2):
-        breaker.note(attempt())
+        breaker.record(attempt())
     clock.now += breaker.pause
-    async with breaker.passage():
-        breaker.note(attempt("stop", 200))
+    async with breaker.guard():
+        breaker.record(attempt("stop", 200))
     assert breaker.pause == 0
-    async with breaker.passage():
+    async with breaker.guard():
         assert not breaker.is_open
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
 def test_refused_requests_do_not_put_a_vendor_in_doubt_that_answers_others(status: int) -> None:
-    breaker = Breaker(threshold=2)
-    breaker.note(attempt("stop", 200))
+    breaker = CircuitBreaker(threshold=2)
+    breaker.record(attempt("stop", 200))
     for _ in range(50):
-        breaker.note(failed(f"http_{status}", status))
+        breaker.record(failed(f"http_{status}", status))
     assert not breaker.is_open
 
 

@@ -13,9 +13,8 @@ from trialbed.chat import Problem, Reading
 from trialbed.contracts import ModelAdapter, Vendor
 from trialbed.errors import DriverBroken, UsageError
 from trialbed_verify.verification import Case
-from trialbed_verify.verification._lag import LagMeter
-from trialbed_verify.verification._pacer import Pacer
-from trialbed_verify.verification._retries import Breaker, RetryPolicy, VendorPaused
+from trialbed_verify.verification._event_loop import LagMeter, Pacer
+from trialbed_verify.verification._retries import BreakerOpen, CircuitBreaker, RetryPolicy
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification.wire._attempts import Attempt
 
@@ -34,7 +33,7 @@ def sender(
     adapter: Any = None,
     vendor: Any = None,
     raw: bool = False,
-    breaker: Breaker | None = None,
+    breaker: CircuitBreaker | None = None,
 ) -> Sender:
     """A sender whose attempts end as told, one after the other."""
     found = list(readings)
@@ -45,7 +44,7 @@ def sender(
     one = target("http://h/v1", folder, tokenizer="t" if raw else None)
     one = replace(one, adapter=adapter or one.adapter, vendor=vendor or one.vendor)
     policy = RetryPolicy(retries=2)
-    return Sender(one, exchange, policy, breaker or Breaker(), LagMeter(), Pacer())  # type: ignore[arg-type]
+    return Sender(one, exchange, policy, breaker or CircuitBreaker(), LagMeter(), Pacer())  # type: ignore[arg-type]
 
 
 async def sent(one: Sender) -> dict[str, Any]:
@@ -73,7 +72,7 @@ class Raw(ModelAdapter):
 
 
 async def test_a_case_has_one_row_of_all_its_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_verify.verification._retries.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("trialbed_verify.verification._retries.SHORTEST_WAIT", 0.001)
     reset = Reading("transport_error", problem=Problem("reset", "gone"))
     row = await sent(sender(tmp_path, [reset, answer(message={"content": "hi"})]))
     assert (row["outcome"], len(row["attempts"])) == ("stop", 2)
@@ -81,29 +80,30 @@ async def test_a_case_has_one_row_of_all_its_attempts(tmp_path: Path, monkeypatc
 
 
 async def test_a_retry_is_a_probe_where_the_vendor_only_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_verify.verification._retries.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("trialbed_verify.verification._retries.PAUSE", 0.05)
+    monkeypatch.setattr("trialbed_verify.verification._retries.SHORTEST_WAIT", 0.001)
+    monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 0.05)
     reset = Reading("transport_error", problem=Problem("reset", "gone"))
-    standing = Breaker(threshold=1, clock=lambda: 100.0)  # so that all of the pause is left when it begins
-    row = await sent(sender(tmp_path, [reset, answer(message={"content": "hi"})], breaker=standing))
+    # Its clock stands still, so that the probe waits for the whole delay.
+    breaker = CircuitBreaker(threshold=1, clock=lambda: 0.0)
+    row = await sent(sender(tmp_path, [reset, answer(message={"content": "hi"})], breaker=breaker))
     assert (row["outcome"], len(row["attempts"])) == ("stop", 2)
-    assert row["queued_ms"] >= 30
-    assert row["attempts"][1]["waited_ms"] >= 30
+    assert row["queued_ms"] >= 50
+    assert row["attempts"][1]["waited_ms"] >= 50
 
 
 async def paused(one: Sender, clock: list[float]) -> None:
     """Send the case to a vendor that is left alone after the first attempt, until another may be made."""
     kept: list[dict[str, Any]] = []
-    with pytest.raises(VendorPaused):
+    with pytest.raises(BreakerOpen):
         await one.send(CASE, 0, kept.append)
     assert (kept, one.pause) == ([], 1.0)
     clock[0] += one.pause
 
 
 async def test_a_case_goes_on_where_its_vendor_was_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_verify.verification._retries.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("trialbed_verify.verification._retries.SHORTEST_WAIT", 0.001)
     reset, clock = Reading("transport_error", problem=Problem("reset", "gone")), [100.0]
-    breaker = Breaker(threshold=1, waits=False, clock=lambda: clock[0])
+    breaker = CircuitBreaker(threshold=1, blocking=False, clock=lambda: clock[0])
     one = sender(tmp_path, [reset, answer(message={"content": "hi"})], breaker=breaker)
     await paused(one, clock)
     row = await sent(one)
@@ -114,13 +114,13 @@ async def test_a_case_goes_on_where_its_vendor_was_left_alone(tmp_path: Path, mo
 async def test_a_case_that_has_begun_ends_though_its_vendor_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trialbed_verify.verification._retries.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("trialbed_verify.verification._retries.SHORTEST_WAIT", 0.001)
     reset, clock = Reading("transport_error", problem=Problem("reset", "gone")), [100.0]
-    breaker = Breaker(threshold=1, probes=1, waits=False, clock=lambda: clock[0])
+    breaker = CircuitBreaker(threshold=1, probes=1, blocking=False, clock=lambda: clock[0])
     one = sender(tmp_path, [reset], breaker=breaker)
     await paused(one, clock)
-    async with breaker.passage():
-        breaker.note(Attempt(datetime.now(UTC), 0.0, None, None, 0.1, reset))
+    async with breaker.guard():
+        breaker.record(Attempt(datetime.now(UTC), 0.0, None, None, 0.1, reset))
     assert breaker.is_down
     row = await sent(one)
     assert (row["outcome"], len(row["attempts"])) == ("transport_error", 1)
@@ -128,7 +128,7 @@ async def test_a_case_that_has_begun_ends_though_its_vendor_is_given_up(
 
 async def test_a_case_whose_vendor_is_given_up_before_its_retry_ends_as_it_is(tmp_path: Path) -> None:
     refused = Reading("transport_error", problem=Problem("connect", "nobody"))
-    row = await sent(sender(tmp_path, [refused], breaker=Breaker(threshold=1)))
+    row = await sent(sender(tmp_path, [refused], breaker=CircuitBreaker(threshold=1)))
     assert (row["outcome"], len(row["attempts"])) == ("transport_error", 1)
 
 
@@ -157,8 +157,8 @@ async def test_a_driver_that_fails_before_anything_is_sent_is_named_with_the_lin
             raise KeyError("tier")
 
     broken = sender(tmp_path, [], vendor=Careless(base_url="http://h/v1"))
-    for attempt in (broken.rehearse, lambda case: broken._prepared(case)):
-        with pytest.raises(DriverBroken, match=r"h: line 7 could not be prepared.*KeyError: 'tier'"):
+    for attempt in (broken.dry_run, lambda case: broken._prepared(case)):
+        with pytest.raises(DriverBroken, match=r"h: .* could not prepare line 7: KeyError: 'tier'"):
             attempt(CASE)
 
 
@@ -168,7 +168,7 @@ async def test_what_a_driver_says_on_purpose_is_told_as_it_is(tmp_path: Path) ->
             raise UsageError("no tokenizer")
 
     with pytest.raises(UsageError, match=r"^no tokenizer$"):
-        sender(tmp_path, [], adapter=Without(), raw=True).rehearse(CASE)
+        sender(tmp_path, [], adapter=Without(), raw=True).dry_run(CASE)
 
 
 async def test_an_answer_that_is_there_is_kept_even_if_it_is_cancelled(tmp_path: Path) -> None:

@@ -27,11 +27,11 @@ class Odd(Vendor):
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (KeyError(f"region of {KEY}"), r"headers of requests: KeyError: 'region of \[redacted\]'"),
-        ({"X-Region": None}, "header X-Region that is no text"),
-        ({"X-Region": "eu\r\nX-Other: 1"}, "header X-Region that is no text of one line"),
-        ({"X Region": "eu"}, "whose name cannot be sent"),
-        ({5: "eu"}, "whose name cannot be sent"),
+        (KeyError(f"region of {KEY}"), r"request headers: KeyError: 'region of \[redacted\]'"),
+        ({"X-Region": None}, "header X-Region that is not one line of text"),
+        ({"X-Region": "eu\r\nX-Other: 1"}, "header X-Region that is not one line of text"),
+        ({"X Region": "eu"}, "whose name is not valid"),
+        ({5: "eu"}, "whose name is not valid"),
     ],
 )
 async def test_headers_that_cannot_be_sent_are_named_before_anything_is(

@@ -47,7 +47,7 @@ def test_schemas_that_cannot_be_used_are_found_once(tmp_path: Path) -> None:
 def test_a_file_without_requests_is_an_error(content: str, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(content)
-    with pytest.raises(DataError, match=r"s\.jsonl: holds no request"):
+    with pytest.raises(DataError, match=r"s\.jsonl: contains no requests"):
         TestSet(path)
 
 
@@ -61,7 +61,7 @@ def test_where_no_line_is_a_request_the_first_one_says_why(tmp_path: Path) -> No
 def test_a_pipe_is_refused_as_it_cannot_be_read_twice(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    with pytest.raises(DataError, match="pipe: is no file"):
+    with pytest.raises(DataError, match="pipe: not a regular file"):
         TestSet(path)
 
 

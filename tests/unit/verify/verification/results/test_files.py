@@ -17,14 +17,14 @@ def test_folders_are_made_and_nothing_else(tmp_path: Path) -> None:
 def test_two_things_in_one_file_are_refused(other: str, tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "x.jsonl")
-    with pytest.raises(UsageError, match="named for the results of b and for the results of a"):
+    with pytest.raises(UsageError, match="named both for the results of b and for the results of a"):
         check_files([("the results of a", tmp_path / "x.jsonl"), ("the results of b", tmp_path / other)])
 
 
 def test_what_is_read_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     path.write_text("{}")
-    with pytest.raises(UsageError, match="named for --markdown and for the test set"):
+    with pytest.raises(UsageError, match="named both for --markdown and for the test set"):
         check_files([("--markdown", path)], [("the test set", path)])
 
 
@@ -33,5 +33,5 @@ def test_what_cannot_be_written_is_named_before_anything_is_paid_for(tmp_path: P
     with pytest.raises(UsageError, match=r"cannot be written: .*name another file for the summary"):
         check_files([("the summary", tmp_path / "file" / "s.json")])
     for place in (tmp_path, Path("/dev/null")):
-        with pytest.raises(UsageError, match="is no file"):
+        with pytest.raises(UsageError, match="not a regular file"):
             check_files([("the summary", place)])

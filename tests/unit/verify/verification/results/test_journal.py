@@ -43,8 +43,8 @@ async def test_a_row_is_in_the_file_at_once_and_in_order_at_the_end(tmp_path: Pa
             journal.append(key, row(*key))
             assert lines(path)[-1] == row(*key)
         assert journal.count == 3
-        assert (journal.holds((1, 1)), journal.holds((2, 0))) == (True, False)
-        await journal.settle()
+        assert (journal.has((1, 1)), journal.has((2, 0))) == (True, False)
+        await journal.compact()
     assert [(found["data_index"], found["trial"]) for found in lines(path)] == [(1, 0), (1, 1), (3, 0)]
 
 
@@ -53,8 +53,8 @@ async def test_the_last_row_of_a_key_counts(tmp_path: Path) -> None:
     async with Journal(path) as journal:
         journal.append((1, 0), row(1, n=1))
         journal.append((1, 0), row(1, n=2))
-        assert [found["n"] for _, found in journal.last_rows()] == [2]
-        await journal.settle()
+        assert [found["n"] for _, found in journal.latest_rows()] == [2]
+        await journal.compact()
     assert lines(path) == [row(1, n=2)]
     async with Journal(path) as again:
         assert list(again.rows()) == [((1, 0), row(1, n=2))]
@@ -72,7 +72,7 @@ async def test_whatever_a_vendor_sends_can_be_kept(odd: Any, tmp_path: Path) -> 
     path = tmp_path / "results.jsonl"
     async with Journal(path) as journal:
         journal.append((1, 0), row(1, odd=odd))
-        await journal.settle()
+        await journal.compact()
     async with Journal(path) as again:
         assert [found["odd"] for _, found in again.rows()] == [odd]
 
@@ -89,7 +89,7 @@ async def test_a_full_disk_costs_no_row_that_was_kept(tmp_path: Path) -> None:
         assert journal.count == 1
         journal.append((2, 0), row(2))
         with little_room(10), pytest.raises(TrialbedError, match="cannot be written"):
-            await journal.settle()
+            await journal.compact()
         assert len(lines(path)) == 2
     assert {file.name for file in tmp_path.glob("*")} == {"results.jsonl", ".results.jsonl.lock"}  # noqa: ASYNC240
 
@@ -119,7 +119,7 @@ async def test_a_line_that_is_no_row_is_named(line: str, tmp_path: Path) -> None
     path = tmp_path / "results.jsonl"
     path.write_text(f"{json.dumps(row(1))}\n\n{line}\n")
     async with Journal(path) as journal:
-        with pytest.raises(DataError, match=r"results\.jsonl, line 3: no result row"):
+        with pytest.raises(DataError, match=r"results\.jsonl, line 3: not a result row"):
             list(journal.rows())
 
 
@@ -128,7 +128,7 @@ async def test_rows_can_be_discarded(tmp_path: Path) -> None:
     path.write_text(json.dumps(row(1)) + "\n")
     async with Journal(path) as journal:
         journal.discard()
-        await journal.settle()
+        await journal.compact()
     assert path.read_bytes() == b""
 
 
@@ -172,7 +172,7 @@ async def test_cut_at_any_byte_no_whole_row_is_lost(made: Any, data: st.DataObje
         found = [(key, text["text"]) for key, text in again.rows()]
         assert found == [((line, trial), text) for line, trial, text in made[:kept]]
         again.append((99, 0), row(99, text="new"))
-        await again.settle()
+        await again.compact()
     last = {(line, trial): text for line, trial, text in made[:kept]} | {(99, 0): "new"}
     async with Journal(path) as settled:
         assert {key: found["text"] for key, found in settled.rows()} == last

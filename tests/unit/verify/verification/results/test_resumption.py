@@ -10,8 +10,7 @@ from support.verification import target, written_set
 
 from trialbed.errors import UsageError
 from trialbed_verify.verification import TestSet
-from trialbed_verify.verification.results._journal import Journal, Key
-from trialbed_verify.verification.results._resumption import kept_answers, tally_of
+from trialbed_verify.verification.results import Journal, Key, existing_answers, tally_rows
 
 
 def rows(folder: Path, cases: TestSet, *ends: str, **changes: Any) -> None:
@@ -25,7 +24,7 @@ def rows(folder: Path, cases: TestSet, *ends: str, **changes: Any) -> None:
 
 async def kept(folder: Path, cases: TestSet) -> dict[Key, bool]:
     async with Journal(folder / "results.jsonl") as journal:
-        return kept_answers(journal, target("http://h/v1", folder), cases)
+        return existing_answers(journal, target("http://h/v1", folder), cases)
 
 
 async def test_answers_count_and_failures_do_not(tmp_path: Path) -> None:
@@ -41,14 +40,14 @@ async def test_answers_count_and_failures_do_not(tmp_path: Path) -> None:
 async def test_what_was_made_for_something_else_is_refused(changes: Any, message: str, tmp_path: Path) -> None:
     cases = TestSet(written_set(tmp_path / "set.jsonl", 3))
     rows(tmp_path, cases, "stop", **changes)
-    with pytest.raises(UsageError, match=rf"row of line 1 was made for {message}.*--output.*--fresh"):
+    with pytest.raises(UsageError, match=rf"row of line 1 belongs to {message}.*--output.*--fresh"):
         await kept(tmp_path, cases)
 
 
 async def test_a_row_beyond_the_test_set_is_refused(tmp_path: Path) -> None:
     longer = TestSet(written_set(tmp_path / "longer.jsonl", 4))
     rows(tmp_path, longer, "stop", "stop", "stop", "stop")
-    with pytest.raises(UsageError, match="row of line 4 was made for another request"):
+    with pytest.raises(UsageError, match="row of line 4 belongs to another request"):
         await kept(tmp_path, TestSet(written_set(tmp_path / "set.jsonl", 3)))
 
 
@@ -58,4 +57,4 @@ async def test_the_tally_is_of_the_last_rows_of_the_keys(tmp_path: Path) -> None
     async with Journal(tmp_path / "results.jsonl") as journal:
         list(journal.rows())
         journal.append((1, 0), own_row(1, "other"))
-        assert tally_of(journal, {(1, 0), (2, 0)}).own_fields()["outcomes"] == {"other": 1, "timeout": 1}
+        assert tally_rows(journal, {(1, 0), (2, 0)}).own_fields()["outcomes"] == {"other": 1, "timeout": 1}

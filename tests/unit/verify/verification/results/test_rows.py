@@ -120,14 +120,14 @@ def test_blank_lines_are_passed_over_and_a_cut_last_line_is_noted(tmp_path: Path
     ("line", "message"),
     [
         ("{not json}", "line 2: not JSON"),
-        ("[1, 2]", "line 2: no result row"),
-        ('{"messages": []}', "line 2: no result row, for want of a status"),
-        ('{"status": "success", "ttft_ms": "fast"}', "line 2: ttft_ms: 'fast' is no number"),
-        ('{"status": "success", "ttft_ms": NaN}', "line 2: ttft_ms: nan is no number"),
+        ("[1, 2]", "line 2: not a result row"),
+        ('{"messages": []}', "line 2: not a result row, as it has no status"),
+        ('{"status": "success", "ttft_ms": "fast"}', "line 2: ttft_ms: 'fast' is not a number"),
+        ('{"status": "success", "ttft_ms": NaN}', "line 2: ttft_ms: nan is not a number"),
         ('{"status": "success", "total_tokens": 1%s}' % ("0" * 400), "line 2: total_tokens: 1000000"),
-        ('{"status": "success", "calls": [{"reasons": 5}]}', "line 2: calls: the reasons are no list"),
-        ('{"status": "success", "trial": 1.5}', "line 2: trial: 1.5 is no whole number"),
-        ('{"status": "success", "calls": ["look_up"]}', "line 2: calls: a call is no object"),
+        ('{"status": "success", "calls": [{"reasons": 5}]}', "line 2: calls: the reasons are not a list"),
+        ('{"status": "success", "trial": 1.5}', "line 2: trial: 1.5 is not a whole number"),
+        ('{"status": "success", "calls": ["look_up"]}', "line 2: calls: a call is not an object"),
     ],
 )
 def test_an_error_names_file_and_line(tmp_path: Path, line: str, message: str) -> None:

@@ -47,7 +47,7 @@ def test_a_file_names_models_and_vendors(tmp_path: Path) -> None:
 
 
 def test_a_missing_key_is_named_with_the_variables_that_would_hold_it(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"line 4: there is no key for acme.*acme, ACME, ACME_API_KEY"):
+    with pytest.raises(UsageError, match=r"line 4: no key found for acme.*acme, ACME, ACME_API_KEY"):
         targets(tmp_path, other="sk-other")
 
 
@@ -60,7 +60,7 @@ def test_a_key_in_the_file_is_used_where_git_would_not_commit_it(tmp_path: Path)
 def test_a_key_in_a_file_that_git_would_commit_is_refused_with_its_line(tmp_path: Path) -> None:
     text = WHOLE.replace("xxxxxx", "sk-in-the-file")
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    with pytest.raises(UsageError, match=r"config\.yaml, line 6: holds a key") as caught:
+    with pytest.raises(UsageError, match=r"config\.yaml, line 6: contains a key") as caught:
         targets(tmp_path, text, other="sk-other")
     assert "sk-in-the-file" not in str(caught.value)
     (tmp_path / ".gitignore").write_text("config.yaml\n")
@@ -79,7 +79,10 @@ def test_a_key_in_a_file_that_git_would_commit_is_refused_with_its_line(tmp_path
         ("m:\n  vendors:\n    - name: a\n      api_key: [sk-secret]\n", "line 4: api_key must be a str"),
         ("m:\n  vendors:\n    - name: a\n      validator: other\n", "validator must be one of openai"),
         ("m:\n  vendors:\n    - name: a\n    - name: a\n", "listed twice"),
-        ("m:\n  vendors:\n  - {name: a, is_baseline: true}\n  - {name: b, is_baseline: true}\n", "has 2 baselines"),
+        (
+            "m:\n  vendors:\n  - {name: a, is_baseline: true}\n  - {name: b, is_baseline: true}\n",
+            "2 vendors are marked as its baseline",
+        ),
         ("m:\n  vendors: []\n", "names no vendors"),
         ("m: [\n", "not valid YAML: line"),
     ],
@@ -92,5 +95,5 @@ def test_what_is_wrong_is_named_with_its_line_and_without_its_value(text: str, m
 
 
 def test_a_vendor_that_nobody_knows_needs_a_url(tmp_path: Path) -> None:
-    with pytest.raises(TrialbedError, match="nothing says where nowhere is"):
+    with pytest.raises(TrialbedError, match="the address of nowhere is not known"):
         targets(tmp_path, "m:\n  vendors:\n    - name: nowhere\n", nowhere="k")

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed_verify.verification.targets._keys import key_from_file, spellings, vendor_key, would_be_committed
+from trialbed_verify.verification.targets._keys import (
+    checked_key,
+    key_from_file,
+    key_variables,
+    vendor_key,
+    would_be_committed,
+)
 
 
 @pytest.mark.parametrize("variable", ["silicon-flow", "SILICON_FLOW", "SILICON_FLOW_API_KEY", "SF_KEY"])
@@ -15,7 +21,7 @@ def test_a_key_is_found_by_the_vendors_name_or_where_its_driver_expects_it(varia
 
 
 def test_the_name_as_the_file_has_it_comes_first() -> None:
-    assert list(spellings("429.icu")) == ["429.icu", "429_ICU", "429_ICU_API_KEY"]
+    assert list(key_variables("429.icu")) == ["429.icu", "429_ICU", "429_ICU_API_KEY"]
     environment = {"acme": "as named", "ACME_API_KEY": "other"}
     assert vendor_key("acme", "ACME_API_KEY", environment) == "as named"
 
@@ -39,7 +45,7 @@ def test_in_a_work_tree_only_what_is_ignored_may_hold_a_key(tmp_path: Path) -> N
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     config = tmp_path / "config.yaml"
     assert would_be_committed(config)
-    with pytest.raises(UsageError, match=r"config\.yaml, line 3: holds a key.*move the key to \.env as acme="):
+    with pytest.raises(UsageError, match=r"config\.yaml, line 3: contains a key.*move the key to \.env as acme="):
         key_from_file(config, 3, "sk-real", "acme")
     (tmp_path / ".gitignore").write_text("*.yaml\n")
     assert not would_be_committed(config)
@@ -61,3 +67,14 @@ def test_where_git_cannot_be_asked_every_file_of_a_work_tree_counts(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert would_be_committed(work / "config.yaml")
     assert not would_be_committed(tmp_path / "config.yaml")
+
+
+def test_a_key_loses_the_space_around_it() -> None:
+    assert checked_key(" sk-a.b/c=\n", "acme") == "sk-a.b/c="
+
+
+@pytest.mark.parametrize("key", ["", "  ", "sk-a sk-secret", "sk\nsecret", "ключ-secret", "sk\x00secret"])
+def test_what_is_no_key_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(UsageError, match="acme: the key is empty or contains") as caught:
+        checked_key(key, "acme")
+    assert "secret" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""The results of one verification: each vendor beside its model's baseline, and the rank of each."""
+"""Compares and ranks the vendors of one verification."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_OTHER = "its baseline is its only vendor: there is nothing to compare"
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedFile:
     """A results file that a verification wrote."""
 
     model: str
@@ -33,7 +33,7 @@ class Verified:
     is_baseline: bool
 
 
-def standings(files: Sequence[Verified]) -> Document:
+def compare_and_rank(files: Sequence[VerifiedFile]) -> Document:
     """Comparisons and ranks, as far as the files hold what they need; what they lack is said in notes.
 
     Vendors are compared over the cases that both files have, whatever settings their drivers force; the documents
@@ -46,7 +46,7 @@ def standings(files: Sequence[Verified]) -> Document:
     return {"models": [document for document, _ in models], "ranking": rank(found) if found else None}
 
 
-def _model(files: Sequence[Verified]) -> tuple[Document, list[Candidate]]:
+def _model(files: Sequence[VerifiedFile]) -> tuple[Document, list[Candidate]]:
     marked = next((file for file in files if file.is_baseline), None)
     document: Document = {
         "model": files[0].model,
@@ -67,7 +67,7 @@ def _model(files: Sequence[Verified]) -> tuple[Document, list[Candidate]]:
     return document, _candidates(baseline, vendors, document["notes"])
 
 
-def _readable(files: Sequence[Verified], notes: list[str]) -> Iterator[tuple[Verified, Results]]:
+def _readable(files: Sequence[VerifiedFile], notes: list[str]) -> Iterator[tuple[VerifiedFile, Results]]:
     for file in files:
         try:
             yield file, replace(read_one(file.path), vendor=file.vendor, model=file.model)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.vendor_rows import own_file, own_row, write_rows
 
-from trialbed_verify.ranking import Verified, standings
+from trialbed_verify.ranking import VerifiedFile, compare_and_rank
 from trialbed_verify.views import standing_tables
 
 CASES = 120
@@ -16,15 +16,15 @@ DIE = random.Random(7)
 DECIDED = ["tool_calls" if DIE.random() < 0.5 else "stop" for _ in range(CASES)]
 
 
-def verified(folder: Path, vendor: str, ends: Any = None, *, baseline: bool = False, **changes: Any) -> Verified:
+def verified(folder: Path, vendor: str, ends: Any = None, *, baseline: bool = False, **changes: Any) -> VerifiedFile:
     given = DECIDED if ends is None else ends
     path = (
         own_file(folder / f"{vendor}.jsonl", given, **changes) if given else write_rows(folder / f"{vendor}.jsonl", [])
     )
-    return Verified("m", vendor, path, baseline)
+    return VerifiedFile("m", vendor, path, baseline)
 
 
-def official(folder: Path, ends: Any = None) -> Verified:
+def official(folder: Path, ends: Any = None) -> VerifiedFile:
     return verified(folder, "official", ends or [(end, end) for end in DECIDED], baseline=True)
 
 
@@ -34,7 +34,7 @@ def texts(document: Any) -> str:
 
 def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> None:
     turned = ["stop" if end == "tool_calls" else "tool_calls" for end in DECIDED]
-    found = standings([verified(tmp_path, "good"), official(tmp_path), verified(tmp_path, "turned", turned)])
+    found = compare_and_rank([verified(tmp_path, "good"), official(tmp_path), verified(tmp_path, "turned", turned)])
     (model,) = found["models"]
     assert (model["model"], model["baseline"], model["notes"]) == ("m", "official", [])
     verdicts = {one["vendor"]["vendor"]: one["verdict"]["finding"] for one in model["comparisons"]}
@@ -49,27 +49,27 @@ def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> N
 
 
 def test_without_a_baseline_it_says_so(tmp_path: Path) -> None:
-    found = standings([verified(tmp_path, "a"), verified(tmp_path, "b")])
+    found = compare_and_rank([verified(tmp_path, "a"), verified(tmp_path, "b")])
     assert (found["ranking"], found["models"][0]["comparisons"]) == (None, [])
     assert "m: not compared\nnone of its vendors is the baseline" in texts(found)
 
 
 def test_a_baseline_alone_has_nothing_beside_it(tmp_path: Path) -> None:
-    found = standings([official(tmp_path)])
+    found = compare_and_rank([official(tmp_path)])
     assert "its only vendor: there is nothing to compare" in texts(found)
 
 
 def test_models_stand_apart_and_a_vendor_may_be_the_baseline_of_one(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    other = Verified("m-2", "official", verified(tmp_path / "other", "official").path, False)
-    its_own = Verified("m-2", "good", verified(tmp_path / "other", "good").path, True)
-    found = standings([official(tmp_path), verified(tmp_path, "good"), other, its_own])
+    other = VerifiedFile("m-2", "official", verified(tmp_path / "other", "official").path, False)
+    its_own = VerifiedFile("m-2", "good", verified(tmp_path / "other", "good").path, True)
+    found = compare_and_rank([official(tmp_path), verified(tmp_path, "good"), other, its_own])
     assert [(one["model"], one["baseline"]) for one in found["models"]] == [("m", "official"), ("m-2", "good")]
     assert [one["model"] for one in found["ranking"]["models"]] == ["m", "m-2"]
 
 
 def test_an_empty_file_is_left_out(tmp_path: Path) -> None:
-    found = standings([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "empty", [])])
+    found = compare_and_rank([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "empty", [])])
     assert [one["vendor"]["vendor"] for one in found["models"][0]["comparisons"]] == ["good"]
     assert "empty is left out: " in texts(found)
     assert "holds no result row" in texts(found)
@@ -77,14 +77,14 @@ def test_an_empty_file_is_left_out(tmp_path: Path) -> None:
 
 def test_an_empty_baseline_is_nothing_to_compare_with(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "official.jsonl", [])
-    found = standings([Verified("m", "official", path, True), verified(tmp_path, "good")])
+    found = compare_and_rank([VerifiedFile("m", "official", path, True), verified(tmp_path, "good")])
     assert (found["ranking"], found["models"][0]["comparisons"]) == (None, [])
     assert "official is the baseline and has no rows" in texts(found)
 
 
 @pytest.mark.parametrize("ends", [["timeout"] * CASES, ["transport_error"] * 20])
 def test_a_dead_vendor_is_compared_and_not_ranked(ends: list[str], tmp_path: Path) -> None:
-    found = standings([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "dead", ends)])
+    found = compare_and_rank([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "dead", ends)])
     dead = found["models"][0]["comparisons"][1]
     assert dead["success_rate"]["vendor"]["value"] == 0.0
     assert [row["vendor"] for row in found["ranking"]["models"][0]["not_ranked"]] == ["dead"]
@@ -92,7 +92,7 @@ def test_a_dead_vendor_is_compared_and_not_ranked(ends: list[str], tmp_path: Pat
 
 
 def test_a_baseline_that_only_failed_is_no_truth(tmp_path: Path) -> None:
-    found = standings([official(tmp_path, ["timeout"] * CASES), verified(tmp_path, "good")])
+    found = compare_and_rank([official(tmp_path, ["timeout"] * CASES), verified(tmp_path, "good")])
     (good,) = found["models"][0]["comparisons"]
     assert good["verdict"]["finding"] == "inconclusive"
     assert good["similarity"]["answered"]["f1"]["value"] is None
@@ -101,8 +101,8 @@ def test_a_baseline_that_only_failed_is_no_truth(tmp_path: Path) -> None:
 
 def test_a_vendor_of_other_requests_is_left_out(tmp_path: Path) -> None:
     rows = [own_row(number, "stop", vendor="other", case=f"{number:064d}x", config="x") for number in range(1, 9)]
-    other = Verified("m", "other", write_rows(tmp_path / "other.jsonl", rows), False)
-    found = standings([official(tmp_path), other, verified(tmp_path, "good")])
+    other = VerifiedFile("m", "other", write_rows(tmp_path / "other.jsonl", rows), False)
+    found = compare_and_rank([official(tmp_path), other, verified(tmp_path, "good")])
     assert [one["vendor"]["vendor"] for one in found["models"][0]["comparisons"]] == ["good"]
     assert "other is left out: the files have no request in common" in texts(found)
 
@@ -113,10 +113,10 @@ def test_settings_that_a_driver_forces_are_told_and_keep_nobody_out(tmp_path: Pa
         | {"request": {**own_row(number)["request"], "temperature": 0.6}}
         for number, end in enumerate(DECIDED, 1)
     ]
-    found = standings(
+    found = compare_and_rank(
         [
             official(tmp_path),
-            Verified("m", "forced", write_rows(tmp_path / "forced.jsonl", forced), False),
+            VerifiedFile("m", "forced", write_rows(tmp_path / "forced.jsonl", forced), False),
             verified(tmp_path, "short", DECIDED[:30]),
         ]
     )

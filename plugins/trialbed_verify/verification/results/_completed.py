@@ -1,4 +1,4 @@
-"""A case that has ended, as a row of the results file."""
+"""A completed case, and its row in the results file."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from trialbed_verify.verification.wire import Attempt, Prepared, milliseconds
 Row = dict[str, Any]
 
 SHORTEST_DECODE = 0.01
-"""Seconds from the first token to the last byte below which there is no rate: arrival is known to milliseconds."""
+"""Least seconds from the first token to the last byte for a rate of tokens: arrivals are known to milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """A case that has ended.
+class CompletedCase:
+    """A case after its last attempt.
 
     Attributes:
-        reading: the last attempt's.
+        reading: of the last attempt.
         verdicts: on the calls of its first choice.
-        queued: seconds that the case waited for its turn while the vendor was left alone.
-        lag: this process's own worst delay during the last attempt, in seconds.
+        queued: seconds that the case waited for the circuit breaker.
+        lag: the event loop's worst lag during the last attempt, in seconds.
     """
 
     case: Case
@@ -39,40 +39,41 @@ class Ended:
     lag: float
 
 
-def result_row(target: Target, config: str, ended: Ended) -> Row:
-    """The row: K2-style keys first, then those of Agent Vendor Verifier, then ours. Unknown figures are null."""
-    reading, last = ended.reading, ended.attempts[-1]
+def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
+    """The row: K2-style keys, then those of Agent Vendor Verifier, then Trialbed's own. Unknown figures are null."""
+    reading, last = completed.reading, completed.attempts[-1]
     success = reading.outcome in ANSWERED
+    triggered = success and reading.finish_reason == "tool_calls"
     usage = usage_of(reading.response) if success else {}
-    completion = usage.get("completion_tokens")
+    tokens = usage.get("completion_tokens")
     return {
-        "data_index": ended.case.index,
-        "request": ended.prepared.request,
+        "data_index": completed.case.index,
+        "request": completed.prepared.request,
         "extra_body": target.settings.extra_body,
         "response": reading.response if success else _failure(reading),
         "status": "success" if success else "failed",
         "finish_reason": reading.finish_reason if success else None,
-        "tool_calls_valid": all_valid(ended.verdicts) if success and reading.finish_reason == "tool_calls" else None,
+        "tool_calls_valid": all_valid(completed.verdicts) if triggered else None,
         "last_run_at": datetime.now(UTC).isoformat(),
         "duration_ms": round(last.duration * 1000),
-        "hash": ended.prepared.digest,
+        "hash": completed.prepared.digest,
         "prompt_tokens": usage.get("prompt_tokens"),
-        "completion_tokens": completion,
+        "completion_tokens": tokens,
         "total_tokens": usage.get("total_tokens"),
         "ttft_ms": milliseconds(last.first_token) if success else None,
-        "tps": _rate(reading.response, completion, last) if success else None,
-        "case": ended.case.identity,
-        "trial": ended.trial,
+        "tps": _rate(reading.response, tokens, last) if success else None,
+        "case": completed.case.identity,
+        "trial": completed.trial,
         "config": config,
         "vendor": target.name,
         "model": target.settings.model,
         "outcome": reading.outcome,
         "problem": reading.problem.as_json() if reading.problem else None,
         "notes": [*reading.notes, *_notes(reading)],
-        "calls": [verdict.as_json() for verdict in ended.verdicts],
-        "attempts": [attempt.as_json() for attempt in ended.attempts],
-        "queued_ms": milliseconds(ended.queued),
-        "loop_lag_ms": milliseconds(ended.lag),
+        "calls": [verdict.as_json() for verdict in completed.verdicts],
+        "attempts": [attempt.as_json() for attempt in completed.attempts],
+        "queued_ms": milliseconds(completed.queued),
+        "loop_lag_ms": milliseconds(completed.lag),
         "served": _served(reading.response),
     }
 
@@ -84,9 +85,9 @@ def _failure(reading: Reading) -> Row:
 
 
 def _rate(response: Row | None, tokens: int | None, attempt: Attempt) -> float | None:
-    """Completion tokens per second of decoding: from the first token to the last byte.
+    """Completion tokens per second of decoding, from the first token to the last byte.
 
-    None where that is too short to be measured: the answer came in one piece, and its time is the network's.
+    None if that time is too short to measure: the answer came in one piece, and the time is the network's.
     """
     if tokens is None or attempt.first_token is None:
         return None
@@ -105,5 +106,5 @@ def _notes(reading: Reading) -> list[str]:
 
 
 def _served(response: Row | None) -> Row:
-    told = {key: (response or {}).get(key) for key in ("id", "model", "system_fingerprint", "provider")}
-    return {key: value if isinstance(value, str) else None for key, value in told.items()}
+    values = {key: (response or {}).get(key) for key in ("id", "model", "system_fingerprint", "provider")}
+    return {key: value if isinstance(value, str) else None for key, value in values.items()}

@@ -82,7 +82,7 @@ def test_a_driver_of_another_contract_is_refused(fake_distribution: FakeDistribu
             "failed for kimi-k2: RuntimeError: no reg",
         ),
         ("def model_id(self, model):\n        return {}[model]", "failed for kimi-k2: KeyError: 'kimi-k2'"),
-        ("def model_id(self, model):\n        return 5", "has no text as the name of kimi-k2"),
+        ("def model_id(self, model):\n        return 5", "does not map kimi-k2 to a string"),
     ],
 )
 def test_a_driver_that_fails_is_named_with_its_line(

@@ -1,4 +1,4 @@
-"""From options or a configuration file to targets."""
+"""Makes targets from options or from a configuration file."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from trialbed.contracts import Vendor
-from trialbed.drivers import list_drivers
+from trialbed.contracts import VENDOR_CONTRACT, ModelAdapter, Vendor
+from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import DriverBroken, TrialbedError, UsageError
 from trialbed_verify.verification.targets._config import VendorEntry, read_config
-from trialbed_verify.verification.targets._drivers import load_adapter, load_vendor
-from trialbed_verify.verification.targets._endpoints import checked_key, checked_url, proxy_for
-from trialbed_verify.verification.targets._keys import key_from_file, spellings, vendor_key
+from trialbed_verify.verification.targets._endpoints import checked_url, proxy_for
+from trialbed_verify.verification.targets._keys import checked_key, key_from_file, key_variables, vendor_key
 from trialbed_verify.verification.targets._preparation import RequestSettings
 from trialbed_verify.verification.targets._targets import Target
 
@@ -25,11 +24,11 @@ UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 def endpoint_target(
     base_url: str, api_key: str, settings: RequestSettings, model_type: str | None, output: Path, summary: Path
 ) -> Target:
-    """The target of one endpoint given by its URL.
+    """Make the target of one endpoint, given by its URL.
 
     Raises:
-        DriverError: there is no such model adapter.
-        UsageError: the URL or the key cannot be one.
+        DriverError: the model adapter is not installed.
+        UsageError: the URL or the key is not valid.
     """
     adapter_name, adapter = load_adapter(model_type, settings.model)
     vendor = Vendor(base_url=checked_url(base_url, "--base-url"))
@@ -54,14 +53,14 @@ def config_targets(
     folder: Path,
     environment: Mapping[str, str] | None = None,
 ) -> list[Target]:
-    """The targets of a configuration file, with their results under ``folder``.
+    """Make the targets of a configuration file, with their results in ``folder``.
 
     Args:
-        settings: for all of them; the model's name is each entry's own.
+        settings: for all targets; the model's name comes from each entry.
 
     Raises:
         DataError: the file has the wrong form.
-        DriverError, UsageError: a vendor, a model adapter or a key is missing; says which and how to give it.
+        DriverError, UsageError: a vendor, a model adapter or a key is missing.
     """
     variables = os.environ if environment is None else environment
     return list(_targets(path, settings, model_type, folder, variables))
@@ -90,19 +89,19 @@ def _targets(
 
 
 def _vendor(entry: VendorEntry) -> tuple[str, Vendor]:
-    """The vendor's driver, if one of its name is installed; else a plain endpoint at the entry's URL."""
+    """The vendor's driver, if one of this name is installed; otherwise a plain endpoint at the entry's URL."""
     known = entry.name in {driver.name for driver in list_drivers("vendors")}
     kind = load_vendor(entry.name) if known else Vendor
-    vendor = _made(entry, kind)
+    vendor = _instance(entry, kind)
     if not vendor.url:
-        hint = "" if known else ", or install the drivers of vendors: pip install trialbed-vendors"
-        raise UsageError(f"{entry.where}: nothing says where {entry.name} is; give its url{hint}")
+        hint = "" if known else ", or install the vendor drivers: pip install trialbed-vendors"
+        raise UsageError(f"{entry.where}: the address of {entry.name} is not known; add its `url`{hint}")
     vendor.url = checked_url(vendor.url, f"{entry.where}: the url of {entry.name}")
     return (entry.name if known else ""), vendor
 
 
-def _made(entry: VendorEntry, kind: type[Vendor]) -> Vendor:
-    """The vendor, once its driver has shown that it can be used for the entry's model."""
+def _instance(entry: VendorEntry, kind: type[Vendor]) -> Vendor:
+    """An instance of the driver, checked with the entry's model."""
     try:
         vendor = kind(base_url=entry.url, provider=entry.provider)
         name = entry.model_id or vendor.model_id(entry.model)
@@ -113,7 +112,7 @@ def _made(entry: VendorEntry, kind: type[Vendor]) -> Vendor:
             f"{entry.where}: the driver of {entry.name} failed for {entry.model}: {type(error).__name__}: {error}"
         ) from error
     if not isinstance(name, str):
-        raise DriverBroken(f"{entry.where}: the driver of {entry.name} has no text as the name of {entry.model}")
+        raise DriverBroken(f"{entry.where}: the driver of {entry.name} does not map {entry.model} to a string")
     return vendor
 
 
@@ -122,11 +121,52 @@ def _key(path: Path, entry: VendorEntry, vendor: Vendor, variables: Mapping[str,
     if key is None and entry.api_key and entry.key_line:
         key = key_from_file(path, entry.key_line, entry.api_key, entry.name)
     if key is None:
-        names = ", ".join(spellings(entry.name, vendor.key_variable))
-        raise UsageError(f"{entry.where}: there is no key for {entry.name}; put it into .env (one of: {names})")
+        names = ", ".join(key_variables(entry.name, vendor.key_variable))
+        raise UsageError(
+            f"{entry.where}: no key found for {entry.name}; put it into .env under one of these names: {names}"
+        )
     return checked_key(key, f"{entry.where}: {entry.name}")
 
 
 def _shown_name(entry: VendorEntry) -> str:
     provider = (entry.provider or "").strip("/")
     return f"{provider} ({entry.name})" if provider else entry.name
+
+
+GENERIC = "generic"
+
+
+def load_vendor(name: str) -> type[Vendor]:
+    """Load a vendor driver by name.
+
+    Raises:
+        DriverError: it is not installed or cannot be used.
+    """
+    loaded = load_driver("vendors", name, VENDOR_CONTRACT)
+    if not (isinstance(loaded, type) and issubclass(loaded, Vendor)):
+        raise DriverBroken(f"vendors: {name!r} is not a subclass of trialbed.Vendor; correct the entry point")
+    return loaded
+
+
+def load_adapter(name: str | None, model: str) -> tuple[str, ModelAdapter]:
+    """Load a model adapter by name, or the one that recognises the model if the name is None.
+
+    Raises:
+        DriverError: it is not installed or cannot be used.
+    """
+    if name is None:
+        name = next((found for found in _others() if _adapter(found).recognises(model)), GENERIC)
+    return name, _adapter(name)()
+
+
+def _others() -> list[str]:
+    return [driver.name for driver in list_drivers("model_adapters") if driver.name != GENERIC]
+
+
+def _adapter(name: str) -> type[ModelAdapter]:
+    loaded = load_driver("model_adapters", name, VENDOR_CONTRACT)
+    if not (isinstance(loaded, type) and issubclass(loaded, ModelAdapter)):
+        raise DriverBroken(
+            f"model_adapters: {name!r} is not a subclass of trialbed.ModelAdapter; correct the entry point"
+        )
+    return loaded

@@ -9,7 +9,7 @@ from support.verification import target
 
 from trialbed.chat import Problem, Reading
 from trialbed_verify.verification import CallVerdict, Case
-from trialbed_verify.verification.results._ended import Ended, result_row
+from trialbed_verify.verification.results._completed import CompletedCase, result_row
 from trialbed_verify.verification.wire._attempts import Attempt
 from trialbed_verify.verification.wire._requests import Prepared
 
@@ -37,7 +37,7 @@ def row(
 ) -> dict[str, Any]:
     attempt = Attempt(datetime.now(UTC), 0.0, 200, first_token, duration, found)
     prepared = Prepared({"model": "m"}, {"model": "m"}, "hash", [])
-    ended = Ended(Case(3, "c0ffee", {}), 1, prepared, [attempt], found, verdicts, 0.25, 0.002)
+    ended = CompletedCase(Case(3, "c0ffee", {}), 1, prepared, [attempt], found, verdicts, 0.25, 0.002)
     return result_row(target("http://h/v1", folder), "config", ended)
 
 

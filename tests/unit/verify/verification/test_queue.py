@@ -1,0 +1,233 @@
+"""Every case that goes in is completed or left, or there is an error; queues are served in turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.vendor_rows import own_row
+from support.verification import rows, target
+
+from trialbed.errors import DriverBroken, TrialbedError
+from trialbed_verify.verification import Case
+from trialbed_verify.verification._queue import TargetQueue, round_robin
+from trialbed_verify.verification._retries import BreakerOpen, VendorDown
+from trialbed_verify.verification.results._journal import Journal
+from trialbed_verify.verification.results._tally import Tally
+
+Answer = Callable[[int, int], dict[str, Any]]
+
+
+class Sender:
+    """Answers from memory."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+    async def send(self, case: Case, trial: int, keep: Callable[[dict[str, Any]], None]) -> None:
+        keep(self.answer(case.index, trial))
+
+
+def work(journal: Journal, answer: Answer, count: int = 10) -> TargetQueue:
+    todo = [(line, 0) for line in range(1, count + 1)]
+    return TargetQueue(target("http://h/v1", journal.path.parent), journal, Sender(answer), todo, Tally())  # type: ignore[arg-type]
+
+
+async def send(one: TargetQueue, size: int = 10) -> None:
+    await one.send_block(lambda line: Case(line, "", {}), 3, size, lambda _target, _row: None)
+
+
+def answered(line: int, trial: int) -> dict[str, Any]:
+    return own_row(line, trial=trial)
+
+
+async def test_every_case_ends_once(tmp_path: Path) -> None:
+    async with Journal(tmp_path / "results.jsonl") as journal:
+        one = work(journal, answered)
+        await send(one, 4)
+        assert one.left == 6
+        await send(one)
+        await one.finish()
+    assert (one.left, one.tally.total) == (0, 10)
+    assert [row["data_index"] for row in rows(tmp_path / "results.jsonl")] == list(range(1, 11))
+
+
+@pytest.mark.parametrize("error", [VendorDown(), DriverBroken("acme: no")])
+async def test_a_vendor_that_is_given_up_leaves_its_cases(error: Exception, tmp_path: Path) -> None:
+    def answer(line: int, trial: int) -> dict[str, Any]:
+        if line > 4:
+            raise error
+        return answered(line, trial)
+
+    async with Journal(tmp_path / "results.jsonl") as journal:
+        one = work(journal, answer)
+        await send(one)
+        await one.finish()
+    assert (one.down, one.left, one.tally.total) == (True, 6, 4)
+    assert one.failure == ("acme: no" if isinstance(error, DriverBroken) else None)
+
+
+async def test_a_vendor_that_is_left_alone_for_now_goes_on_where_it_was(tmp_path: Path) -> None:
+    pauses, sent = [True], list[int]()
+
+    def answer(line: int, trial: int) -> dict[str, Any]:
+        if line > 4 and pauses:
+            raise BreakerOpen
+        sent.append(line)
+        return answered(line, trial)
+
+    async with Journal(tmp_path / "results.jsonl") as journal:
+        one = work(journal, answer)
+        await send(one, 8)
+        assert (one.down, one.left, one.tally.total) == (False, 6, 4)
+        pauses.clear()
+        await send(one, 3)
+        assert sent[4:] == [5, 6, 7]
+        await send(one)
+        await one.finish()
+    assert (one.left, one.tally.total) == (0, 10)
+
+
+async def test_cases_that_were_not_sent_again_keep_their_old_row(tmp_path: Path) -> None:
+    def down(line: int, trial: int) -> dict[str, Any]:
+        raise VendorDown
+
+    async with Journal(tmp_path / "results.jsonl") as journal:
+        journal.append((2, 0), own_row(2, "timeout"))
+        one = work(journal, down)
+        await send(one)
+        await one.finish()
+    assert (one.left, one.tally.total) == (10, 1)
+    assert one.tally.own_fields()["outcomes"] == {"timeout": 1}
+
+
+async def test_a_case_that_is_lost_on_the_way_is_a_loud_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def forgetful(self: TargetQueue, block: Any, *rest: Any) -> None:
+        if 5 in {line for line, _ in block}:
+            block.remove((5, 0))
+        await work_off(self, block, *rest)
+
+    work_off = TargetQueue._work
+    monkeypatch.setattr(TargetQueue, "_work", forgetful)
+    async with Journal(tmp_path / "results.jsonl") as journal:
+        one = work(journal, answered)
+        await send(one)
+        with pytest.raises(TrialbedError, match=r"cases were lost.*9 were completed and 0 are left"):
+            await one.finish()
+
+
+async def test_a_row_that_is_lost_in_the_file_is_a_loud_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    append = Journal.append
+
+    def forgetful(self: Journal, key: Any, row: Any) -> Any:
+        return row if key == (5, 0) else append(self, key, row)
+
+    monkeypatch.setattr(Journal, "append", forgetful)
+    async with Journal(tmp_path / "results.jsonl") as journal:
+        one = work(journal, answered)
+        await send(one)
+        with pytest.raises(TrialbedError, match=r"the file has 9 rows, the summary counts 10"):
+            await one.finish()
+
+
+class Queue:
+    """A queue of so many blocks; after some of them it waits until it is woken."""
+
+    def __init__(self, name: str, left: int, *rests: int) -> None:
+        self.name = name
+        self.left = left
+        self.down = False
+        self.rests = rests
+        self.turns = 0
+        self.woken = asyncio.Event()
+
+    async def wait_for_probe(self) -> None:
+        if self.turns in self.rests:
+            self.woken.clear()
+            await self.woken.wait()
+
+
+class Round:
+    """Records which queue was served, block by block."""
+
+    def __init__(self) -> None:
+        self.turns = ""
+        self.inside = self.most = 0
+
+    async def serve(self, queue: Queue) -> None:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        await asyncio.sleep(0)
+        self.turns += queue.name
+        queue.turns += 1
+        queue.left -= 1
+        self.inside -= 1
+
+    async def play(self, queues: Sequence[Queue], slots: int) -> None:
+        await round_robin(queues, slots, self.serve)  # type: ignore[arg-type]
+
+
+async def settled() -> None:
+    """Let every task run until it waits to be woken."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
+async def test_queues_are_served_in_turn_until_all_are_empty() -> None:
+    one = Round()
+    await one.play([Queue("a", 3), Queue("b", 1), Queue("c", 2)], 1)
+    assert (one.turns, one.most) == ("abcaca", 1)
+
+
+async def test_no_more_queues_are_served_at_a_time_than_there_are_slots() -> None:
+    one = Round()
+    await one.play([Queue(name, 5) for name in "abcd"], 2)
+    assert one.most == 2
+    assert {name: one.turns.count(name) for name in "abcd"} == dict.fromkeys("abcd", 5)
+
+
+async def test_a_queue_that_is_down_is_not_served_again() -> None:
+    one, failing = Round(), Queue("a", 9)
+
+    async def serve(queue: Queue) -> None:
+        await one.serve(queue)
+        queue.down = queue is failing
+
+    await round_robin([failing, Queue("b", 2)], 1, serve)  # type: ignore[list-item, arg-type]
+    assert one.turns == "abb"
+
+
+async def test_a_waiting_queue_does_not_hold_up_the_others() -> None:
+    one, resting = Round(), Queue("a", 3, 1)
+    playing = asyncio.create_task(one.play([resting, Queue("b", 2), Queue("c", 2)], 1))
+    await settled()
+    assert one.turns == "abcbc"
+    resting.woken.set()
+    await playing
+    assert one.turns == "abcbcaa"
+
+
+async def test_a_queue_that_has_waited_joins_the_end_of_the_line() -> None:
+    one, resting = Round(), Queue("a", 3, 1)
+
+    async def serve(queue: Queue) -> None:
+        await one.serve(queue)
+        if one.turns == "abcb":
+            resting.woken.set()
+
+    await round_robin([resting, Queue("b", 9), Queue("c", 9)], 1, serve)  # type: ignore[list-item, arg-type]
+    assert one.turns.startswith("abcbcbacba")
+
+
+async def test_it_ends_when_waiting_queues_have_been_served() -> None:
+    one, works = Round(), [Queue("a", 2, 1), Queue("b", 2, 1)]
+    playing = asyncio.create_task(one.play(works, 1))
+    await settled()
+    assert (one.turns, playing.done()) == ("ab", False)
+    for queue in reversed(works):
+        queue.woken.set()
+    await playing
+    assert one.turns == "abba"
