@@ -1,4 +1,4 @@
-"""Options that the comparison and the ranking of vendors share."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import click
 from trialbed.cli.options import FILE, option
 
 resamples_option = option(
-    "--resamples", type=click.IntRange(min=100), default=2000, help="Resamples of the bootstrap behind intervals."
+    "--resamples", type=click.IntRange(min=100), default=2000, help="Bootstrap resamples for the intervals."
 )
 
-seed_option = option("--seed", type=click.IntRange(min=0), default=0, help="Seed of every draw.")
+seed_option = option("--seed", type=click.IntRange(min=0), default=0, help="Seed of all random draws.")
 
 markdown_option = click.option("--markdown", type=FILE, metavar="FILE", help="Write the tables as Markdown.")
 

@@ -25,21 +25,27 @@ Examples:
 
 @click.command("rank", epilog=EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="TABLE.csv|[VENDOR=]FILE...")
-@click.option("--baseline", "baselines", multiple=True, metavar="VENDOR", help="A model's baseline; one per model.")
-@click.option("--model", metavar="NAME", help="The model of all files, whatever name their requests have for it.")
-@click.option("--force", is_flag=True, help="Rank by the common cases of files whose requests or settings differ.")
+@click.option(
+    "--baseline",
+    "baselines",
+    multiple=True,
+    metavar="VENDOR",
+    help="A model's baseline; one per model.",
+)
+@click.option("--model", metavar="NAME", help="Name of the files' one model, if they name it differently.")
+@click.option("--force", is_flag=True, help="Rank by the common cases if requests or settings differ.")
 @option("--k", type=click.IntRange(min=0), default=5, help="Added to each rank.")
-@option("--min-success", type=FiniteRange(0, 1), default=0.9, help="Success rate below which none is ranked.")
+@option("--min-success", type=FiniteRange(0, 1), default=0.9, help="Least success rate for being ranked.")
 @option(
     "--max-protocol-errors",
     type=FiniteRange(0, 1),
     default=0.05,
-    help="Share of answers that break the protocol above which none is ranked.",
+    help="Largest share of answers that break the protocol for being ranked.",
 )
 @option(
     "--min-f1",
     type=FiniteRange(0, 1),
-    help="F1 below which a vendor comes last. [default: what chance would give; of a table 0.5]",
+    help="F1 below which a vendor is placed last. [default: the F1 of chance; for a table 0.5]",
 )
 @resamples_option
 @seed_option
@@ -49,9 +55,9 @@ Examples:
 def command(files: tuple[str, ...], **given: Any) -> None:
     """Rank vendors by Inverse Rank Fusion over six metrics.
 
-    Of result files, as bench verify writes them, or of a table with the columns model, vendor, success_rate, f1, tps,
-    schema_accuracy, ttft_ms and avg_token. A vendor that fails too often, or of which a metric is missing, is not
-    ranked; one that decides no better than chance comes last. Ranks of result files have intervals.
+    The input is result files of bench verify, or a table with the columns model, vendor, success_rate, f1, tps,
+    schema_accuracy, ttft_ms and avg_token. A vendor that fails too often or lacks a metric is not ranked; one whose
+    decisions are no better than chance is placed last. Ranks from result files have intervals.
     """
     from trialbed_verify.ranking import Gates, RankOptions, rank
 
@@ -63,7 +69,7 @@ def command(files: tuple[str, ...], **given: Any) -> None:
 def _is_table(files: tuple[str, ...]) -> bool:
     tables = [file for file in files if file.lower().endswith(".csv")]
     if tables and len(files) > 1:
-        raise click.UsageError(f"{tables[0]} is a table: rank it alone, or rank result files")
+        raise click.UsageError(f"{tables[0]} is a table; rank it alone, or rank result files")
     return bool(tables)
 
 
@@ -71,7 +77,7 @@ def _table(files: tuple[str, ...], given: dict[str, Any]) -> list[Candidate]:
     from trialbed_verify.ranking import read_table
 
     if given["baselines"] or given["model"] or given["force"]:
-        raise click.UsageError("--baseline, --model and --force are about result files; a table has its F1 and models")
+        raise click.UsageError("--baseline, --model and --force apply to result files only; leave them out for a table")
     return read_table(Path(files[0]))
 
 

@@ -1,4 +1,4 @@
-"""Comparing the results of vendors with those of a baseline."""
+"""Compares the results of vendors with those of a baseline."""
 
 from trialbed_verify.comparison._compare import CompareOptions, compare
 from trialbed_verify.comparison._figures import FIGURES, QUANTILES

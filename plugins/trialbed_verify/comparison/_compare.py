@@ -1,4 +1,4 @@
-"""Comparing vendors with a baseline: from files to one document per vendor."""
+"""Compares vendors with a baseline and makes one document per vendor."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class CompareOptions:
     """How vendors are compared.
 
     Attributes:
-        margin: the greatest difference in F1 that counts as none; chosen before the results are seen.
-        resamples: of the bootstrap.
-        seed: of every draw.
+        margin: the largest difference in F1 that counts as equivalent; choose it before looking at the results.
+        resamples: number of bootstrap resamples.
+        seed: of all random draws.
         force: compare the common cases of files that differ.
     """
 
@@ -47,12 +47,12 @@ class CompareOptions:
 
 
 def compare(baseline: Results, vendors: Sequence[Results], options: CompareOptions | None = None) -> list[Document]:
-    """One document per vendor: the K2-style keys, and ours beside them.
+    """Make one document per vendor, with the K2-style keys and Trialbed's own.
 
     p-values are corrected for all vendors and metrics together.
 
     Raises:
-        UsageError: the requests or settings of two files differ and ``force`` is not set; says where.
+        UsageError: the requests or settings of two files differ and ``force`` is not set.
     """
     chosen = options or CompareOptions()
     found = [_Comparison(pair(baseline, vendor, force=chosen.force), chosen) for vendor in vendors]
@@ -65,7 +65,7 @@ def compare(baseline: Results, vendors: Sequence[Results], options: CompareOptio
 
 
 class _Comparison:
-    """One vendor's."""
+    """The comparison of one vendor with the baseline."""
 
     def __init__(self, pairing: Pairing, options: CompareOptions) -> None:
         self.pairing = pairing
@@ -79,7 +79,7 @@ class _Comparison:
         self.tests: list[MetricTest] = tests(self.pairs, self.baseline, self.vendor, options.seed)
 
     def document(self, tested: list[Document]) -> Document:
-        """All that is known of the vendor beside the baseline."""
+        """The whole document."""
         itself = consistency(self.baseline, self.ours, self.bootstrap)
         return {
             **k2_style(self.pairing),
@@ -131,7 +131,7 @@ def _ended(trials: list[Trials]) -> Document:
 
 
 def _served(trials: list[Trials]) -> list[Document]:
-    """What the answers say who served them, as far as they do."""
+    """The models, fingerprints and providers that the answers name, with counts."""
     counted = Counter(row.served for rows in trials for row in rows.values() if any(row.served))
     return [
         {"model": model, "system_fingerprint": fingerprint, "provider": provider, "rows": count}

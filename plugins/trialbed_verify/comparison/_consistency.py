@@ -1,4 +1,4 @@
-"""How consistent a side is with itself: the ceiling of what another can reach."""
+"""Self-consistency: how far the trials of one side agree, which limits how far another side can agree with it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from trialbed.statistics import CaseBootstrap
 from trialbed_verify.comparison._decisions import Agreement, Decisions, agreement, f1, similarity
 from trialbed_verify.comparison._results import Trials
 
-UNKNOWN = "self-consistency is unknown: the baseline has one trial per case; repeat it with bench verify --trials 5"
+UNKNOWN = (
+    "the baseline has one trial per case, so its self-consistency is unknown; repeat it with bench verify --trials 5"
+)
 
 
 @dataclass(frozen=True)
 class SelfAgreement:
-    """The agreement of a side's trials with each other, per case: over all pairs of two different trials.
+    """The agreement of one side's trials with each other, per case, over all pairs of different trials.
 
     Attributes:
-        known: cases with two valid answers or more; the others count nothing.
-        stable: cases of which all valid answers decide alike.
-        agreement: as between two sides; its false positives and negatives are equal.
+        known: whether a case has at least two valid answers; the others do not count.
+        stable: whether all valid answers of a case decide alike.
+        agreement: as between two sides; its false positives and false negatives are equal.
     """
 
     known: NDArray[np.bool_]
@@ -33,7 +35,7 @@ class SelfAgreement:
 
 
 def self_agreement(side: Decisions) -> SelfAgreement:
-    """Unbiased: no trial is compared with itself."""
+    """Compare each trial with all others of its case, and none with itself, so that the estimate is unbiased."""
     n, k = side.answers, side.triggers
     known = n >= 2
     pairs = np.where(known, n * (n - 1), 1.0)
@@ -43,12 +45,12 @@ def self_agreement(side: Decisions) -> SelfAgreement:
 
 
 def flip_rate(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """The chance that two trials of one case decide differently."""
+    """The probability that two trials of a case decide differently."""
     return (fp + fn) / (tp + fp + fn + tn)
 
 
 def consistency(side: Decisions, trials: Sequence[Trials], bootstrap: CaseBootstrap) -> dict[str, Any] | None:
-    """Self-F1, flip rate and the stable cases; None with one trial per case: unknown, not perfect."""
+    """Self-F1, flip rate and stable cases; None with one trial per case, where they are unknown."""
     found = self_agreement(side)
     cases = int(found.known.sum())
     if not cases:
@@ -64,7 +66,7 @@ def consistency(side: Decisions, trials: Sequence[Trials], bootstrap: CaseBootst
 
 
 def stable_subset(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap) -> dict[str, Any]:
-    """How alike the vendor decides where the baseline's trials are unanimous, as answered and as delivered."""
+    """The similarity over the cases in which the baseline's trials are unanimous, as answered and as delivered."""
     stable = self_agreement(baseline).stable
     return {
         name: similarity(agreement(baseline, vendor, delivered=delivered).only(stable), bootstrap)
@@ -73,17 +75,17 @@ def stable_subset(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstr
 
 
 def _pairwise(trials: Sequence[Trials]) -> Iterator[float]:
-    """F1 of every two trials; it is the same in both directions."""
+    """F1 of every pair of trials; it is the same in both directions."""
     numbers = sorted({number for rows in trials for number in rows})
-    told = np.array([[_told(rows, number) for number in numbers] for rows in trials])
-    for one, other in combinations(told.T, 2):
+    triggers = np.array([[_trigger(rows, number) for number in numbers] for rows in trials])
+    for one, other in combinations(triggers.T, 2):
         known = np.isfinite(one) & np.isfinite(other)
         both, either = float((one * other)[known].sum()), float((one + other)[known].sum())
         if either:
             yield 2 * both / either
 
 
-def _told(rows: Trials, number: int) -> float:
+def _trigger(rows: Trials, number: int) -> float:
     row = rows.get(number)
     return np.nan if row is None or row.decision == "none" else float(row.decision == "tool_calls")
 

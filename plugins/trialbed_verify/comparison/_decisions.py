@@ -23,11 +23,11 @@ KINDS: tuple[Decision, ...] = (*ANSWERS, "none")
 
 @dataclass(frozen=True)
 class Decisions:
-    """What one side decided in each case, over all its trials.
+    """One side's decisions, counted per case over all its trials.
 
     Attributes:
         triggers: answers that call tools.
-        answers: valid answers, of whatever finish reason.
+        answers: valid answers, with any finish reason.
         failures: trials without a valid answer.
     """
 
@@ -37,14 +37,14 @@ class Decisions:
 
     @property
     def trials(self) -> Column:
-        """All trials."""
+        """The number of trials per case."""
         return self.answers + self.failures
 
     def shares(self, *, delivered: bool) -> Column:
-        """The share of triggers; nan where there is nothing to share.
+        """The share of triggers; nan for a case without answers.
 
         Args:
-            delivered: among all trials, so that a failure is no trigger; else among the valid answers.
+            delivered: whether failures count, as missing triggers; otherwise only valid answers count.
         """
         whole = self.trials if delivered else self.answers
         shares: Column = np.divide(self.triggers, whole, out=np.full(len(whole), np.nan), where=whole > 0)
@@ -52,19 +52,19 @@ class Decisions:
 
 
 def decisions(trials: Iterable[Trials]) -> Decisions:
-    """Count what was decided in each case."""
+    """Count the decisions in each case."""
     counted = np.array([_count(rows.values()) for rows in trials], dtype=np.float64).reshape(-1, 3)
     return Decisions(*counted.T)
 
 
 def confusion(pairs: Sequence[Pair]) -> dict[str, dict[str, int]]:
-    """Baseline's decision -> vendor's decision -> how often, over rows of equal trial numbers."""
+    """Baseline's decision -> vendor's decision -> count, over rows with equal trial numbers."""
     counted = Counter((ours.decision, theirs.decision) for pair in pairs for ours, theirs in pair.rows())
     return {one: {other: counted[one, other] for other in KINDS} for one in KINDS}
 
 
 def outcomes(rows: Iterable[ResultRow]) -> dict[str, Any]:
-    """How rows ended; of failures what the problem was, of other ends the finish reason."""
+    """Counts of outcomes, of the problems of failures, and of other finish reasons."""
     ended = list(rows)
     others = Counter(row.finish_reason or "?" for row in ended if row.outcome == "other")
     return {
@@ -87,13 +87,13 @@ def f1(tp: Any, fp: Any, fn: Any) -> Any:
 
 
 def chance_f1(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """The F1 that independent decisions at the same trigger rates would have."""
+    """The expected F1 of independent decisions at the same trigger rates."""
     cases, ours, theirs = tp + fp + fn + tn, tp + fn, tp + fp
     return 2 * ours * theirs / (cases * (ours + theirs))
 
 
 def kappa(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """Cohen's kappa: the agreement beyond chance, 1 if perfect, 0 at chance, negative if worse.
+    """Cohen's kappa: agreement beyond chance, 1 if perfect, 0 at chance, negative if worse.
 
     Source: J. Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological Measurement 20
     (1960), 37-46.
@@ -103,13 +103,13 @@ def kappa(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
     return ((tp + tn) / cases - chance) / (1 - chance)
 
 
-def table_f1(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG001 - it has no part in F1
-    """F1 of all four counts."""
+def table_f1(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:  # noqa: ARG001 - F1 does not use it
+    """F1, with the signature of figures of all four counts."""
     return f1(tp, fp, fn)
 
 
 def excess_f1(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """By how much F1 is above chance."""
+    """F1 above chance."""
     return f1(tp, fp, fn) - chance_f1(tp, fp, fn, tn)
 
 
@@ -118,9 +118,9 @@ FIGURES: dict[str, Callable[..., Any]] = {"f1": table_f1, "kappa": kappa, "chanc
 
 @dataclass(frozen=True)
 class Agreement:
-    """Expected true and false triggers per case, the baseline's decisions taken for the truth.
+    """Expected confusion counts per case, with the baseline's decisions as the truth.
 
-    With one trial a side they are 0 or 1; with several, the share of pairs of trials of which it is so.
+    With one trial per side they are 0 or 1; with several, they are shares of the pairs of trials.
     """
 
     tp: Column
@@ -130,26 +130,26 @@ class Agreement:
 
     @property
     def table(self) -> tuple[Column, Column, Column, Column]:
-        """For figures of all four."""
+        """All four counts."""
         return self.tp, self.fp, self.fn, self.tn
 
     @property
     def errors(self) -> tuple[Column, Column, Column]:
-        """For figures that the true negatives play no part in."""
+        """The counts without the true negatives."""
         return self.tp, self.fp, self.fn
 
     @property
     def cases(self) -> int:
-        """Cases that were compared."""
+        """The number of cases compared."""
         return int(sum(column.sum() for column in self.table) + 0.5)
 
     def only(self, chosen: Any) -> Agreement:
-        """That of some cases; the others count nothing."""
+        """Restrict to some cases; the others count as 0."""
         return Agreement(*(column * chosen for column in self.table))
 
 
 def agreement(baseline: Decisions, vendor: Decisions, *, delivered: bool) -> Agreement:
-    """Of the cases that the baseline answered and the vendor answered too (or, if ``delivered``, was asked)."""
+    """Compare decisions over the cases that both sides answered; if ``delivered``, over all that the baseline did."""
     ours, theirs = baseline.shares(delivered=False), vendor.shares(delivered=delivered)
     known = np.isfinite(ours) & np.isfinite(theirs)
     ours, theirs = np.where(known, ours, 0.0), np.where(known, theirs, 0.0)
@@ -162,7 +162,7 @@ def agreement(baseline: Decisions, vendor: Decisions, *, delivered: bool) -> Agr
 
 
 def similarity(found: Agreement, bootstrap: CaseBootstrap) -> dict[str, Any]:
-    """Precision, recall, F1 and what chance would give, each with its interval."""
+    """Precision, recall, F1, kappa and the F1 of chance, each with its interval."""
     drawn = bootstrap.estimates(FIGURES, *found.table, n=found.cases)
     return {
         "cases": found.cases,
@@ -174,7 +174,7 @@ def similarity(found: Agreement, bootstrap: CaseBootstrap) -> dict[str, Any]:
 
 
 def _share(part: Column, whole: Column) -> Estimate:
-    """A share over cases, with Wilson's interval at as many observations as there are cases in the whole."""
+    """A share over cases, with Wilson's interval; the number of observations is the number of cases in the whole."""
     n = int((whole > 0).sum())
     if n == 0:
         return Estimate(None, None, 0)

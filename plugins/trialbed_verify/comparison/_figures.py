@@ -15,29 +15,34 @@ from trialbed_verify.comparison._results import Trials
 from trialbed_verify.verification.results import ResultRow
 
 Verdicts = Mapping[int, list[float]]
-"""Number of the case -> 1 for each thing that is right, 0 for each that is not."""
+"""Number of the case -> 1 for each success, 0 for each failure."""
+
+
+FIGURES = ("total_tokens", "completion_tokens", "ttft_ms", "tps", "duration_ms")
+
+QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
 def rate(values: Verdicts) -> Estimate:
-    """The share of what is right, with Wilson's interval at as many observations as there are cases."""
-    told = [value for repeats in values.values() for value in repeats]
-    if not told:
+    """The share of successes, with Wilson's interval; the number of observations is the number of cases."""
+    known = [value for repeats in values.values() for value in repeats]
+    if not known:
         return Estimate(None, None, 0)
-    return Estimate(sum(told) / len(told), bounded_mean_interval(values), len(told))
+    return Estimate(sum(known) / len(known), bounded_mean_interval(values), len(known))
 
 
 def success_rate(trials: Iterable[Trials]) -> Estimate:
-    """Trials that ended with a valid answer, among all."""
+    """The share of trials with a valid answer."""
     return rate(
         {number: [float(row.decision != "none") for row in rows.values()] for number, rows in enumerate(trials)}
     )
 
 
 def response_validity(row: ResultRow) -> bool | None:
-    """Whether all calls of a response fit their schemas; None if it calls no tools or that cannot be told.
+    """Whether all calls of a response fit their schemas; None if it calls no tools or the calls cannot be checked.
 
-    A response that announces calls and has none is not valid; one whose calls can all not be told, as the test set's
-    schemas are broken, is left out.
+    A response that announces calls and has none is not valid. One whose calls cannot be checked, because the schemas
+    of the test set are broken, is left out.
     """
     if row.decision != "tool_calls":
         return None
@@ -47,13 +52,13 @@ def response_validity(row: ResultRow) -> bool | None:
 
 
 def response_verdicts(trials: Iterable[Trials]) -> dict[int, list[float]]:
-    """For each case, whether its responses with tool calls are valid."""
+    """For each case, the validity of its responses with tool calls."""
     found = {number: map(response_validity, rows.values()) for number, rows in enumerate(trials)}
     return {number: [float(valid) for valid in verdicts if valid is not None] for number, verdicts in found.items()}
 
 
 def schema_accuracy(trials: Iterable[Trials]) -> dict[str, Any]:
-    """Per response and per call, with the reasons why calls are not valid."""
+    """Schema accuracy per response and per call, with the reasons why calls are not valid."""
     ordered = list(trials)
     return {
         "per_response": rate(response_verdicts(ordered)).as_json(),
@@ -80,7 +85,7 @@ def _has_calls(trials: list[Trials]) -> bool:
 
 
 def _tallies(rows: Iterable[ResultRow]) -> dict[str, Any]:
-    """Why calls are not valid, and what lies beside the two shares."""
+    """The reasons why calls are not valid, and counts of what neither share includes."""
     reasons: Counter[str] = Counter()
     unjudged = empty = stray = 0
     for row in rows:
@@ -99,18 +104,14 @@ def _tallies(rows: Iterable[ResultRow]) -> dict[str, Any]:
     }
 
 
-FIGURES = ("total_tokens", "completion_tokens", "ttft_ms", "tps", "duration_ms")
-QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
-
-
 def values_of(figure: str, rows: Trials) -> list[float]:
-    """The known values of a figure among a case's valid answers."""
+    """The known values of a figure in a case's valid answers."""
     found = (getattr(row, figure) for row in rows.values() if row.decision != "none")
     return [value for value in found if value is not None]
 
 
 def sums_of(figure: str, trials: Iterable[Trials]) -> tuple[Column, Column]:
-    """For each case, the sum of the known values and their number."""
+    """The sum and the number of known values per case."""
     known = [values_of(figure, rows) for rows in trials]
     return np.array([sum(values) for values in known], dtype=np.float64), np.array(
         [len(values) for values in known], dtype=np.float64
@@ -118,12 +119,12 @@ def sums_of(figure: str, trials: Iterable[Trials]) -> tuple[Column, Column]:
 
 
 def mean(total: Any, count: Any) -> Any:
-    """The mean of what is known."""
+    """The mean of the known values."""
     return total / count
 
 
 def distribution(figure: str, trials: Sequence[Trials], bootstrap: CaseBootstrap) -> dict[str, Any]:
-    """Mean and quantiles with their intervals; how many values are known and how many answers lack one."""
+    """Mean and quantiles with their intervals, and the numbers of known and missing values."""
     totals, counts = sums_of(figure, trials)
     ordered = sorted(value for rows in trials for value in values_of(figure, rows))
     answers = sum(row.decision != "none" for rows in trials for row in rows.values())
@@ -134,7 +135,7 @@ def distribution(figure: str, trials: Sequence[Trials], bootstrap: CaseBootstrap
 
 
 def differences(figure: str, pairs: Sequence[Pair]) -> Column:
-    """Vendor's mean less baseline's in each case; nan where one of them is not known."""
+    """The vendor's mean minus the baseline's per case; nan where one of them is unknown."""
     return np.array(
         [_difference(values_of(figure, pair.baseline), values_of(figure, pair.vendor)) for pair in pairs],
         dtype=np.float64,

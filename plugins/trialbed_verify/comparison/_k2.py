@@ -1,4 +1,4 @@
-"""The figures of K2-style comparisons, under their names and by their rules."""
+"""The figures of K2-style comparisons, with their names and rules."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ TRIGGER = "tool_calls"
 
 
 def k2_style(pairing: Pairing) -> dict[str, Any]:
-    """What a K2-style comparison says of two files.
+    """The K2-style figures for two files.
 
-    Pairs of which a row failed are left out; a finish reason other than ``tool_calls`` is a "no"; a ratio without a
-    denominator is 0; four decimals. Pairs are found by content, and only rows of equal trial numbers are paired.
+    Pairs with a failed row are left out, a finish reason other than ``tool_calls`` is a negative, a ratio without a
+    denominator is 0, and figures have four decimals. Unlike in those tools, rows are paired by content, and only rows
+    with equal trial numbers.
     """
     rows = [rows for pair in pairing.pairs for rows in pair.rows()]
     both = [(ours, theirs) for ours, theirs in rows if ours.success and theirs.success]
-    told = Counter((ours.finish_reason == TRIGGER, theirs.finish_reason == TRIGGER) for ours, theirs in both)
+    counted = Counter((ours.finish_reason == TRIGGER, theirs.finish_reason == TRIGGER) for ours, theirs in both)
     triggered = [theirs for _, theirs in both if theirs.finish_reason == TRIGGER]
     return {
         "total_baseline": len(pairing.baseline.rows),
@@ -27,14 +28,14 @@ def k2_style(pairing: Pairing) -> dict[str, Any]:
         "matched_success": len(both),
         "skipped_failures": len(rows) - len(both),
         "tool_call_trigger_similarity": trigger_similarity(
-            told[True, True], told[False, True], told[True, False], told[False, False]
+            counted[True, True], counted[False, True], counted[True, False], counted[False, False]
         ),
         "tool_call_schema_accuracy": schema_accuracy(len(triggered), sum(row.valid is True for row in triggered)),
     }
 
 
 def trigger_similarity(tp: int, fp: int, fn: int, tn: int) -> dict[str, Any]:
-    """Counts, precision, recall and F1; the baseline's decision is taken for the truth."""
+    """Counts, precision, recall and F1, with the baseline's decision as the truth."""
     precision, recall = _ratio(tp, tp + fp), _ratio(tp, tp + fn)
     return {
         "TP": tp,
@@ -48,7 +49,7 @@ def trigger_similarity(tp: int, fp: int, fn: int, tn: int) -> dict[str, Any]:
 
 
 def schema_accuracy(triggered: int, valid: int) -> dict[str, Any]:
-    """Responses that ended with tool calls, and those of them whose calls all fit their schemas."""
+    """Counts of responses that ended with tool calls, and of those whose calls all fit their schemas."""
     return {
         "count_finish_reason_tool_calls": triggered,
         "count_successful_tool_call": valid,

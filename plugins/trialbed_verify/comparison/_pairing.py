@@ -1,4 +1,4 @@
-"""Which rows of two files are of the same case, and whether the files can be compared at all."""
+"""Pairs the rows of two files by case, and refuses files that cannot be compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trialbed_verify.comparison._results import Case, Results, Trials
 from trialbed_verify.verification.results import ResultRow
 
 SHOWN = 5
-"""Lines that an error names."""
+"""Number of lines listed in an error."""
 
 ABSENT = "absent"
 
@@ -27,7 +27,7 @@ class Pair:
     vendor: Trials
 
     def rows(self) -> Iterator[tuple[ResultRow, ResultRow]]:
-        """The rows of equal trial numbers."""
+        """The pairs of rows with equal trial numbers."""
         for trial, row in self.baseline.items():
             if trial in self.vendor:
                 yield row, self.vendor[trial]
@@ -38,11 +38,11 @@ class Pairing:
     """Two files, case by case.
 
     Attributes:
-        by_name: whether cases were told by the rows' own names, else by what the requests ask.
-        cases: the pairs by their case, in the baseline's order.
-        only_baseline, only_vendor: rows of cases that one file alone has.
-        asked_otherwise: pairs of one case whose prepared requests ask different things.
-        settings: "key: baseline's value / vendor's value" -> pairs of which it is so.
+        by_name: whether cases are identified by the rows' own names; otherwise by the content of the requests.
+        cases: the pairs by case, in the baseline's order.
+        only_baseline, only_vendor: rows of cases that only one file has.
+        asked_otherwise: pairs whose prepared requests have different content.
+        settings: description of a difference -> number of pairs that have it.
     """
 
     baseline: Results
@@ -56,11 +56,11 @@ class Pairing:
 
     @property
     def pairs(self) -> list[Pair]:
-        """The pairs alone."""
+        """The pairs without their cases."""
         return list(self.cases.values())
 
     def as_json(self) -> dict[str, Any]:
-        """What was paired and what was left out."""
+        """For the document."""
         return {
             "by": "case" if self.by_name else "request",
             "cases": len(self.cases),
@@ -79,16 +79,15 @@ def pair(
     by_name: bool | None = None,
     may_lack: bool = False,
 ) -> Pairing:
-    """Pair two files by content.
+    """Pair two files by case.
 
     Args:
-        force: compare what both have although the files differ in their requests or settings.
-        by_name: tell cases by the rows' own names; default: if all rows of both have them.
-        may_lack: do not refuse a vendor's file for cases that it lacks.
+        force: pair the common cases even if the requests or settings of the files differ.
+        by_name: identify cases by the rows' own names; by default, if all rows of both files have them.
+        may_lack: accept a vendor's file that lacks cases.
 
     Raises:
-        UsageError: the requests or settings differ and ``force`` was not asked for, or nothing is common;
-            says which lines and keys.
+        UsageError: the files have no case in common, or their requests or settings differ and ``force`` is not set.
     """
     if by_name is None:
         by_name = baseline.names_cases and vendor.names_cases
@@ -105,10 +104,10 @@ def pair(
         settings=_settings(cases.values()),
     )
     if not cases:
-        _refuse("the files have no request in common, so there is nothing to compare", found)
+        _refuse("the files have no request in common, so they cannot be compared:", found)
     if not force and any(True for _ in _problems(found, may_lack=may_lack)):
-        hint = f"with --force the {len(cases)} common cases are compared"
-        _refuse("the files do not hold the same requests:", found, hint)
+        hint = f"use --force to compare the {len(cases)} common cases"
+        _refuse("the files do not contain the same requests:", found, hint)
     return found
 
 
@@ -117,17 +116,19 @@ def _refuse(what: str, found: Pairing, *hints: str) -> NoReturn:
 
 
 def _problems(found: Pairing, *, may_lack: bool = False) -> Iterator[str]:
-    """What keeps the files from being compared, one line each."""
+    """The differences between the files, one line each."""
     for rows, there, here in (
         ((), found.baseline, found.vendor) if may_lack else (found.only_baseline, found.baseline, found.vendor),
         (found.only_vendor, found.vendor, found.baseline),
     ):
         if rows:
-            yield f"{here.path} lacks {len(rows)} rows of {there.path}: {_lines([row.line for row in rows])}"
+            lines = _lines([row.line for row in rows])
+            yield f"{here.path} lacks {len(rows)} rows that {there.path} has: {lines}"
     if found.asked_otherwise:
         lines = _lines([row.line for row, _ in found.asked_otherwise])
         parts = Counter(part for pair in found.asked_otherwise for part in _parts(*pair))
-        yield f"{len(found.asked_otherwise)} cases ask otherwise ({', '.join(parts)}): {found.baseline.path}, {lines}"
+        count = len(found.asked_otherwise)
+        yield f"{count} cases have different requests ({', '.join(parts)}): {found.baseline.path}, {lines}"
     for difference, count in found.settings.items():
         yield f"the settings of {count} requests differ: {difference}"
 

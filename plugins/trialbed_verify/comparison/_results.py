@@ -1,4 +1,4 @@
-"""A results file as it is compared."""
+"""Results: the rows of one vendor with one model, read for a comparison."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trialbed.errors import DataError
 from trialbed_verify.verification.results import ResultRow, RowReader
 
 Case = tuple[object, ...]
-"""What identifies a case in every file: what it asks, and which of its repeats it is."""
+"""Identifies a case in every file: its content, and its number among repeats of that content."""
 
 Trials = Mapping[int, ResultRow]
 """Number of the trial -> its row."""
@@ -23,11 +23,11 @@ class Results:
     """The answers of one vendor with one model.
 
     Attributes:
-        path: the file they come from.
-        vendor: as the rows name it, else the file's name.
-        model: as the rows name it, else the model of their requests, if it is one.
-        rows: the last row of each key, in order of the test set.
-        notes: what a reader of the figures should know about the file.
+        path: the file.
+        vendor: as named by the rows, otherwise by the file's name.
+        model: as named by the rows, otherwise the model of their requests if they agree.
+        rows: the last row of each key, in the order of the test set.
+        notes: remarks about the file for readers of the figures.
     """
 
     path: Path
@@ -38,14 +38,14 @@ class Results:
 
     @property
     def names_cases(self) -> bool:
-        """Whether every row says which case it is of."""
+        """Whether every row names its case."""
         return all(row.case is not None for row in self.rows)
 
     def cases(self, *, by_name: bool) -> dict[Case, dict[int, ResultRow]]:
         """Case -> its trials.
 
         Args:
-            by_name: take the rows' own names of cases; else what they ask, repeats in order of the test set.
+            by_name: identify cases by the rows' own names; otherwise by content, with repeats in order of the test set.
         """
         found: dict[Case, dict[int, ResultRow]] = {}
         seen: dict[tuple[Case, int], int] = {}
@@ -58,10 +58,10 @@ class Results:
 
 
 def read_results(path: Path) -> list[Results]:
-    """The results in a file, one per vendor, model and configuration, in the order in which they begin.
+    """Read the results in a file: one per vendor, model and configuration, in the order of their first rows.
 
     Raises:
-        DataError: the file cannot be read, or holds something else; names file and line.
+        DataError: the file cannot be read, or is not a results file.
     """
     reader = RowReader(path)
     last: dict[tuple[object, ...], dict[tuple[object, ...], ResultRow]] = {}
@@ -70,40 +70,40 @@ def read_results(path: Path) -> list[Results]:
         group.pop(row.key, None)
         group[row.key] = row
     if not last:
-        raise DataError(f"{path}: holds no result row")
-    notes = () if reader.torn is None else (f"{path}: line {reader.torn} is cut off and was passed over",)
+        raise DataError(f"{path}: contains no result rows")
+    notes = () if reader.torn is None else (f"{path}: line {reader.torn} is cut off and was skipped",)
     return [_results(path, group.values(), notes) for group in last.values()]
 
 
 def read_one(path: Path) -> Results:
-    """The results in a file of one vendor, model and configuration.
+    """Read the results in a file of one vendor, model and configuration.
 
     Raises:
-        DataError: as for ``read_results``, or the file holds several.
+        DataError: as for ``read_results``, or the file has several configurations.
     """
     first, *others = read_results(path)
     if others:
         names = ", ".join(sorted({f"{found.vendor} / {found.model}" for found in (first, *others)}))
         raise DataError(
-            f"{path}: holds rows of {len(others) + 1} configurations ({names}); "
-            "a comparison needs one per file: run bench verify with an --output of its own for each"
+            f"{path}: contains rows of {len(others) + 1} configurations ({names}); a comparison needs one per file: "
+            "give each its own --output in bench verify"
         )
     return first
 
 
 def as_trials(files: Sequence[Results]) -> Results:
-    """Several files of one vendor as trials of it, numbered on from file to file.
+    """Combine several files of one vendor as its trials, numbered on from file to file.
 
     Raises:
-        DataError: they are of different models.
+        DataError: the files are of different models.
     """
     first, *others = files
     offset, rows = 0, list[ResultRow]()
     for file in files:
         if file.model != first.model:
             raise DataError(
-                f"{first.path} is of {first.model} and {file.path} of {file.model}; "
-                "trials of a baseline are of one model"
+                f"{first.path} has results of {first.model}, {file.path} of {file.model}; all files of a baseline "
+                "must be of one model"
             )
         rows += (replace(row, trial=row.trial + offset) for row in file.rows)
         offset += 1 + max(row.trial for row in file.rows)
@@ -111,14 +111,14 @@ def as_trials(files: Sequence[Results]) -> Results:
         return first
     names = ", ".join(str(file.path) for file in files)
     notes = (
-        f"{len(files)} files are trials of {first.vendor}: {names}",
+        f"{len(files)} files were taken as trials of {first.vendor}: {names}",
         *(note for file in files for note in file.notes),
     )
     return replace(first, rows=tuple(sorted(rows, key=_place)), notes=notes)
 
 
 def file_label(path: Path) -> str:
-    """What to call the vendor of a file whose rows do not say."""
+    """The vendor's name, from the name of a file whose rows do not have it."""
     stem = path.stem
     for suffix in SUFFIXES:
         stem = stem.removesuffix(suffix)

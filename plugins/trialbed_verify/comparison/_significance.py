@@ -1,4 +1,4 @@
-"""Tests of what differs between a vendor and the baseline, case by case."""
+"""Significance tests of the differences between a vendor and the baseline, case by case."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FIGURES = ("total_tokens", "ttft_ms", "tps")
 
 @dataclass(frozen=True)
 class MetricTest:
-    """One test: of which metric, by which method, on how many cases.
+    """A significance test of one metric.
 
     Attributes:
-        up, down: cases that are yes with the vendor only, and with the baseline only; None for other tests.
-        p: its p-value, not corrected for there being others.
+        up, down: cases that succeed with the vendor only, and with the baseline only; None for tests of differences.
+        p: the p-value, not corrected for multiple tests.
     """
 
     metric: str
@@ -45,7 +45,7 @@ class MetricTest:
 
 
 def tests(pairs: Sequence[Pair], baseline: Decisions, vendor: Decisions, seed: int) -> list[MetricTest]:
-    """Every test that there is data for."""
+    """Run every test for which there are data."""
     valid = (response_verdicts(pair.baseline for pair in pairs), response_verdicts(pair.vendor for pair in pairs))
     shares = {
         "trigger_rate": (_majority(baseline), _majority(vendor)),
@@ -72,7 +72,7 @@ def _differences(metric: str, values: Column, seed: int) -> MetricTest:
 
 
 def _majority(side: Decisions) -> Column:
-    """1 where most valid answers call tools, 0 where few do, nan where half do or there are none."""
+    """1 where the majority of valid answers call tools, 0 where a minority do, nan in a tie or without answers."""
     share = side.shares(delivered=False)
     return np.where(share == 0.5, np.nan, np.where(np.isnan(share), np.nan, np.round(share)))
 

@@ -1,4 +1,4 @@
-"""Whether a vendor decides as the baseline does, as far as the baseline decides as itself."""
+"""The verdict: whether a vendor agrees with the baseline as well as the baseline agrees with itself."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from trialbed_verify.comparison._consistency import UNKNOWN, self_agreement
 from trialbed_verify.comparison._decisions import Decisions, agreement, f1
 
 NO_ANSWER = "the vendor gave no valid answer in any case that the baseline answered twice"
-NO_TRIGGER = "nobody called tools in any case that the baseline answered twice"
+NO_TRIGGER = "neither side called tools in any case that the baseline answered twice"
 
 
 def f1_difference(tp: Any, fp: Any, fn: Any, self_tp: Any, self_fp: Any, self_fn: Any) -> Any:
-    """Vendor's F1 less the baseline's with itself."""
+    """The vendor's F1 minus the baseline's self-F1."""
     return f1(tp, fp, fn) - f1(self_tp, self_fp, self_fn)
 
 
 def verdict(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, margin: float) -> dict[str, Any]:
-    """Equivalent, different or inconclusive, with the reason; and both figures that it rests on.
+    """Equivalent, different or inconclusive, with the reason and the figures behind it.
 
-    The finding is about decisions as delivered: a failure where the baseline calls tools is a miss.
+    The finding is about decisions as delivered: a failure counts as a missed call where the baseline calls tools.
     """
     delivered = _judge(baseline, vendor, bootstrap, margin, delivered=True)
     answered = _judge(baseline, vendor, bootstrap, margin, delivered=False)
@@ -39,7 +39,7 @@ def verdict(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, ma
 def _judge(
     baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, margin: float, *, delivered: bool
 ) -> Equivalence | str:
-    """The finding, or why there can be none."""
+    """The finding, or the reason why it is inconclusive."""
     itself = self_agreement(baseline)
     if not itself.known.any():
         return UNKNOWN
@@ -63,10 +63,10 @@ def _reason(found: Equivalence) -> str:
     place = {
         "equivalent": "lies within",
         "different": "lies beyond",
-        "inconclusive": "reaches across an end of",
+        "inconclusive": "crosses a limit of",
     }[found.finding]
     return (
-        f"F1 less the baseline's self-F1 is {found.difference:+.4f}, and its 90 % interval [{low:+.4f}, {high:+.4f}] "
+        f"F1 minus the baseline's self-F1 is {found.difference:+.4f}, and its 90 % interval [{low:+.4f}, {high:+.4f}] "
         f"{place} the margin of ±{found.margin:g}"
     )
 

@@ -1,4 +1,4 @@
-"""Ranking vendors by Inverse Rank Fusion over six metrics, with gates before and intervals beside it."""
+"""Ranks vendors by Inverse Rank Fusion over six metrics, with gates and intervals."""
 
 from trialbed_verify.ranking._candidates import METRICS, Candidate, Gates
 from trialbed_verify.ranking._files import FileOptions, candidates, marked_baselines, read_sources

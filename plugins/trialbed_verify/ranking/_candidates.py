@@ -11,10 +11,16 @@ from numpy.typing import NDArray
 
 from trialbed.statistics import Estimate
 
+Columns = Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+"""Metric -> numerator and denominator per case: the metric is the ratio of their sums."""
+
+TABLE_MIN_F1 = 0.5
+"""For a table, which has no F1 of chance: below it, more calls are wrong or missing than right."""
+
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: its name in words, whether more is better, and the greatest value it can have."""
+    """A metric: its label, whether more is better, and the range of its values."""
 
     label: str
     more_is_better: bool
@@ -30,26 +36,22 @@ METRICS: Mapping[str, Metric] = {
     "ttft_ms": Metric("TTFT, ms", more_is_better=False),
     "avg_token": Metric("tokens", more_is_better=False),
 }
-"""Name of the metric, as tables have it -> what it is."""
-
-
-Columns = Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
-"""Metric -> numerator and denominator per case: the metric is the ratio of their sums."""
+"""Name of the metric in tables -> its description."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A vendor's model with its six metrics.
+    """A model at a vendor, with its six metrics.
 
     Attributes:
-        metrics: a metric that is missing has no value.
-        is_baseline: whether the decisions of the others are held against its own.
-        protocol_errors: the share of answers that broke the protocol; None where that is not known.
-        excess: by how much F1 is above what chance would give at the same trigger rates, with its one-sided 95 %
-            bound as ``low``; None where it is not known or has no meaning.
-        columns: for resampling; None where there are only figures. Cases are in the same order for a whole model.
+        metrics: a missing metric has no value.
+        is_baseline: whether the others of the model are compared with this one.
+        protocol_errors: the share of answers that broke the protocol; None if unknown.
+        excess: F1 above chance at the same trigger rates, with its one-sided 95 % bound as ``low``; None if it is
+            unknown or meaningless.
+        columns: for resampling; None if only figures are known. Cases are in the same order for a whole model.
         incomplete: what its file lacks; empty if nothing.
-        notes: what a reader of its row should know.
+        notes: remarks for readers of its row.
     """
 
     model: str
@@ -68,7 +70,7 @@ class Candidate:
         return self.model, self.vendor
 
     def values(self) -> dict[str, float]:
-        """The metrics that are known."""
+        """The known metrics."""
         return {metric: found.value for metric, found in self.metrics.items() if found.value is not None}
 
     def metrics_json(self) -> dict[str, Any]:
@@ -76,18 +78,14 @@ class Candidate:
         return {metric: found.as_json() for metric, found in self.metrics.items()}
 
 
-TABLE_MIN_F1 = 0.5
-"""Of a table, which does not tell what chance would give: below it more calls are wrong or missing than right."""
-
-
 @dataclass(frozen=True)
 class Gates:
-    """What is asked of a vendor.
+    """Minimum requirements for being ranked.
 
     Attributes:
         min_success: least success rate.
-        max_protocol_errors: greatest share of answers that break the protocol.
-        min_f1: least F1; None for what chance would give or, of a table, one half.
+        max_protocol_errors: largest share of answers that break the protocol.
+        min_f1: least F1; None for the F1 of chance or, for a table, one half.
     """
 
     min_success: float = 0.9
@@ -99,12 +97,12 @@ class Gates:
         return asdict(self)
 
     def exclusions(self, candidate: Candidate) -> list[str]:
-        """Why a candidate is not ranked at all; empty if it may be."""
+        """The reasons why a candidate is not ranked at all."""
         incomplete = [candidate.incomplete] if candidate.incomplete else []
         return [*incomplete, *self._missing(candidate), *self._unreliable(candidate)]
 
     def failings(self, candidate: Candidate) -> list[str]:
-        """Why a candidate comes behind all that are ranked; empty if it does not."""
+        """The reasons why a candidate is placed behind all ranked ones."""
         value = candidate.metrics["f1"].value
         if candidate.is_baseline or value is None:
             return []

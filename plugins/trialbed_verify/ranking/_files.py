@@ -18,19 +18,26 @@ from trialbed_verify.comparison._pairing import Pairing, pair
 from trialbed_verify.comparison._results import Case, Results, Trials, read_results
 from trialbed_verify.ranking._candidates import Candidate
 
+FIGURES = {"tps": "tps", "ttft_ms": "ttft_ms", "avg_token": "total_tokens"}
+"""Metric -> the figure of result rows of which it is the mean."""
+
+ONE_TRIAL = "its F1 is 1 by convention, as its self-consistency is unknown with one trial per case"
+
+SELF_F1 = "its F1 is its self-F1, the agreement of its own trials with each other"
+
 
 def read_sources(sources: Iterable[str]) -> list[Results]:
-    """The results in files named as ``FILE`` or ``VENDOR=FILE``.
+    """Read the results in files given as ``FILE`` or ``VENDOR=FILE``.
 
     Raises:
-        UsageError: a name is given to a file that holds several vendors.
-        DataError: a file cannot be read or holds something else.
+        UsageError: a name is given to a file of several vendors.
+        DataError: a file cannot be read, or is not a results file.
     """
     return [found for source in sources for found in _read(source)]
 
 
 def marked_baselines(files: Iterable[Results]) -> tuple[str, ...]:
-    """The vendors whose summary, beside their results, says that they are their model's baseline."""
+    """The vendors that the summaries beside their results mark as their model's baseline."""
     return tuple(dict.fromkeys(found.vendor for found in files if _is_marked(found.path)))
 
 
@@ -41,7 +48,7 @@ def _read(source: str) -> list[Results]:
     found = read_results(Path(file))
     if len(found) > 1:
         raise UsageError(
-            f"{source}: the file holds {len(found)} vendors or configurations; one name cannot be all theirs"
+            f"{source}: the file contains {len(found)} vendors or configurations, which cannot share one name"
         )
     return [replace(found[0], vendor=name)]
 
@@ -53,14 +60,10 @@ def _is_marked(path: Path) -> bool:
     try:
         return json.loads(summary.read_bytes()).get("is_baseline") is True
     except (OSError, ValueError, AttributeError) as error:
-        raise DataError(f"{summary}: cannot be read, so whether it is of the baseline is unknown: {error}") from error
-
-
-FIGURES = {"tps": "tps", "ttft_ms": "ttft_ms", "avg_token": "total_tokens"}
-"""Metric -> the figure of result rows whose mean it is."""
-
-ONE_TRIAL = "its F1 is 1 by convention: with one trial per case its consistency with itself is unknown"
-SELF_F1 = "its F1 is that of its own trials with each other"
+        raise DataError(
+            f"{summary}: cannot be read to find out whether its vendor is the baseline: {error}; name the baseline "
+            "with --baseline"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,8 @@ class FileOptions:
     """How result files become candidates.
 
     Attributes:
-        baselines: names of vendors; one of each model.
-        model: the model of all files, whatever their rows say; None to believe the rows.
+        baselines: names of vendors, one per model.
+        model: the model of all files; None for the model that the rows name.
         force: rank by the common cases of files that differ.
         resamples, seed: of the bootstrap.
     """
@@ -82,11 +85,11 @@ class FileOptions:
 
 
 def candidates(files: Sequence[Results], options: FileOptions) -> list[Candidate]:
-    """One candidate per vendor and model.
+    """Make one candidate per vendor and model. A vendor whose file lacks cases becomes one that is not ranked.
 
     Raises:
-        UsageError: a model has no baseline or two, a vendor is there twice, or a file of a model holds other
-            requests than the baseline's. One that merely lacks some is not ranked, and keeps nobody else from it.
+        UsageError: a model does not have exactly one baseline, a vendor is listed twice, or the requests of a file
+            differ from the baseline's.
     """
     named = [replace(one, model=options.model) if options.model else one for one in files]
     _check_models(named)
@@ -100,19 +103,20 @@ def candidates(files: Sequence[Results], options: FileOptions) -> list[Candidate
 def _check_models(files: Sequence[Results]) -> None:
     for one in files:
         if one.model is None:
-            raise UsageError(f"{one.path}: its rows do not name one model; say which it is with --model")
+            raise UsageError(f"{one.path}: its rows do not agree on one model; name it with --model")
     unnamed = {one.model for one in files if one.rows[0].model is None}
     if len(unnamed) > 1:
         raise UsageError(
-            f"the files ask for different models ({', '.join(sorted(map(str, unnamed)))}); "
-            "if these are names of one, give it a name with --model"
+            f"the files request different models ({', '.join(sorted(map(str, unnamed)))}); "
+            "if these are names of the same model, give it one name with --model"
         )
     seen: dict[tuple[str | None, str], Results] = {}
     for one in files:
         other = seen.setdefault((one.model, one.vendor), one)
         if other is not one:
             raise UsageError(
-                f"{other.path} and {one.path} both hold {one.model} at {one.vendor}; tell them apart by VENDOR=FILE"
+                f"{other.path} and {one.path} both have results of {one.model} at {one.vendor}; name each vendor with "
+                "VENDOR=FILE"
             )
 
 
@@ -120,7 +124,7 @@ def _baseline(model: str, files: Sequence[Results], names: Sequence[str]) -> Res
     found = [one for one in files if one.vendor in names]
     vendors = ", ".join(one.vendor for one in files)
     if not found:
-        raise UsageError(f"{model} has no baseline to measure F1 against; name one of {vendors} with --baseline")
+        raise UsageError(f"{model} has no baseline, which F1 needs; name one of {vendors} with --baseline")
     if len(found) > 1:
         raise UsageError(f"{model} has {len(found)} baselines: {', '.join(one.vendor for one in found)}; name one")
     return found[0]
@@ -133,7 +137,7 @@ def _of_model(model: str, files: Sequence[Results], baseline: Results, options: 
     complete = [found for found, is_whole in zip(pairings, whole, strict=True) if is_whole]
     common = [case for case in complete[0].cases if all(case in found.cases for found in complete)]
     if not common:
-        raise UsageError(f"{model}: there is no case that all files have in common, so there is nothing to rank")
+        raise UsageError(f"{model}: its files have no case in common, so its vendors cannot be ranked")
     return [
         _candidate(found, model, common if is_whole else list(found.cases), options)
         for found, is_whole in zip(pairings, whole, strict=True)
@@ -169,7 +173,7 @@ def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOp
 
 def _incomplete(pairing: Pairing) -> str:
     lacking = len(pairing.only_baseline)
-    return f"{pairing.vendor.path.name} lacks {lacking} rows that the baseline has" if lacking else ""
+    return f"{pairing.vendor.path.name} lacks {lacking} of the baseline's rows" if lacking else ""
 
 
 def _ratio(part: Column, whole: Column) -> Column:
@@ -181,7 +185,7 @@ def _f1(found: Agreement) -> tuple[Column, Column]:
 
 
 def _itself(own: Decisions) -> tuple[Column, Column]:
-    """The baseline's F1 with itself; with one trial per case 1 by convention, if it answered at all."""
+    """The baseline's self-F1; with one trial per case, 1 by convention if it answered at all."""
     itself = self_agreement(own)
     ones = (np.asarray(own.answers) > 0).astype(float)
     return _f1(itself.agreement) if itself.known.any() else (ones, ones)
@@ -194,7 +198,7 @@ def _schema(trials: list[Trials]) -> tuple[Column, Column]:
 
 
 def _excess(reference: Decisions, found: Agreement, bootstrap: CaseBootstrap) -> Estimate | None:
-    """F1 less that of chance; None where the baseline decides the same in all cases, so that F1 tells nothing."""
+    """F1 above chance; None if the baseline decides alike in all cases, which makes F1 meaningless."""
     shares = reference.shares(delivered=False)
     known = shares[np.isfinite(shares)]
     if not len(known) or (known == known[0]).all():

@@ -16,11 +16,18 @@ from trialbed_verify.ranking._candidates import METRICS, Candidate
 Name = TypeVar("Name", bound=Hashable)
 
 K = 5
-"""Added to each rank: with six metrics it puts a score of 1 to who is first in all."""
+"""Added to each rank; with six metrics, a candidate that is first in all of them scores 1."""
+
+
+CONFIDENCE = 0.95
+"""Share of resamples in which one of two candidates must be ahead; otherwise they are tied."""
+
+EPSILON = 1e-12
+"""Scores that differ by less are equal, apart from floating-point error."""
 
 
 def average_ranks(values: Mapping[Name, float], *, more_is_better: bool) -> dict[Name, Fraction]:
-    """Ranks from 1; those that are equal share the average of their places."""
+    """Ranks from 1; equal values share the average of their places."""
     ranks = {}
     for name, value in values.items():
         before = sum(other > value if more_is_better else other < value for other in values.values())
@@ -30,10 +37,10 @@ def average_ranks(values: Mapping[Name, float], *, more_is_better: bool) -> dict
 
 
 def ranks_by_metric(metrics: Mapping[Name, Mapping[str, float]]) -> dict[Name, dict[str, Fraction]]:
-    """The average rank of each in each of the six metrics.
+    """The average ranks of all candidates in the six metrics.
 
     Args:
-        metrics: name -> metric -> value; every metric for every name.
+        metrics: name -> metric -> value, complete.
     """
     found: dict[Name, dict[str, Fraction]] = {name: {} for name in metrics}
     for metric, about in METRICS.items():
@@ -44,20 +51,13 @@ def ranks_by_metric(metrics: Mapping[Name, Mapping[str, float]]) -> dict[Name, d
 
 
 def irf(ranks: Mapping[str, Fraction], k: int = K) -> Fraction:
-    """The score of one: the sum of 1 / (rank + k) over its metrics."""
+    """A candidate's score: the sum of 1 / (rank + k) over its metrics."""
     return sum((1 / (rank + k) for rank in ranks.values()), Fraction(0))
 
 
 def places(scores: Mapping[Name, Fraction]) -> dict[Name, int]:
-    """Places from 1, best score first; those of equal score share the better place."""
+    """Places from 1, highest score first; equal scores share the better place."""
     return {name: 1 + sum(other > score for other in scores.values()) for name, score in scores.items()}
-
-
-CONFIDENCE = 0.95
-"""Share of resamples in which the same one must be ahead for two to be told apart."""
-
-EPSILON = 1e-12
-"""Scores nearer than this are equal: the difference is of floating point."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,19 @@ class ResampledRanks:
 
     Attributes:
         places: shape (resamples, candidates), from 1.
-        scores: the IRF scores that they follow from.
+        scores: the underlying IRF scores, in the same shape.
     """
 
     places: NDArray[np.int64]
     scores: NDArray[np.float64]
 
     def interval(self, number: int) -> tuple[int, int]:
-        """The places between which the candidate of this number is in 95 % of resamples."""
+        """The range of a candidate's places in 95 % of resamples."""
         low, high = np.quantile(self.places[:, number], (0.025, 0.975), method="inverted_cdf")
         return int(low), int(high)
 
     def ties(self, number: int) -> list[int]:
-        """The numbers of candidates that this one cannot be told from: neither is ahead in 95 % of resamples."""
+        """The numbers of candidates tied with this one: neither is ahead in 95 % of resamples."""
         own = self.scores[:, [number]]
         ahead = (own > self.scores + EPSILON).mean(axis=0)
         behind = (own < self.scores - EPSILON).mean(axis=0)
@@ -90,7 +90,7 @@ class ResampledRanks:
 
 
 def resampled_ranks(candidates: Sequence[Candidate], k: int, resamples: int, seed: int) -> ResampledRanks | None:
-    """Rank resampled cases; candidates of one model share their resamples. None where there are only figures."""
+    """Rank resampled cases, the same ones for all candidates of a model; None if only figures are known."""
     drawn = [_draws(candidate, resamples, seed) for candidate in candidates]
     if not drawn or any(own is None for own in drawn):
         return None
@@ -114,7 +114,7 @@ def _draws(candidate: Candidate, resamples: int, seed: int) -> NDArray[np.float6
 
 
 def _average_ranks(values: NDArray[np.float64], more_is_better: bool) -> NDArray[np.float64]:
-    """Average ranks in each resample; a value that a resample cannot tell is the worst."""
+    """Average ranks in each resample; an undefined value ranks last."""
     goodness = np.nan_to_num(values if more_is_better else -values, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
     ahead = (goodness[:, None, :] > goodness[:, :, None]).sum(axis=2)
     equal = (goodness[:, None, :] == goodness[:, :, None]).sum(axis=2)

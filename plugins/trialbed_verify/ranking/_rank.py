@@ -1,4 +1,4 @@
-"""From candidates to the document: a standing per model, and one of all."""
+"""Ranks candidates, per model and over all models, and makes the document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trialbed_verify.ranking._irf import K, ResampledRanks, irf, places, ranks_b
 Document = dict[str, Any]
 Name = tuple[str, str]
 
-NO_INTERVALS = "Intervals of ranks need result files: a table does not say what its figures rest on"
+NO_INTERVALS = "Ranks from a table have no intervals, which need result files"
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class RankOptions:
 
     Attributes:
         k: added to each rank.
-        gates: what is asked of a vendor before it is ranked.
-        resamples: of the bootstrap.
-        seed: of every draw.
+        gates: minimum requirements for being ranked.
+        resamples: number of bootstrap resamples.
+        seed: of all random draws.
     """
 
     k: int = K
@@ -35,7 +35,7 @@ class RankOptions:
 
 
 def rank(candidates: Sequence[Candidate], options: RankOptions | None = None) -> Document:
-    """The standing of the vendors of each model, and of all models' vendors together."""
+    """Rank the vendors of each model, and the vendors of all models together."""
     chosen = options or RankOptions()
     models = dict.fromkeys(candidate.model for candidate in candidates)
     resampled = all(candidate.columns is not None for candidate in candidates)
@@ -53,7 +53,7 @@ def rank(candidates: Sequence[Candidate], options: RankOptions | None = None) ->
 
 
 def _ranking(candidates: Sequence[Candidate], options: RankOptions) -> Document:
-    """Those that are ranked; those that come behind them; those that are not ranked."""
+    """The ranked candidates, those placed behind them, and those that are not ranked."""
     excluded = {one.name: options.gates.exclusions(one) for one in candidates}
     failing = {one.name: options.gates.failings(one) for one in candidates if not excluded[one.name]}
     ranked = [one for one in candidates if failing.get(one.name) == []]
@@ -72,11 +72,11 @@ def _ranking(candidates: Sequence[Candidate], options: RankOptions) -> Document:
 def _ranked(candidates: list[Candidate], options: RankOptions) -> list[Document]:
     ranks = ranks_by_metric({one.name: one.values() for one in candidates})
     scores = {name: irf(own, options.k) for name, own in ranks.items()}
-    standing = places(scores)
+    ranking = places(scores)
     resampled = resampled_ranks(candidates, options.k, options.resamples, options.seed)
     rows = [
         _row(one)
-        | _score(one.name, scores, standing)
+        | _score(one.name, scores, ranking)
         | {"ranks": {metric: float(own) for metric, own in ranks[one.name].items()}}
         | _confidence(number, candidates, resampled)
         for number, one in enumerate(candidates)
@@ -94,10 +94,10 @@ def _row(candidate: Candidate) -> Document:
     }
 
 
-def _score(name: Name, scores: dict[Name, Fraction], standing: dict[Name, int]) -> Document:
+def _score(name: Name, scores: dict[Name, Fraction], ranking: dict[Name, int]) -> Document:
     score = scores[name]
     return {
-        "rank": standing[name],
+        "rank": ranking[name],
         "tie": sum(other == score for other in scores.values()) > 1,
         "irf": float(score),
         "irf_exact": str(score),

@@ -1,4 +1,4 @@
-"""A table of figures as candidates."""
+"""Reads a table of figures and makes candidates of it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ COLUMNS = ("model", "vendor", *METRICS)
 
 
 def read_table(path: Path) -> list[Candidate]:
-    """The rows of a CSV file with the columns model, vendor and the six metrics; others are passed over.
+    """Read a CSV file with the columns model, vendor and the six metrics; other columns are ignored.
 
-    An empty cell is a missing figure, and so is 0 where no answer can have it (times, rates of tokens, tokens).
+    An empty cell is a missing figure. So is a 0 among times, rates of tokens and tokens, which cannot be 0.
 
     Raises:
-        DataError: the file cannot be read, lacks a column, or has a cell that is no such figure; names the line.
+        DataError: the file cannot be read, lacks a column, or has an invalid cell.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -31,7 +31,7 @@ def read_table(path: Path) -> list[Candidate]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
     if not candidates:
-        raise DataError(f"{path}: holds no row")
+        raise DataError(f"{path}: contains no rows")
     _check_names(path, candidates)
     return candidates
 
@@ -40,13 +40,15 @@ def _check_columns(path: Path, found: Iterable[str]) -> None:
     names = {name.strip() for name in found}
     absent = [name for name in COLUMNS if name not in names]
     if absent:
-        raise DataError(f"{path}, line 1: lacks {', '.join(absent)}; a table has the columns {','.join(COLUMNS)}")
+        raise DataError(
+            f"{path}, line 1: missing columns: {', '.join(absent)}; a table needs the columns {','.join(COLUMNS)}"
+        )
 
 
 def _candidate(path: Path, line: int, row: dict[str | None, Any]) -> Candidate:
     if any(row.get(None, ())):
-        # A comma within a number, say: its figures would be taken for those of other columns.
-        raise DataError(f"{path}, line {line}: has more cells than the table has columns")
+        # With a comma in a number, say, figures would end up in the wrong columns.
+        raise DataError(f"{path}, line {line}: more cells than the table has columns")
     cells = {name.strip(): (text or "").strip() for name, text in row.items() if isinstance(name, str)}
     for name in ("model", "vendor"):
         if not cells[name]:
@@ -64,8 +66,8 @@ def _figure(path: Path, line: int, metric: str, text: str) -> float | None:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0 or (about.greatest is not None and value > about.greatest):
-        wanted = "a number from 0 on" if about.greatest is None else f"a number from 0 to {about.greatest:g}"
-        raise DataError(f"{path}, line {line}: {metric} is {text!r}, which is not {wanted}")
+        wanted = "a number of at least 0" if about.greatest is None else f"a number from 0 to {about.greatest:g}"
+        raise DataError(f"{path}, line {line}: {metric} is {text!r}, but must be {wanted}")
     return None if value == 0 and not about.zero_is_possible else value
 
 

@@ -17,15 +17,14 @@ from trialbed_verify.ranking._rank import rank
 Document = dict[str, Any]
 
 NO_BASELINE = (
-    "none of its vendors is the baseline, so there is no similarity, no verdict and no rank; mark one with "
-    "is_baseline: true"
+    "no vendor is marked as the baseline, so vendors were neither compared nor ranked; mark one with is_baseline: true"
 )
-NO_OTHER = "its baseline is its only vendor: there is nothing to compare"
+NO_OTHER = "the baseline is the only vendor, so there is nothing to compare"
 
 
 @dataclass(frozen=True)
 class VerifiedFile:
-    """A results file that a verification wrote."""
+    """A results file written by a verification."""
 
     model: str
     vendor: str
@@ -34,10 +33,10 @@ class VerifiedFile:
 
 
 def compare_and_rank(files: Sequence[VerifiedFile]) -> Document:
-    """Comparisons and ranks, as far as the files hold what they need; what they lack is said in notes.
+    """Compare vendors with their models' baselines and rank them, as far as the files allow; notes say what is missing.
 
-    Vendors are compared over the cases that both files have, whatever settings their drivers force; the documents
-    say what was left out and what differs.
+    Vendors are compared over the cases that both files have, even if their drivers force different settings; the
+    documents say what was left out and what differs.
     """
     models = [
         _model([file for file in files if file.model == model]) for model in dict.fromkeys(f.model for f in files)
@@ -60,7 +59,7 @@ def _model(files: Sequence[VerifiedFile]) -> tuple[Document, list[Candidate]]:
     readable = dict(_readable(files, document["notes"]))
     baseline = readable.pop(marked, None)
     if baseline is None:
-        document["notes"].append(f"{marked.vendor} is the baseline and has no rows: there is nothing to compare with")
+        document["notes"].append(f"the baseline, {marked.vendor}, has no rows, so vendors were not compared")
         return document, []
     vendors = [one for one in readable.values() if _has_common(baseline, one, document["notes"])]
     document["comparisons"] = compare(baseline, vendors, CompareOptions(force=True))
@@ -85,14 +84,14 @@ def _has_common(baseline: Results, vendor: Results, notes: list[str]) -> bool:
 
 
 def _candidates(baseline: Results, vendors: Sequence[Results], notes: list[str]) -> list[Candidate]:
-    """Of whom there is enough to be ranked; where settings differ, of those whose files are complete."""
+    """The candidates; if settings differ, only those whose files are complete."""
     named = FileOptions(baselines=(baseline.vendor,))
     try:
         return candidates([baseline, *vendors], named)
     except UsageError as error:
         complete = [one for one in vendors if not pair(baseline, one, force=True).only_baseline]
         notes.append(f"ranked although {_line(error)}")
-        notes += [f"{one.vendor} is not ranked: it lacks cases" for one in vendors if one not in complete]
+        notes += [f"{one.vendor} is not ranked, as it lacks cases" for one in vendors if one not in complete]
     return candidates([baseline, *complete], replace(named, force=True))
 
 

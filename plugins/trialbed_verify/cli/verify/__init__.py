@@ -1,4 +1,4 @@
-"""``bench verify``: what is sent where (``_setup``), its progress, and what it tells in the end (``_report``)."""
+"""``bench verify``: its options (``_setup``), progress and report."""
 
 from trialbed_verify.cli.verify._command import command
 

@@ -26,13 +26,18 @@ Examples:
 
 @click.command("verify", epilog=EPILOG)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@option("-m", "--model", help="The model to ask for.")
-@option("--base-url", metavar="URL", help="OpenAI-compatible endpoint, ending before /chat/completions.")
-@click.option("--api-key", metavar="KEY", envvar="OPENAI_API_KEY", help="The endpoint's key; better kept in .env.")
-@option("-c", "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Models and vendors.")
-@option("--model-type", metavar="NAME", help="Model adapter. [default: the one that knows the model]")
-@option("--temperature", type=Finite(), help="Replaces every request's own. [default: each line's]")
-@option("--max-tokens", type=click.IntRange(min=1), help="Replaces every request's own. [default: each line's]")
+@option("-m", "--model", help="Name of the model.")
+@option("--base-url", metavar="URL", help="OpenAI-compatible endpoint, up to but without /chat/completions.")
+@click.option("--api-key", metavar="KEY", envvar="OPENAI_API_KEY", help="Key for the endpoint; better kept in .env.")
+@option(
+    "-c",
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Models and vendors.",
+)
+@option("--model-type", metavar="NAME", help="Model adapter. [default: the one that recognises the model]")
+@option("--temperature", type=Finite(), help="Overrides each request's own value.")
+@option("--max-tokens", type=click.IntRange(min=1), help="Overrides each request's own value.")
 @option("--extra-body", metavar="JSON", default="{}", help="Object merged into every request, last.")
 @option(
     "-j",
@@ -40,27 +45,32 @@ Examples:
     "--request-concurrency",
     type=click.IntRange(min=1),
     default=5,
-    help="Requests under way at one vendor.",
+    help="Concurrent requests to one vendor.",
 )
-@option("--vendor-concurrency", type=click.IntRange(min=1), default=1, help="Vendors at a time; more take turns.")
-@option("-o", "--output", type=FILE, default=Path("results.jsonl"), help="Results, one line per case.")
-@option("--summary", type=FILE, default=Path("summary.json"), help="Summary of the results.")
-@option("--output-dir", type=FOLDER, default=Path("data"), help="Results and summaries of --config.")
+@option(
+    "--vendor-concurrency",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Vendors at a time; others take turns.",
+)
+@option("-o", "--output", type=FILE, default=Path("results.jsonl"), help="Results file, one line per case.")
+@option("--summary", type=FILE, default=Path("summary.json"), help="Summary file.")
+@option("--output-dir", type=FOLDER, default=Path("data"), help="Folder for the results and summaries of --config.")
 @option("--timeout", type=FiniteRange(min=0, min_open=True), default=600.0, help="Seconds for one attempt.")
 @option("--retries", type=click.IntRange(min=0), default=3, help="Attempts after the first.")
-@option("--trials", type=click.IntRange(min=1), default=1, help="Times that every case is sent.")
-@click.option("--incremental", is_flag=True, help="Keep the answers there are, send what failed or is missing.")
-@click.option("--fresh", is_flag=True, help="Discard the results there are.")
+@option("--trials", type=click.IntRange(min=1), default=1, help="Number of times to send every case.")
+@click.option("--incremental", is_flag=True, help="Keep existing answers, send what failed or is missing.")
+@click.option("--fresh", is_flag=True, help="Discard existing results.")
 @click.option("--use-raw-completions", is_flag=True, help="Use /completions; needs --tokenizer-model.")
-@option("--tokenizer-model", metavar="NAME|DIR", help="Tokenizer whose chat template makes the prompts.")
+@option("--tokenizer-model", metavar="NAME|DIR", help="Tokenizer whose chat template renders the prompts.")
 @markdown_option
 @csv_option
 @json_option
 def command(file: Path, *, as_json: bool, **given: Any) -> int:
     """Verify how well vendors' endpoints call tools.
 
-    FILE is a test set: one chat completion request per line. Every request is sent to the endpoint of --base-url,
-    or to every model and vendor of --config, and ends in exactly one outcome. Answers are kept as they come, so
+    FILE is a test set with one chat completion request per line. Every request is sent to the endpoint of --base-url,
+    or to every model and vendor of --config, and ends in exactly one outcome. Answers are saved as they arrive, so
     that none that was paid for is lost. With --config, vendors are compared with their model's baseline and ranked.
     """
     from trialbed_verify.cli.verify._setup import checked_files, chosen_options, chosen_targets, warn
@@ -91,10 +101,10 @@ async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions)
 
 
 def _reported(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], *, as_json: bool) -> int:
-    from trialbed_verify.cli.verify._report import VerifyReport, beside_baselines
+    from trialbed_verify.cli.verify._report import VerifyReport, compared_targets
 
-    standing = beside_baselines(targets) if given["config"] else None
-    report = VerifyReport(summaries, standing)
+    comparisons = compared_targets(targets) if given["config"] else None
+    report = VerifyReport(summaries, comparisons)
     report.write(given["markdown"], given["csv"])
     report.print(as_json=as_json)
     report.check()

@@ -19,7 +19,7 @@ from trialbed_verify.verification import Target, VerifyProgress
 
 @contextmanager
 def verify_progress() -> Iterator[VerifyProgress]:
-    """What shows the progress here; says how to go on if it ends early."""
+    """Show progress in the way that suits stderr; if the command ends early, say how to resume."""
     shown: PlainProgress = LiveProgress() if sys.stderr.isatty() else PlainProgress()
     with hint_on_early_end(shown):
         yield shown
@@ -35,44 +35,44 @@ class PlainProgress:
         self.failures: Counter[Target] = Counter()
 
     def begin(self, target: Target, total: int, kept: int) -> None:
-        """Say what is sent where."""
+        """Print the target, its number of requests and its results file."""
         self.totals[target], self.done[target] = total, kept
-        again = f", {kept} of them kept from before" if kept else ""
+        again = f", {kept} of them already answered" if kept else ""
         click.echo(f"{_label(target)}: {total} requests{again} -> {target.output}", err=True)
 
     def advance(self, target: Target, row: dict[str, Any]) -> None:
-        """Count a case."""
+        """Count a completed case."""
         self.done[target] += 1
         self.failures[target] += row["outcome"] not in ANSWERED
         self.show(target)
 
     def down(self, target: Target, left: int, failure: str | None) -> None:
-        """Say that a vendor is given up."""
-        why = "its driver failed" if failure else "only fails"
-        click.echo(f"{_label(target)}: {why}; {left} requests are not sent. Go on later with --incremental.", err=True)
+        """Print that sending to a target was stopped."""
+        why = "its driver failed" if failure else "every request fails"
+        click.echo(f"{_label(target)}: {why}; {left} requests not sent. Continue later with --incremental.", err=True)
 
     def show(self, target: Target) -> None:
-        """Print a line if a tenth is full."""
+        """Print a line after each tenth."""
         done, total = self.done[target], self.totals[target]
         if is_line_due(done, total):
             click.echo(f"{_label(target)}: [{done}/{total}]{self.failed(target)}", err=True)
 
     def failed(self, target: Target) -> str:
-        """The failures so far."""
+        """The number of failures so far, in words."""
         return f" {self.failures[target]} failed" if self.failures[target] else ""
 
     def end(self) -> None:
-        """Nothing is open."""
+        """Do nothing: lines need no clean-up."""
 
     def print_resume_hint(self) -> None:
-        """Say what is kept of a verification that ended early."""
+        """Print how many results were saved, and how to resume."""
         if self.done.total():
-            ended = self.done.total()
-            click.echo(f"{ended} requests have ended and are kept; --incremental goes on from there.", err=True)
+            done = self.done.total()
+            click.echo(f"{done} requests are complete and were saved; continue with --incremental.", err=True)
 
 
 class LiveProgress(PlainProgress):
-    """Bars that move."""
+    """A progress bar per target."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class LiveProgress(PlainProgress):
         self._bar.update(self._tasks[target], completed=self.done[target], failed=self.failed(target))
 
     def end(self) -> None:
-        """Take the bars away."""
+        """Remove the bars."""
         self._bar.stop()
 
 

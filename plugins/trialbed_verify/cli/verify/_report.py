@@ -1,4 +1,4 @@
-"""What ``bench verify`` tells when it has ended."""
+"""The report of ``bench verify``: tables, JSON and files."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """The summaries of all targets, and how they stand beside their baselines.
+    """The summaries of all targets, and their comparisons and ranks.
 
     Attributes:
-        standing: None where one endpoint was verified alone.
+        comparisons: None if a single endpoint was verified.
     """
 
     summaries: Sequence[Document]
-    standing: Document | None = None
+    comparisons: Document | None = None
 
     def write(self, markdown: Path | None, csv: Path | None) -> None:
-        """Write the files that were asked for.
+        """Write the requested files.
 
         Raises:
-            UsageError: one cannot be written.
+            UsageError: a file cannot be written.
         """
         from trialbed.files import write_text
         from trialbed.views import csv_text
@@ -43,16 +43,16 @@ class VerifyReport:
         from trialbed_verify.views import verification_records, verification_tables
 
         if markdown:
-            text = as_markdown([*verification_tables(self.summaries), *self._standings()])
+            text = as_markdown([*verification_tables(self.summaries), *self._comparison_tables()])
             write_text(markdown, text, "--markdown")
         if csv:
             write_text(csv, csv_text(verification_records(self.summaries)), "--csv")
 
     def print(self, *, as_json: bool) -> None:
-        """Print the result on stdout."""
+        """Print the report on stdout."""
         if as_json:
-            whole = self.summaries[0] if self.standing is None else {"summaries": self.summaries, **self.standing}
-            # Halves of characters, which vendors send, are JSON as escapes.
+            whole = self.summaries[0] if self.comparisons is None else {"summaries": self.summaries, **self.comparisons}
+            # Vendors send lone surrogates, which JSON can hold as escapes only.
             text = json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2)
             click.echo(text.encode("utf-8", "backslashreplace"))
             return
@@ -60,39 +60,39 @@ class VerifyReport:
         from trialbed.views import print_tables
 
         load_driver("reporters", "verification")().report(self.summaries, sys.stdout)
-        if standings := self._standings():
+        if tables := self._comparison_tables():
             click.echo()
-            print_tables(standings, sys.stdout)
+            print_tables(tables, sys.stdout)
 
     def check(self) -> None:
-        """See that the figures are what they seem.
+        """Check that the report is based on answers.
 
         Raises:
-            DriverBroken: a vendor was given up for its driver; says where that failed.
-            NothingMeasured: there is no answer of any vendor; says what was met instead, and what to look at.
+            DriverBroken: a driver failed.
+            NothingMeasured: no request was answered.
         """
         failures = [summary["failure"] for summary in self.summaries if summary["failure"]]
         if failures:
             raise DriverBroken("\n".join(failures))
         if any(summary["success_count"] for summary in self.summaries):
             return
-        met = "\n  ".join(_met(summary) for summary in self.summaries)
+        problems = "\n  ".join(_problems(summary) for summary in self.summaries)
         raise NothingMeasured(
-            f"no request was answered:\n  {met}\nCheck the base URL (it ends before /chat/completions), the key and "
-            "the model's name; then --incremental sends what failed again."
+            f"no request was answered:\n  {problems}\nCheck the base URL (it ends before /chat/completions), the key "
+            "and the model's name, then use --incremental to send the failed requests again."
         )
 
-    def _standings(self) -> Sequence[Table]:
-        if self.standing is None:
+    def _comparison_tables(self) -> Sequence[Table]:
+        if self.comparisons is None:
             return ()
-        # Resampling needs numpy, which one endpoint does not.
-        from trialbed_verify.views import standing_tables
+        # Resampling imports numpy, which a single endpoint does not need.
+        from trialbed_verify.views import verified_tables
 
-        return standing_tables(self.standing)
+        return verified_tables(self.comparisons)
 
 
-def beside_baselines(targets: Sequence[Target]) -> Document:
-    """How the vendors of a configuration stand beside their models' baselines."""
+def compared_targets(targets: Sequence[Target]) -> Document:
+    """Compare the vendors of a configuration with their models' baselines, and rank them."""
     from trialbed_verify.ranking import VerifiedFile, compare_and_rank
 
     return compare_and_rank(
@@ -100,7 +100,7 @@ def beside_baselines(targets: Sequence[Target]) -> Document:
     )
 
 
-def _met(summary: Document) -> str:
+def _problems(summary: Document) -> str:
     about = summary["provenance"]["configuration"]
     problems = ", ".join(f"{count} {kind}" for kind, count in summary["problems"].items()) or "nothing was sent"
     examples = [example for found in summary["examples"]["problems"].values() for example in found]

@@ -1,4 +1,4 @@
-"""From the options of ``bench verify`` to what is sent where."""
+"""Turns the options of ``bench verify`` into targets, files and settings."""
 
 from __future__ import annotations
 
@@ -13,38 +13,39 @@ if TYPE_CHECKING:
     from trialbed_verify.verification import RequestSettings, Target, TestSet, VerifyOptions
 
 Given = dict[str, Any]
-"""The options by their names."""
+"""The options by name."""
 
 
 def chosen_targets(given: Given) -> list[Target]:
-    """The endpoint of ``--base-url``, or those of ``--config``.
+    """The target of ``--base-url``, or those of ``--config``.
 
     Raises:
-        UsageError: options are missing or contradict each other; never shows a key.
+        UsageError: options are missing or contradict each other. The message never shows a key.
     """
     from trialbed_verify.verification import config_targets, endpoint_target
 
     if given["config"]:
         if given["model"] or given["base_url"]:
-            raise click.UsageError("--config names models and vendors; leave --model and --base-url out")
+            raise click.UsageError("--config already names models and vendors; leave out --model and --base-url")
         settings = _settings(given, "")
         return config_targets(given["config"], settings, given["model_type"], given["output_dir"])
     if not (given["model"] and given["base_url"]):
-        raise click.UsageError("name an endpoint with --model and --base-url, or many with --config")
+        raise click.UsageError("name one endpoint with --model and --base-url, or several with --config")
     key = given["api_key"]
     if not key:
         raise click.UsageError(
-            "the endpoint needs a key: put OPENAI_API_KEY into .env, or give --api-key (any word, if it asks for none)"
+            "the endpoint needs a key: put OPENAI_API_KEY into .env, or use --api-key (any word will do if it does not "
+            "check keys)"
         )
     settings = _settings(given, given["model"])
     return [endpoint_target(given["base_url"], key, settings, given["model_type"], given["output"], given["summary"])]
 
 
 def checked_files(targets: list[Target], file: Path, given: Given) -> None:
-    """See that every file can be written, before anything is paid for.
+    """Check that every file can be written before anything is sent.
 
     Raises:
-        UsageError: one cannot, or two are one.
+        UsageError: a file cannot be written, or is named twice.
     """
     from trialbed_verify.verification import check_files, target_files
 
@@ -54,15 +55,15 @@ def checked_files(targets: list[Target], file: Path, given: Given) -> None:
 
 
 def chosen_options(given: Given, targets: list[Target]) -> VerifyOptions:
-    """How the cases are sent; asks what shall become of results there are, where somebody can answer."""
+    """The options for sending cases; on a terminal, asks what to do with existing results."""
     from trialbed_verify.verification import VerifyOptions
 
     if given["incremental"] and given["fresh"]:
-        raise click.UsageError("--incremental keeps the results there are, --fresh discards them: choose one")
+        raise click.UsageError("--incremental keeps existing results and --fresh discards them; choose one")
     incremental, fresh = given["incremental"], given["fresh"]
-    held = [target.output for target in targets if target.output.exists() and target.output.stat().st_size]
-    if held and not (incremental or fresh) and sys.stdin.isatty():
-        answer = _ask(held)
+    existing = [target.output for target in targets if target.output.exists() and target.output.stat().st_size]
+    if existing and not (incremental or fresh) and sys.stdin.isatty():
+        answer = _ask(existing)
         incremental, fresh = answer == "continue", answer == "discard"
     return VerifyOptions(
         trials=given["trials"],
@@ -76,21 +77,21 @@ def chosen_options(given: Given, targets: list[Target]) -> VerifyOptions:
 
 
 def warn(cases: TestSet) -> None:
-    """Say what is wrong with the test set, so that nobody blames a vendor for it, and with where keys are kept."""
+    """Warn about faults of the test set, which are not the vendors', and about keys that git would commit."""
     for line in cases.bad_lines:
-        click.echo(f"Warning: {cases.path}, line {line.index}: {line.reason}; it is no case", err=True)
+        click.echo(f"Warning: {cases.path}, line {line.index}: {line.reason}; the line is skipped", err=True)
     for index, name, fault in cases.faults():
         click.echo(f"Warning: {cases.path}, line {index}: the schema of {name} cannot be used: {fault}", err=True)
-    _warn_of_keys()
+    _warn_about_keys()
 
 
-def _warn_of_keys() -> None:
+def _warn_about_keys() -> None:
     from trialbed.settings import read_env_file
     from trialbed_verify.verification.targets import would_be_committed
 
     path = read_env_file(Path.cwd())
     if path is not None and would_be_committed(path):
-        click.echo(f"Warning: {path}: git does not ignore this file; list it in .gitignore to keep its keys", err=True)
+        click.echo(f"Warning: {path}: git does not ignore this file; add it to .gitignore to keep its keys", err=True)
 
 
 def _settings(given: Given, model: str) -> RequestSettings:
@@ -118,10 +119,10 @@ def _extra_body(text: str) -> dict[str, Any]:
     return body
 
 
-def _ask(held: list[Path]) -> str:
-    """What to do about results there are; ends the command for ``stop``."""
+def _ask(existing: list[Path]) -> str:
+    """Ask what to do with existing results; ends the command for ``stop``."""
     choice = click.Choice(["continue", "discard", "stop"])
-    question = f"{', '.join(map(str, held))}: there are results of an earlier time"
+    question = f"{', '.join(map(str, existing))}: results already exist"
     answer: str = click.prompt(question, type=choice, default="continue", err=True)
     if answer == "stop":
         raise click.Abort

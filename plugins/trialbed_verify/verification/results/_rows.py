@@ -28,6 +28,22 @@ NO_FINISH_REASON = "protocol_error"
 """The outcome of a row of another tool that counts as a success without a finish reason: an incomplete answer."""
 
 
+CONTENT = (
+    "messages",
+    "prompt",
+    "suffix",
+    "tools",
+    "functions",
+    "tool_choice",
+    "function_call",
+    "response_format",
+)
+"""The content of a request. All other keys are settings, or the vendor's."""
+
+OF_THE_VENDOR = frozenset(("model", "stream", "stream_options", "provider", "user", "metadata"))
+"""What may differ between vendors of one model."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallRow:
     """The verdict on a tool call, with the reasons; ``valid`` is None if the declared schema cannot be used."""
@@ -238,22 +254,6 @@ def _text(source: Body, key: str) -> str | None:
 def _object(source: Body, key: str) -> Body:
     value = source.get(key)
     return value if isinstance(value, dict) else {}
-
-
-CONTENT = (
-    "messages",
-    "prompt",
-    "suffix",
-    "tools",
-    "functions",
-    "tool_choice",
-    "function_call",
-    "response_format",
-)
-"""The content of a request. All other keys are settings, or the vendor's."""
-
-OF_THE_VENDOR = frozenset(("model", "stream", "stream_options", "provider", "user", "metadata"))
-"""What may differ between vendors of one model."""
 
 
 class Requested(NamedTuple):

@@ -22,6 +22,9 @@ FIELDS = {
 }
 """Keys of a vendor's entry -> the types of their values."""
 
+TYPES = {str: "a string", bool: "true or false"}
+"""Types in the words of a YAML file."""
+
 VALIDATORS = ("openai",)
 
 
@@ -107,7 +110,7 @@ def _value(path: Path, key: yaml.Node, node: yaml.Node) -> Any:
     wanted = FIELDS[key.value]
     if value is not None and not isinstance(value, wanted):
         # The value is not shown, as it may be a key.
-        raise DataError(f"{_where(path, node)}: {key.value} must be a {wanted.__name__}")
+        raise DataError(f"{_where(path, node)}: {key.value} must be {TYPES[wanted]}")
     return value
 
 

@@ -21,6 +21,9 @@ from trialbed_verify.verification.targets._targets import Target
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
+GENERIC = "generic"
+
+
 def endpoint_target(
     base_url: str, api_key: str, settings: RequestSettings, model_type: str | None, output: Path, summary: Path
 ) -> Target:
@@ -131,9 +134,6 @@ def _key(path: Path, entry: VendorEntry, vendor: Vendor, variables: Mapping[str,
 def _shown_name(entry: VendorEntry) -> str:
     provider = (entry.provider or "").strip("/")
     return f"{provider} ({entry.name})" if provider else entry.name
-
-
-GENERIC = "generic"
 
 
 def load_vendor(name: str) -> type[Vendor]:

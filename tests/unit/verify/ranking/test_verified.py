@@ -9,7 +9,7 @@ import pytest
 from support.vendor_rows import own_file, own_row, write_rows
 
 from trialbed_verify.ranking import VerifiedFile, compare_and_rank
-from trialbed_verify.views import standing_tables
+from trialbed_verify.views import verified_tables
 
 CASES = 120
 DIE = random.Random(7)
@@ -29,7 +29,7 @@ def official(folder: Path, ends: Any = None) -> VerifiedFile:
 
 
 def texts(document: Any) -> str:
-    return "\n".join(note for table in standing_tables(document) for note in (table.title, *table.notes))
+    return "\n".join(note for table in verified_tables(document) for note in (table.title, *table.notes))
 
 
 def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> N
     (ranking,) = found["ranking"]["models"]
     assert {row["vendor"] for row in ranking["ranked"]} == {"good", "official"}
     assert [row["vendor"] for row in ranking["behind"]] == ["turned"]
-    first = standing_tables(found)[0]
+    first = verified_tables(found)[0]
     assert first.title == "m beside official"
     assert [line[:2] for line in first.lines] == [("good", "equivalent"), ("turned", "different")]
     json.dumps(found, allow_nan=False)

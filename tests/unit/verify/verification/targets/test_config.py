@@ -75,8 +75,8 @@ def test_a_key_in_a_file_that_git_would_commit_is_refused_with_its_line(tmp_path
         ("m:\n  vendor: []\n", "line 2: m: needs a list under `vendors:`"),
         ("m:\n  vendors:\n    - url: x\n", "line 3: a vendor of m has no name"),
         ("m:\n  vendors:\n    - name: a\n      colour: red\n", "line 4: unknown key 'colour'"),
-        ("m:\n  vendors:\n    - name: a\n      is_baseline: maybe\n", "line 4: is_baseline must be a bool"),
-        ("m:\n  vendors:\n    - name: a\n      api_key: [sk-secret]\n", "line 4: api_key must be a str"),
+        ("m:\n  vendors:\n    - name: a\n      is_baseline: maybe\n", "line 4: is_baseline must be true or false"),
+        ("m:\n  vendors:\n    - name: a\n      api_key: [sk-secret]\n", "line 4: api_key must be a string"),
         ("m:\n  vendors:\n    - name: a\n      validator: other\n", "validator must be one of openai"),
         ("m:\n  vendors:\n    - name: a\n    - name: a\n", "listed twice"),
         (

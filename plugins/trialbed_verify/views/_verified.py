@@ -9,7 +9,7 @@ from trialbed.views import Table, estimate
 from trialbed_verify.views._ranking import ranking_tables
 
 
-def standing_tables(document: Mapping[str, Any]) -> list[Table]:
+def verified_tables(document: Mapping[str, Any]) -> list[Table]:
     """A table of comparisons for each model, and those of the ranking."""
     ranking = document["ranking"]
     return [*map(_table, document["models"]), *(ranking_tables(ranking) if ranking else ())]
@@ -38,7 +38,7 @@ def _notes(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{vendor}: {one['verdict']['reason']}."
         left_out = pairing["only_baseline"] + pairing["only_vendor"]
         if left_out:
-            yield f"{vendor}: {left_out} rows are left out, as only one of both files has them."
+            yield f"{vendor}: {left_out} rows are left out, as only one file has them."
         yield from (
             f"{vendor}: settings of {count} requests differ: {text}." for text, count in pairing["settings"].items()
         )
