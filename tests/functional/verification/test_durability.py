@@ -198,7 +198,7 @@ async def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(tmp_path, comman
         code, _, error = await ended(process)
         kept = len(rows(tmp_path / "results.jsonl"))
         assert code == 130, error
-        assert "--incremental goes on" in error
+        assert "continue with --incremental" in error
         assert kept >= 10
         summary = json.loads((tmp_path / "summary.json").read_text())
         assert summary["case_count"] == kept

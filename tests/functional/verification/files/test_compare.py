@@ -80,7 +80,7 @@ def test_the_same_command_gives_the_same_bytes(bench: Bench, official: Path, acm
 def test_files_of_other_requests_are_refused_with_the_place(bench: Bench, official: Path, tmp_path: Path) -> None:
     short = own_file(tmp_path / "short.jsonl", [YES] * 190)
     refused = bench("compare", official, short, code=2)
-    assert "short.jsonl lacks 30 rows of" in refused.err
+    assert "short.jsonl lacks 30 rows that" in refused.err
     assert "lines 571, 572, 573, 574, 575 …" in refused.err
     assert "--force" in refused.err
     assert bench("compare", official, short, "--force", "--json").document["common_indices"] == 190
@@ -145,7 +145,7 @@ def test_a_check_that_holds_is_exit_code_0(bench: Bench, official: Path, acme: P
         (("official.jsonl", "acme.jsonl", "--vendor", "acme.jsonl"), "not both"),
         (("official.jsonl", "20261121T231039-52d790"), "20261121T231039-52d790: no such file"),
         (("official.jsonl", "run.json"), "runs cannot be compared yet"),
-        (("official.jsonl", "set.jsonl"), "set.jsonl, line 1: no result row"),
+        (("official.jsonl", "set.jsonl"), "set.jsonl, line 1: not a result row"),
         (("official.jsonl", "acme.jsonl", "--fail-under", "beauty=1"), "there is no figure 'beauty'; there are f1,"),
     ],
 )

@@ -30,7 +30,7 @@ def test_a_table_is_printed_with_ranks_and_what_is_equal(bench: Bench) -> None:
     assert re.search(r"kimi-k2: IRF over six metrics, k = 5\n\nvendor +rank +IRF", printed)
     assert re.search(r"siliconflow +1 +0\.9158 +1\.0000", printed)
     assert "Equal in schema, rank 1.5 each: siliconflow, moonshot ai_OR." in printed.replace("\n", " ")
-    assert "Intervals of ranks need result files" in printed
+    assert "Ranks from a table have no intervals" in printed
 
 
 def test_a_ranking_written_as_csv_can_be_ranked_again(bench: Bench, tmp_path: Path) -> None:
@@ -66,9 +66,7 @@ def test_a_dead_vendor_ranks_nowhere_and_an_inverted_one_last(bench: Bench, file
 
 def test_what_has_no_baseline_is_wrong_use(bench: Bench, files: list[Path]) -> None:
     refused = bench("rank", *files, code=2).err
-    assert (
-        "m has no baseline to measure F1 against; name one of official, good, dead, inverted with --baseline" in refused
-    )
+    assert "m has no baseline, which F1 needs; name one of official, good, dead, inverted with --baseline" in refused
 
 
 def test_the_baseline_of_a_configuration_is_known(bench: Bench, tmp_path: Path) -> None:
@@ -88,8 +86,8 @@ def test_the_baseline_of_a_configuration_is_known(bench: Bench, tmp_path: Path) 
     [
         ((), "Missing argument"),
         (("absent.csv",), "absent.csv: cannot be read"),
-        (("a.csv", "b.jsonl"), "a.csv is a table: rank it alone"),
-        ((str(PUBLISHED), "--baseline", "acme"), "are about result files"),
+        (("a.csv", "b.jsonl"), "a.csv is a table; rank it alone"),
+        ((str(PUBLISHED), "--baseline", "acme"), "apply to result files only"),
     ],
 )
 def test_wrong_use_is_exit_code_2(bench: Bench, arguments: tuple[str, ...], said: str) -> None:

@@ -69,7 +69,7 @@ def test_a_dead_vendor_is_different(compared: Any) -> None:
 def test_where_nobody_calls_nothing_can_be_told(compared: Any) -> None:
     found = compared([[NO, NO]] * 20, [NO] * 20)["verdict"]
     assert found["finding"] == "inconclusive"
-    assert "nobody called tools" in found["reason"]
+    assert "neither side called tools" in found["reason"]
 
 
 def test_the_verdict_errs_as_rarely_as_it_says() -> None:

@@ -137,7 +137,7 @@ def test_the_same_seed_gives_the_same_ranking(file: MakeFile) -> None:
 
 def test_every_model_needs_one_baseline(file: MakeFile) -> None:
     files = file("official"), file("one")
-    with pytest.raises(UsageError, match=r"m has no baseline .* name one of official, one with --baseline"):
+    with pytest.raises(UsageError, match=r"m has no baseline.* name one of official, one with --baseline"):
         candidates(read_sources(files), FileOptions())
     with pytest.raises(UsageError, match="m has 2 baselines: official, one"):
         candidates(read_sources(files), FileOptions(("official", "one")))
@@ -148,7 +148,7 @@ def test_a_file_that_lacks_cases_is_not_ranked_and_costs_nobody_else_any(file: M
     short = str(own_file(tmp_path / "short.jsonl", [YES, NO] * 100))
     found = ranked(file("official"), file("one"), short)
     assert by_vendor(found)["one"]["metrics"]["success_rate"]["n"] == CASES
-    assert by_vendor(found, "not_ranked")["short"]["reasons"] == ["short.jsonl lacks 100 rows that the baseline has"]
+    assert by_vendor(found, "not_ranked")["short"]["reasons"] == ["short.jsonl lacks 100 of the baseline's rows"]
 
 
 def test_a_file_that_lacks_cases_is_ranked_by_the_common_ones_when_forced(file: MakeFile, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_names_can_be_given_to_files_and_models(tmp_path: Path) -> None:
     for own in rows["b"]:
         own["request"] = own["request"] | {"model": "another/m"}
     paths = [str(write_rows(tmp_path / f"{name}.jsonl", own)) for name, own in rows.items()]
-    with pytest.raises(UsageError, match=r"different models .*give it a name with --model"):
+    with pytest.raises(UsageError, match=r"different models .*give it one name with --model"):
         candidates(read_sources(paths), FileOptions(("a",)))
     named = [f"official={paths[0]}", f"acme={paths[1]}"]
     found = candidates(read_sources(named), FileOptions(("official",), model="m", resamples=100))

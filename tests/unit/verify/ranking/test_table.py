@@ -38,12 +38,12 @@ def test_an_empty_cell_and_an_impossible_zero_are_missing(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("m,acme,98.5,0.8,50,0.9,300,1500", "line 2: success_rate is '98.5', which is not a number from 0 to 1"),
-        ("m,acme,1,fast,50,0.9,300,1500", "line 2: f1 is 'fast', which is not a number from 0 to 1"),
-        ("m,acme,1,0.8,-5,0.9,300,1500", "line 2: tps is '-5', which is not a number from 0 on"),
+        ("m,acme,98.5,0.8,50,0.9,300,1500", "line 2: success_rate is '98.5', but must be a number from 0 to 1"),
+        ("m,acme,1,fast,50,0.9,300,1500", "line 2: f1 is 'fast', but must be a number from 0 to 1"),
+        ("m,acme,1,0.8,-5,0.9,300,1500", "line 2: tps is '-5', but must be a number of at least 0"),
         ("m,acme,1,0.8,inf,0.9,300,1500", "line 2: tps is 'inf'"),
         ("m,,1,0.8,50,0.9,300,1500", "line 2: vendor is empty"),
-        ("m,acme,1,0.8,50,0.9,1,300,1500", "line 2: has more cells than the table has columns"),
+        ("m,acme,1,0.8,50,0.9,1,300,1500", "line 2: more cells than the table has columns"),
     ],
 )
 def test_an_error_names_line_and_column(tmp_path: Path, line: str, message: str) -> None:
@@ -53,7 +53,7 @@ def test_an_error_names_line_and_column(tmp_path: Path, line: str, message: str)
 
 
 def test_a_lacking_column_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 1: lacks f1, tps;"):
+    with pytest.raises(DataError, match="line 1: missing columns: f1, tps;"):
         read_table(
             table(
                 tmp_path, "m,acme,1,0.9,300,1500", header="model,vendor,success_rate,schema_accuracy,ttft_ms,avg_token"
@@ -68,5 +68,5 @@ def test_a_vendor_that_is_listed_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_table_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds no row"):
+    with pytest.raises(DataError, match="contains no rows"):
         read_table(table(tmp_path))

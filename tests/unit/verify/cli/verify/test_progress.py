@@ -40,19 +40,19 @@ def test_failures_are_counted_apart(one: Target, capsys: pytest.CaptureFixture[s
     advance(progress, one, 1, "timeout")
     advance(progress, one, 1)
     assert capsys.readouterr().err.splitlines() == [
-        f"m at vendor.example: 4 requests, 2 of them kept from before -> {one.output}",
+        f"m at vendor.example: 4 requests, 2 of them already answered -> {one.output}",
         "m at vendor.example: [3/4] 1 failed",
         "m at vendor.example: [4/4] 1 failed",
     ]
 
 
-@pytest.mark.parametrize(("failure", "why"), [(None, "only fails"), ("acme: line 3 …", "its driver failed")])
+@pytest.mark.parametrize(("failure", "why"), [(None, "every request fails"), ("acme: line 3 …", "its driver failed")])
 def test_a_vendor_that_is_given_up_is_named_with_the_reason(
     failure: str | None, why: str, one: Target, capsys: pytest.CaptureFixture[str]
 ) -> None:
     PlainProgress().down(one, 7, failure)
     said = capsys.readouterr().err
-    assert said == f"m at vendor.example: {why}; 7 requests are not sent. Go on later with --incremental.\n"
+    assert said == f"m at vendor.example: {why}; 7 requests not sent. Continue later with --incremental.\n"
 
 
 def test_whatever_ends_it_early_it_says_how_to_go_on(one: Target, capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,7 +64,7 @@ def test_whatever_ends_it_early_it_says_how_to_go_on(one: Target, capsys: pytest
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert capsys.readouterr().err.endswith("2 requests have ended and are kept; --incremental goes on from there.\n")
+    assert capsys.readouterr().err.endswith("2 requests are complete and were saved; continue with --incremental.\n")
 
 
 def test_bars_move_on_a_terminal(one: Target) -> None:
