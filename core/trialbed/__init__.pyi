@@ -36,6 +36,8 @@ from .records import ToolSpec as ToolSpec
 from .records import TrialResult as TrialResult
 from .records import Usage as Usage
 from .records import WireLog as WireLog
+from .schemas import HardSchema as HardSchema
+from .schemas import hard_schemas as hard_schemas
 from .scoring import ScoreContext as ScoreContext
 from .store import StoredRun as StoredRun
 from .store import StoredTrial as StoredTrial

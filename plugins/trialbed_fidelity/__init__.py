@@ -1,14 +1,14 @@
-"""Fidelity: what each framework does to the traffic between the model, the tools and the rig, measured at the wire.
+"""Fidelity: what each framework does to the traffic between model and tools, measured at the wire.
 
-``measure`` puts a report together (``_measure``) from what was asked for (``_options``), under which conditions it was
-measured (``_conditions``) and what became of it (``_report``). It stands on four parts:
+``measure`` makes a report (``_report``) from options (``_options``) and records the conditions (``_conditions``). It
+stands on four parts:
 
-    reading       how the requests of a framework are read and compared; no trial is played here
-    stage         what is played before a framework, and what it is played on
+    reading       how the requests of a framework are read and compared; it runs no trial
+    harness       scenarios, and the server and workers that they run on
     probe         a process that runs a framework's trials and measures itself
-    measurements  what a report is made of, on those three, which know nothing of one another
+    measurements  the parts of a report, on those three, which are independent of one another
 
-Whoever is outside a part uses its public names. Each part may say that something was not measured (``_not_measured``).
+Code outside a part uses its public names. Each part may raise that something was not measured (``_not_measured``).
 
 The names are loaded when they are first used: a probe, which measures a framework's memory, must not load the engine.
 """

@@ -1,4 +1,4 @@
-"""Under which conditions figures were observed."""
+"""The conditions under which figures were observed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Conditions(Record):
 
     Attributes:
         load_before: processes that wanted a processor, on average over the last minute, when it began.
-            ``load_after``: when it ended, its own share included. None where the system does not tell.
+            ``load_after``: when it ended, its own share included. None if the system does not report it.
         tools: tools on offer per trial, where the part does not say otherwise.
         many: the tool counts of the part ``many``.
         rounds: rounds of the part ``load``, each a level of ``concurrencies``.
@@ -41,8 +41,8 @@ class Conditions(Record):
     concurrencies: tuple[int, ...]
 
 
-class Watch:
-    """Notes the conditions from its making to ``conditions``."""
+class ConditionsRecorder:
+    """Records the conditions from its creation to the call of ``conditions``."""
 
     def __init__(self) -> None:
         self._began = datetime.now(UTC)
@@ -51,7 +51,7 @@ class Watch:
     def conditions(
         self, *, parts: tuple[str, ...], tools: int, many: tuple[int, ...], rounds: int, concurrencies: tuple[int, ...]
     ) -> Conditions:
-        """What held meanwhile."""
+        """The conditions so far."""
         return Conditions(
             measured_at=self._began,
             trialbed=version("trialbed"),
@@ -72,7 +72,7 @@ class Watch:
 
 
 def load_average() -> float | None:
-    """Processes that wanted a processor, on average over the last minute; None where the system does not tell."""
+    """Processes that wanted a processor, on average over the last minute; None if the system does not report it."""
     try:
         return os.getloadavg()[0]
     except (AttributeError, OSError):
@@ -80,7 +80,7 @@ def load_average() -> float | None:
 
 
 def processor() -> str:
-    """The processor's name, as well as the system tells it."""
+    """The processor's name, as far as the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

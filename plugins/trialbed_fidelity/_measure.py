@@ -1,4 +1,4 @@
-"""From options to a report."""
+"""The measurement: every framework and part that the options ask for, and the report on them."""
 
 from __future__ import annotations
 
@@ -8,113 +8,113 @@ from typing import Any
 from trialbed.contracts import Executor
 from trialbed.errors import TrialbedError
 from trialbed.records import FrameworkInfo
-from trialbed_fidelity._conditions import Watch
+from trialbed_fidelity._conditions import ConditionsRecorder
 from trialbed_fidelity._not_measured import NotMeasured
 from trialbed_fidelity._options import REFERENCE, FidelityOptions
 from trialbed_fidelity._report import FidelityReport, FrameworkFidelity, Missing, Part
-from trialbed_fidelity.harness import Observed, Rig, open_rig
+from trialbed_fidelity.harness import Harness, Observed, open_harness
 from trialbed_fidelity.measurements import (
     measure_behaviour,
     measure_load,
     measure_many,
     measure_prompt,
     measure_schemas,
-    play_prompt,
+    run_prompt_trial,
 )
 
-Say = Callable[[str], None]
+OnStep = Callable[[str], None]
 
 
-def silent(_text: str) -> None:
-    """Say nothing."""
+def ignore_step(_text: str) -> None:
+    """Show nothing."""
 
 
-async def measure(options: FidelityOptions, say: Say = silent) -> FidelityReport:
-    """Measure every framework; what fails with one is noted and ends nothing else.
+async def measure(options: FidelityOptions, on_step: OnStep = ignore_step) -> FidelityReport:
+    """Measure every framework; a failure of one is recorded, and the others go on.
 
     Args:
-        say: is told of every step.
+        on_step: called with a text at every step.
 
     Raises:
-        NothingMeasured: the server of the rig does not start.
+        NothingMeasured: the server does not start.
         DriverError: the executor cannot be used.
     """
-    watch = Watch()
-    sitting = _Sitting(options, say)
-    await sitting.go()
-    conditions = watch.conditions(
+    recorder = ConditionsRecorder()
+    measurement = _Measurement(options, on_step)
+    await measurement.run()
+    conditions = recorder.conditions(
         parts=options.parts,
         tools=options.tools,
         many=options.many,
         rounds=options.rounds,
         concurrencies=options.concurrencies,
     )
-    return FidelityReport(conditions=conditions, frameworks=tuple(sitting.found.values()))
+    return FidelityReport(conditions=conditions, frameworks=tuple(measurement.found.values()))
 
 
-class _Sitting:
+class _Measurement:
     """One measurement.
 
     Attributes:
-        found: label -> what was observed so far.
+        found: framework -> what was observed so far.
     """
 
-    def __init__(self, options: FidelityOptions, say: Say) -> None:
+    def __init__(self, options: FidelityOptions, on_step: OnStep) -> None:
         self._options = options
-        self._say = say
+        self._on_step = on_step
         self._reference: Observed | None = None
         self.found = {label: FrameworkFidelity(framework=label) for label in options.labels}
 
-    async def go(self) -> None:
-        """Measure all parts, the load last, when no worker is left that could disturb it."""
-        async with open_rig(self._options.environments, self._options.executor) as (rig, workers):
+    async def run(self) -> None:
+        """Measure all parts, the load last, when no worker is left to disturb it."""
+        async with open_harness(self._options.environments, self._options.executor) as (harness, workers):
             async with workers:
                 for label in self._options.labels:
-                    await self._framework(rig, workers, label)
+                    await self._framework(harness, workers, label)
             if "load" in self._options.parts:
-                await self._load(rig)
+                await self._load(harness)
 
-    async def _framework(self, rig: Rig, workers: Executor, label: str) -> None:
-        self._say(f"{label}: loading")
+    async def _framework(self, harness: Harness, workers: Executor, label: str) -> None:
+        self._on_step(f"{label}: loading")
         try:
             info = await workers.describe(label)
         except TrialbedError as error:
             self._missing(label, "", str(error))
             return
         self._note(label, **_about(info))
-        for part, work in self._parts(rig, label).items():
+        for part, work in self._parts(harness, label).items():
             if part in self._options.parts:
-                self._say(f"{label}: {part}")
+                self._on_step(f"{label}: {part}")
                 try:
                     self._note(label, **{part: await work()})
                 except NotMeasured as reason:
                     self._missing(label, part, str(reason))
 
-    def _parts(self, rig: Rig, label: str) -> dict[Part, Callable[[], Awaitable[Any]]]:
+    def _parts(self, harness: Harness, label: str) -> dict[Part, Callable[[], Awaitable[Any]]]:
         options = self._options
         return {
-            "schemas": lambda: measure_schemas(rig, label),
-            "prompt": lambda: self._prompt(rig, label),
-            "many": lambda: measure_many(rig, label, options.many),
-            "behaviour": lambda: measure_behaviour(rig, label, options.tools),
+            "schemas": lambda: measure_schemas(harness, label),
+            "prompt": lambda: self._prompt(harness, label),
+            "many": lambda: measure_many(harness, label, options.many),
+            "behaviour": lambda: measure_behaviour(harness, label, options.tools),
         }
 
-    async def _prompt(self, rig: Rig, label: str) -> Any:
+    async def _prompt(self, harness: Harness, label: str) -> Any:
         if self._reference is None:
-            self._reference = await play_prompt(rig, REFERENCE, self._options.tools)
-        return await measure_prompt(rig, label, self._reference, self._options.tools)
+            self._reference = await run_prompt_trial(harness, REFERENCE, self._options.tools)
+        return await measure_prompt(harness, label, self._reference, self._options.tools)
 
-    async def _load(self, rig: Rig) -> None:
+    async def _load(self, harness: Harness) -> None:
         options = self._options
         usable = [label for label, found in self.found.items() if found.version is not None]
         measured = await measure_load(
-            rig,
+            harness,
             usable,
             options.environments,
             tools=options.tools,
             rounds=options.rounds,
             concurrencies=options.concurrencies,
-            say=self._say,
+            on_step=self._on_step,
         )
         for label, load in measured.items():
             if isinstance(load, NotMeasured):

@@ -1,4 +1,4 @@
-"""Why a figure is missing."""
+"""The error for a figure that is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be measured."""
+"""The options of a measurement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 @dataclass(frozen=True, kw_only=True)
 class FidelityOptions:
-    """A measurement as asked for.
+    """What to measure.
 
     Attributes:
         frameworks: labels; the reference is always measured too, first.

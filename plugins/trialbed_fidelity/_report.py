@@ -12,21 +12,21 @@ Part = Literal["schemas", "prompt", "behaviour", "many", "load"]
 
 
 class Missing(Record):
-    """A part that could not be measured, and why. ``part`` is empty where the framework could not be loaded."""
+    """A part that could not be measured, and why. ``part`` is empty if the framework could not be loaded."""
 
     part: Part | Literal[""]
     reason: str
 
 
 class FrameworkFidelity(Record):
-    """What was observed of one framework; a part is None where it was not asked for or is ``missing``.
+    """What was observed of one framework; a part is None if it was not asked for or is ``missing``.
 
     Attributes:
         framework: the label asked for.
         version: the framework's own, None if it could not be loaded. ``adapter``: distribution and version of its
             adapter. ``python``: of the interpreter it ran in.
-        lock_digest: of the environment it ran in, empty if it ran in the rig's own.
-        declared: what its adapter declares to be different by force of the framework.
+        lock_digest: of the environment it ran in, empty if it ran in the environment of Trialbed.
+        declared: the deviations that its adapter declares.
     """
 
     framework: str
@@ -44,7 +44,7 @@ class FrameworkFidelity(Record):
 
 
 class FidelityReport(Record):
-    """What each framework does to the traffic; ``reference``, the zero point, is the first."""
+    """What each framework does to the traffic; ``reference``, the baseline, is the first."""
 
     conditions: Conditions
     frameworks: tuple[FrameworkFidelity, ...]

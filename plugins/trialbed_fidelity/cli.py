@@ -38,20 +38,20 @@ Examples:
     "frameworks",
     multiple=True,
     metavar="NAME[==VERSION]",
-    help="Framework to measure, in this release of it; repeatable.",
+    help="Framework to measure, or a release of it; repeatable.",
 )
 @option(
     "--part",
     "parts",
     type=click.Choice(PARTS),
     multiple=True,
-    help="Measure this part only; repeatable. [default: all of them]",
+    help="Measure only this part; repeatable. [default: all parts]",
 )
 @option("--tools", type=click.IntRange(min=4), default=20, help="Tools offered per trial; not in schemas and many.")
 @option(
     "--many", type=click.IntRange(min=2), multiple=True, default=(120, 1000), help="Tool count of many; repeatable."
 )
-@option("--rounds", type=click.IntRange(min=1), default=5, help="Rounds of load that are counted.")
+@option("--rounds", type=click.IntRange(min=1), default=5, help="Rounds of load that count.")
 @option(
     "--concurrency",
     "concurrencies",
@@ -68,7 +68,7 @@ Examples:
     type=click.Choice(FORMATS),
     default="table",
     envvar=None,
-    help="What is printed; --json is --format json.",
+    help="Format of what is printed; --json is --format json.",
 )
 @option(
     "-o",
@@ -81,14 +81,14 @@ Examples:
     "--markdown",
     envvar=None,
     type=FILE,
-    help="Write the tables to this file; of a page that marks their place, only that part is replaced.",
+    help="Write the tables to this file; in a page that marks their place, only that part is replaced.",
 )
 @option(
     "--from",
     "source",
     envvar=None,
     type=FILE,
-    help="Show the figures that --output wrote to this file; measure nothing.",
+    help="Show the figures that --output wrote to this file, and measure nothing.",
 )
 @yes_option
 @env_dir_option
@@ -98,7 +98,7 @@ def command(source: Path | None, form: str, as_json: bool, **given: Any) -> int:
 
     Each framework gets the same scripted traffic as the reference loop, which is always measured too. What it
     sends is compared with what it was given: tool schemas, prompts, requests, settings, parallel calls and
-    limits; and it is timed at a model that answers at once. Only what was observed is shown. Exits with 1 if a
+    limits. It is also timed with a model that answers at once. Only observed figures are shown. Exits with 1 if a
     part could not be measured for a framework.
     """
     markdown, output = given.pop("markdown"), given.pop("output")
@@ -122,8 +122,8 @@ async def _measure(options: FidelityOptions) -> FidelityReport:
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed_fidelity import measure
 
-    with cancel_on_terminate(), _steps() as say:
-        return await measure(options, say)
+    with cancel_on_terminate(), _steps() as on_step:
+        return await measure(options, on_step)
 
 
 def _options(given: dict[str, Any]) -> FidelityOptions:
@@ -139,7 +139,7 @@ def _options(given: dict[str, Any]) -> FidelityOptions:
 
 @contextmanager
 def _steps() -> Iterator[Callable[[str], None]]:
-    """What tells steps on standard error: one line that changes on a terminal, a line each elsewhere."""
+    """Shows steps on standard error: one changing line on a terminal, a line each elsewhere."""
     if not sys.stderr.isatty():
         yield lambda text: click.echo(text, err=True)
         return
@@ -156,7 +156,9 @@ def _read(path: Path) -> FidelityReport:
     try:
         return FidelityReport.model_validate_json(path.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
-        raise DataError(f"{path}: holds no figures of bench fidelity: {str(error).splitlines()[0]}") from error
+        raise DataError(
+            f"{path}: not the figures of bench fidelity --output: {str(error).splitlines()[0]}"
+        ) from error
 
 
 def _print(report: FidelityReport, form: str) -> None:
@@ -193,5 +195,5 @@ def _exit_code(report: FidelityReport) -> int:
     from trialbed.errors import NothingMeasured
 
     if report.empty:
-        raise NothingMeasured("nothing could be measured; the reasons are above")
+        raise NothingMeasured("nothing could be measured; see the reasons above")
     return 0 if report.complete else 1

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.records import Answer, ApiCall, ApiRef, Failure, ModelCall, Outcome, SentCall, ToolSpec, WireLog
-from trialbed_fidelity.harness._rig import Observed
-from trialbed_fidelity.harness._scenes import Scene, World, stations
+from trialbed_fidelity.harness._harness import Observed
+from trialbed_fidelity.harness._scenarios import Scenario, World, stations
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -46,7 +46,7 @@ def observed(
     """A trial."""
     answer = None if failure else Answer(final_answer="done", finish="give_answer")
     return Observed(
-        scene=Scene(world=world or stations(4, 2)),
+        scenario=Scenario(world=world or stations(4, 2)),
         outcome=Outcome(started_at=NOW, wall_time=1.0, answer=answer, failure=failure),
         wire=WireLog(trial="t", opened_at=NOW, model_calls=calls, api_calls=tuple(apis)),
     )

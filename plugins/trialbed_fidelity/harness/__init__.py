@@ -1,25 +1,21 @@
-"""What is played before a framework, and what it is played on.
+"""The harness: scenarios, and the real server and workers that they run on.
 
-A ``Scene`` is one trial: a world of plain tools (``stations``) or of hard schemas (``corpus``), a policy of the
-scripted model, and settings. A ``Rig`` plays it on the real server with real workers; what came of it is an
-``Observed``. One endpoint refuses whatever it is asked, for scenes of a model that fails.
+A ``Scenario`` is one trial: a world of plain tools (``stations``) or of hard schemas (``hard_world``), a policy of the
+scripted model, and settings. A ``Harness`` runs it; the result is an ``Observed`` trial. One endpoint refuses every
+request, for scenarios of a model that fails.
 """
 
-from trialbed_fidelity.harness._corpus import HardSchema, corpus, world_of
-from trialbed_fidelity.harness._refusing import REFUSING
-from trialbed_fidelity.harness._rig import Observed, Rig, open_rig
-from trialbed_fidelity.harness._scenes import SLOW, Scene, World, stations
+from trialbed_fidelity.harness._harness import REFUSING, Harness, Observed, open_harness
+from trialbed_fidelity.harness._scenarios import SLOW, Scenario, World, hard_world, stations
 
 __all__ = [
     "REFUSING",
     "SLOW",
-    "HardSchema",
+    "Harness",
     "Observed",
-    "Rig",
-    "Scene",
+    "Scenario",
     "World",
-    "corpus",
-    "open_rig",
+    "hard_world",
+    "open_harness",
     "stations",
-    "world_of",
 ]

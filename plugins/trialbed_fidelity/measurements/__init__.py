@@ -1,4 +1,4 @@
-"""The measurements: each module has scenes played, reads what came of them, and says so in a record.
+"""The measurements: each module runs scenarios, reads what the server saw, and returns a record.
 
 The parts of a report are ``Schemas``, ``Prompt``, ``Behaviour``, ``ManyTools`` and ``Load``. Behaviour is made of
 measurements of its own: requests per turn, parallel calls, settings, and the limits of steps and time.
@@ -10,7 +10,7 @@ from trialbed_fidelity.measurements._limits import StepLimit, TimeLimit
 from trialbed_fidelity.measurements._load import Load, LoadLevel, measure_load
 from trialbed_fidelity.measurements._many import ManyTools, measure_many
 from trialbed_fidelity.measurements._parallel import Parallel
-from trialbed_fidelity.measurements._prompt import Prompt, TurnSize, measure_prompt, play_prompt
+from trialbed_fidelity.measurements._prompt import Prompt, TurnSize, measure_prompt, run_prompt_trial
 from trialbed_fidelity.measurements._schemas import SchemaFinding, Schemas, measure_schemas
 from trialbed_fidelity.measurements._settings import Setting, Settings
 from trialbed_fidelity.measurements._turns import PolicyRequests
@@ -36,5 +36,5 @@ __all__ = [
     "measure_many",
     "measure_prompt",
     "measure_schemas",
-    "play_prompt",
+    "run_prompt_trial",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trialbed.records import Record
 from trialbed_fidelity._not_measured import NotMeasured
-from trialbed_fidelity.harness import Rig
+from trialbed_fidelity.harness import Harness
 from trialbed_fidelity.measurements._limits import StepLimit, TimeLimit, measure_step_limit, measure_time_limit
 from trialbed_fidelity.measurements._parallel import Parallel, measure_parallel
 from trialbed_fidelity.measurements._settings import Settings, measure_settings
@@ -16,7 +16,7 @@ class Behaviour(Record):
 
     Attributes:
         turns: requests for each policy of the scripted model. ``refusals``: for an endpoint that refuses.
-        settings: None where they could not be told; ``settings_reason`` says why.
+        settings: None if they could not be read; ``settings_reason`` says why.
     """
 
     turns: tuple[PolicyRequests, ...]
@@ -28,27 +28,27 @@ class Behaviour(Record):
     time_limit: TimeLimit
 
 
-async def measure_behaviour(rig: Rig, framework: str, tools: int) -> Behaviour:
-    """Play every scene of behaviour.
+async def measure_behaviour(harness: Harness, framework: str, tools: int) -> Behaviour:
+    """Run every scenario of behaviour.
 
     Raises:
-        NotMeasured: not even the plainest trial came to an end.
+        NotMeasured: every trial failed.
     """
-    turns = await measure_turns(rig, framework, tools)
+    turns = await measure_turns(harness, framework, tools)
     if all(policy.ended for policy in turns):
         raise NotMeasured(turns[0].ended)
     settings, reason = None, ""
     try:
-        settings = await measure_settings(rig, framework, tools)
+        settings = await measure_settings(harness, framework, tools)
     except NotMeasured as error:
         reason = str(error)
     return Behaviour(
         turns=turns,
         settings=settings,
         settings_reason=reason,
-        parallel=await measure_parallel(rig, framework, tools),
-        step_limit=await measure_step_limit(rig, framework, tools),
-        refusals=await measure_refusals(rig, framework, tools),
-        # Last, since it may cost the worker.
-        time_limit=await measure_time_limit(rig, framework),
+        parallel=await measure_parallel(harness, framework, tools),
+        step_limit=await measure_step_limit(harness, framework, tools),
+        refusals=await measure_refusals(harness, framework, tools),
+        # Last, since its worker may have to be killed.
+        time_limit=await measure_time_limit(harness, framework),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trialbed.engine import new_trial_token
 from trialbed.records import Limits, Record
-from trialbed_fidelity.harness import SLOW, Rig, Scene, stations
+from trialbed_fidelity.harness import SLOW, Harness, Scenario, stations
 
 MAX_STEPS = 5
 TIMEOUT = 1.5
@@ -19,7 +19,7 @@ class StepLimit(Record):
         limit: model requests allowed.
         requests: model requests made.
         ended: how the trial failed; empty if it ended by itself.
-        answered: whether it ended with an answer for the user, which no model had given.
+        answered: whether it ended with an answer for the user, although no model gave one.
     """
 
     limit: int
@@ -29,12 +29,12 @@ class StepLimit(Record):
 
 
 class TimeLimit(Record):
-    """What a framework did when its time was up.
+    """What a framework did when its time was over.
 
     Attributes:
         limit: seconds allowed.
         seconds: seconds it ran.
-        killed: whether the rig had to end it.
+        killed: whether its worker had to be killed.
         ended: how the trial failed; empty if it ended by itself.
     """
 
@@ -44,10 +44,10 @@ class TimeLimit(Record):
     ended: str = ""
 
 
-async def measure_step_limit(rig: Rig, framework: str, tools: int) -> StepLimit:
-    """Play a model that never stops."""
+async def measure_step_limit(harness: Harness, framework: str, tools: int) -> StepLimit:
+    """Run a trial whose model never stops."""
     limits = Limits(max_steps=MAX_STEPS, timeout=60.0)
-    seen = await rig.play(framework, Scene(world=stations(tools, 1), model="scripted:loop", limits=limits))
+    seen = await harness.run(framework, Scenario(world=stations(tools, 1), model="scripted:loop", limits=limits))
     answer = seen.outcome.answer
     return StepLimit(
         limit=MAX_STEPS,
@@ -57,11 +57,11 @@ async def measure_step_limit(rig: Rig, framework: str, tools: int) -> StepLimit:
     )
 
 
-async def measure_time_limit(rig: Rig, framework: str) -> TimeLimit:
-    """Play a trial that takes more than twice the time there is."""
+async def measure_time_limit(harness: Harness, framework: str) -> TimeLimit:
+    """Run a trial that takes more than twice its time limit."""
     limits = Limits(max_steps=CALLS + 1, timeout=TIMEOUT)
     world = stations(CALLS, CALLS, mark=new_trial_token())
-    seen = await rig.play(framework, Scene(world=world, simulator=SLOW, limits=limits))
+    seen = await harness.run(framework, Scenario(world=world, simulator=SLOW, limits=limits))
     failure = seen.outcome.failure
     killed = failure is not None and failure.kind == "timeout"
     return TimeLimit(limit=TIMEOUT, seconds=seen.outcome.wall_time, killed=killed, ended=seen.failure)

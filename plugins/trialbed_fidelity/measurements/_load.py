@@ -1,4 +1,4 @@
-"""What a framework costs, at a model that answers at once: time, processor, memory, and the event loop."""
+"""The costs of a framework with a model that answers at once: time, processor, memory, event loop delays."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import AsyncExitStack
 from trialbed.records import Environment, Limits, Record, WireLog
 from trialbed.results import compute_timing
 from trialbed_fidelity._not_measured import NotMeasured
-from trialbed_fidelity.harness import Rig, Scene, stations
+from trialbed_fidelity.harness import Harness, Scenario, stations
 from trialbed_fidelity.measurements._figures import Figure, figure
 from trialbed_fidelity.probe import Measured, Probe, open_probe
 
 CALLS = 3
 LIMITS = Limits(max_steps=8, timeout=120.0)
 FEWEST = 8
-"""Trials of a round at least; else two for each that runs at a time."""
+"""The least number of trials in a round; otherwise two for each that runs at a time."""
 
 
 class LoadLevel(Record):
@@ -26,9 +26,9 @@ class LoadLevel(Record):
             end with an answer; ``reason`` is why the first of them did not.
         trials_per_second: over whole rounds.
         cpu_ms: milliseconds of processor time of the process, per turn.
-        framework_ms: milliseconds per turn in which neither the model nor a tool was waited for. With several
-            trials at a time they wait for each other, which is no figure of a framework: then None.
-        longest_lag_ms: the longest that the event loop kept something waiting. ``lag_p95_ms``: the 95th percentile.
+        framework_ms: milliseconds per turn outside of the model and the tools. None for several trials at a time: they
+            wait for each other, which says nothing about a framework.
+        longest_lag_ms: the longest delay of the event loop. ``lag_p95_ms``: the 95th percentile.
         threads: the most threads seen.
         peak_rss: the most bytes resident since the process began, None where the system does not tell.
     """
@@ -65,66 +65,66 @@ class Load(Record):
     levels: tuple[LoadLevel, ...]
 
 
-Say = Callable[[str], None]
+OnStep = Callable[[str], None]
 
 
 async def measure_load(
-    rig: Rig,
+    harness: Harness,
     frameworks: Sequence[str],
     environments: Mapping[str, Environment],
     *,
     tools: int,
     rounds: int,
     concurrencies: Sequence[int],
-    say: Say,
+    on_step: OnStep,
 ) -> dict[str, Load | NotMeasured]:
-    """Measure all frameworks, which take turns round by round: what changes on the machine changes for all.
+    """Measure all frameworks, alternating round by round, so that changes on the machine affect all alike.
 
-    The first round of each level is not counted: it warms up.
+    The first round of each level is a warm-up and does not count.
     """
-    scene = Scene(world=stations(tools, CALLS), limits=LIMITS)
+    scenario = Scenario(world=stations(tools, CALLS), limits=LIMITS)
     async with AsyncExitStack() as stack:
-        benches: dict[str, _Bench] = {}
+        series: dict[str, _Series] = {}
         failed: dict[str, NotMeasured] = {}
         for framework in frameworks:
-            say(f"load: starting {framework}")
+            on_step(f"load: starting {framework}")
             try:
                 probe = await stack.enter_async_context(open_probe(framework, environments.get(framework)))
-                benches[framework] = _Bench(rig, framework, scene, probe)
+                series[framework] = _Series(harness, framework, scenario, probe)
             except NotMeasured as reason:
                 failed[framework] = reason
         for concurrency in concurrencies:
-            say(f"load: {concurrency} at a time")
+            on_step(f"load: {concurrency} at a time")
             for number in range(rounds + 1):
-                for framework, bench in [*benches.items()]:
+                for framework, one in [*series.items()]:
                     try:
-                        await bench.round(concurrency, counted=number > 0)
+                        await one.round(concurrency, counted=number > 0)
                     except NotMeasured as reason:
                         failed[framework] = NotMeasured(f"{concurrency} at a time: {reason}")
-                        del benches[framework]
-        return {**failed, **{framework: bench.load() for framework, bench in benches.items()}}
+                        del series[framework]
+        return {**failed, **{framework: one.load() for framework, one in series.items()}}
 
 
-class _Bench:
+class _Series:
     """One framework's probe and what it measured."""
 
-    def __init__(self, rig: Rig, framework: str, scene: Scene, probe: Probe) -> None:
-        self._rig = rig
+    def __init__(self, harness: Harness, framework: str, scenario: Scenario, probe: Probe) -> None:
+        self._harness = harness
         self._framework = framework
-        self._scene = scene
+        self._scenario = scenario
         self._probe = probe
         self._rounds: dict[int, list[_Round]] = {}
         self._final_rss = probe.loaded.rss
 
     async def round(self, concurrency: int, *, counted: bool) -> None:
         """Run one round."""
-        specs = [self._rig.spec(self._framework, self._scene) for _ in range(max(FEWEST, 2 * concurrency))]
+        specs = [self._harness.spec(self._framework, self._scenario) for _ in range(max(FEWEST, 2 * concurrency))]
         for spec in specs:
-            await self._rig.open(spec, self._scene)
+            await self._harness.open(spec, self._scenario)
         try:
             measured = await self._probe.round(specs, concurrency)
         finally:
-            logs = {spec.trial: await self._rig.close(spec) for spec in specs}
+            logs = {spec.trial: await self._harness.close(spec) for spec in specs}
         self._final_rss = measured.rss
         if counted:
             self._rounds.setdefault(concurrency, []).append(_Round(measured, logs))
@@ -132,7 +132,7 @@ class _Bench:
     def load(self) -> Load:
         """What was measured."""
         return Load(
-            tools=len(self._scene.world.tools),
+            tools=len(self._scenario.world.tools),
             calls=CALLS,
             start_seconds=self._probe.start,
             start_cpu=self._probe.loaded.cpu,
@@ -151,7 +151,7 @@ class _Round:
         self.failures = [run.failure for run in measured.trials if run.failure]
         self._logs = logs
         if not self.turns:
-            raise NotMeasured(next(iter(self.failures), "no request came to the model"))
+            raise NotMeasured(next(iter(self.failures), "no request reached the model"))
 
     def framework_ms(self) -> float:
         """The framework's own milliseconds per turn."""

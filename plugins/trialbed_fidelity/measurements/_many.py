@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trialbed.records import Limits, Record
 from trialbed_fidelity._not_measured import NotMeasured
-from trialbed_fidelity.harness import Observed, Rig, Scene, World, stations
+from trialbed_fidelity.harness import Harness, Observed, Scenario, World, stations
 from trialbed_fidelity.measurements._figures import Figure, figure
 from trialbed_fidelity.reading import Order, altered, body, matched, order_of, sent_tools
 
@@ -14,8 +14,8 @@ CALLS = 2
 """The first tool on offer is called, and the last one."""
 
 ROUNDS = 3
-PATIENCE = 5.0
-"""Seconds of a trial from which on it is timed once only."""
+SLOW_TRIAL = 5.0
+"""Seconds; a trial that takes longer is timed only once."""
 
 LIMITS = Limits(max_steps=6, timeout=300.0)
 
@@ -48,19 +48,19 @@ class ManyTools(Record):
     ended: str = ""
 
 
-async def measure_many(rig: Rig, framework: str, counts: Sequence[int]) -> tuple[ManyTools, ...]:
+async def measure_many(harness: Harness, framework: str, counts: Sequence[int]) -> tuple[ManyTools, ...]:
     """Offer each of these numbers of tools."""
-    return tuple([await _measure(rig, framework, count) for count in counts])
+    return tuple([await _measure(harness, framework, count) for count in counts])
 
 
-async def _measure(rig: Rig, framework: str, count: int) -> ManyTools:
+async def _measure(harness: Harness, framework: str, count: int) -> ManyTools:
     world = stations(count, CALLS)
-    scene = Scene(world=world, limits=LIMITS)
-    first = await rig.play(framework, scene)
+    scenario = Scenario(world=world, limits=LIMITS)
+    first = await harness.run(framework, scenario)
     if first.failure or not first.wire.model_calls:
         return _untimed(first, world)
-    rounds = ROUNDS if first.outcome.wall_time < PATIENCE else 1
-    timed = [await rig.play(framework, scene) for _ in range(rounds)]
+    rounds = ROUNDS if first.outcome.wall_time < SLOW_TRIAL else 1
+    timed = [await harness.run(framework, scenario) for _ in range(rounds)]
     times = [_framework_ms(seen) for seen in timed if not seen.failure and seen.wire.model_calls]
     return _untimed(first, world).model_copy(update={"framework_ms": figure(times)})
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed.estimates import compact_bytes, estimated_tokens
 from trialbed.records import ModelCall, Record
-from trialbed_fidelity.harness import Observed, Rig, Scene, stations
+from trialbed_fidelity.harness import Harness, Observed, Scenario, stations
 from trialbed_fidelity.reading import MessageChange, body, is_same, message_changes, messages
 
 CALLS = 3
@@ -62,19 +62,19 @@ class Prompt(Record):
         return sum(turn.added_tokens for turn in self.turns)
 
 
-async def measure_prompt(rig: Rig, framework: str, reference: Observed, tools: int) -> Prompt:
+async def measure_prompt(harness: Harness, framework: str, reference: Observed, tools: int) -> Prompt:
     """Play a trial and compare its requests with the reference's.
 
     Raises:
         NotMeasured: one of the two trials failed.
     """
-    seen = await play_prompt(rig, framework, tools)
+    seen = await run_prompt_trial(harness, framework, tools)
     return compared(reference.checked(), seen.checked(), tools)
 
 
-async def play_prompt(rig: Rig, framework: str, tools: int) -> Observed:
+async def run_prompt_trial(harness: Harness, framework: str, tools: int) -> Observed:
     """Play the trial that prompts are compared on."""
-    return await rig.play(framework, Scene(world=stations(tools, CALLS)))
+    return await harness.run(framework, Scenario(world=stations(tools, CALLS)))
 
 
 def compared(reference: Observed, seen: Observed, tools: int) -> Prompt:

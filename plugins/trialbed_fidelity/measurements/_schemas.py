@@ -9,8 +9,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trialbed.records import Json, Limits, Record, ToolSpec
+from trialbed.schemas import HardSchema, hard_schemas
 from trialbed_fidelity._not_measured import NotMeasured
-from trialbed_fidelity.harness import HardSchema, Observed, Rig, Scene, corpus, stations, world_of
+from trialbed_fidelity.harness import Harness, Observed, Scenario, hard_world, stations
 from trialbed_fidelity.reading import (
     COMPARED,
     Difference,
@@ -28,8 +29,8 @@ from trialbed_fidelity.reading import (
 
 Called = Literal["as sent", "changed", "not made", "not told"]
 
-PATIENCE = 120.0
-"""Seconds in which the tools that a framework fails with are looked for, at most."""
+SEARCH_LIMIT = 120.0
+"""Seconds that the search for the tools with which a framework fails may take."""
 
 LIMITS = Limits(max_steps=3, timeout=90.0)
 
@@ -62,7 +63,7 @@ class SchemaFinding(Record):
 
 
 class Schemas(Record):
-    """What became of every schema of the corpus.
+    """What became of every hard schema.
 
     Attributes:
         order: of the tools: as given, sorted by name, or another one.
@@ -74,22 +75,22 @@ class Schemas(Record):
     trials: int
 
 
-async def measure_schemas(rig: Rig, framework: str) -> Schemas:
-    """Offer the corpus, have every tool called, and compare.
+async def measure_schemas(harness: Harness, framework: str) -> Schemas:
+    """Offer all hard schemas, have every tool called, and compare.
 
     Raises:
-        NotMeasured: the framework fails whatever it is offered, or with so much that finding it all takes too long.
+        NotMeasured: the framework fails with any tool, or with so many that the search takes too long.
     """
-    offers = _Offers(rig, framework)
-    findings = await offers.findings(corpus())
+    offers = _Offers(harness, framework)
+    findings = await offers.findings(hard_schemas())
     return Schemas(findings=findings, order=worst(offers.orders), trials=offers.trials)
 
 
 class _Offers:
-    """Offers schemas, all at once where that works, else halves of them."""
+    """Offers schemas, all at once if that works, else half of them at a time."""
 
-    def __init__(self, rig: Rig, framework: str) -> None:
-        self._rig = rig
+    def __init__(self, harness: Harness, framework: str) -> None:
+        self._harness = harness
         self._framework = framework
         self._began = time.monotonic()
         self.trials = 0
@@ -98,7 +99,7 @@ class _Offers:
     async def findings(self, schemas: tuple[HardSchema, ...]) -> tuple[SchemaFinding, ...]:
         seen = await self._play(schemas)
         if seen.outcome.failure is not None and len(schemas) > 1:
-            await self._still_hopeful()
+            await self._check_search()
             middle = len(schemas) // 2
             return (*await self.findings(schemas[:middle]), *await self.findings(schemas[middle:]))
         if not seen.wire.model_calls:
@@ -107,25 +108,25 @@ class _Offers:
         self.orders.append(order_of([schema.name for schema in schemas], matched(_specs(schemas), tools), tools))
         return findings_of(schemas, tools, seen)
 
-    async def _still_hopeful(self) -> None:
-        """Whether it makes sense to look for the tools that the framework fails with.
+    async def _check_search(self) -> None:
+        """Check that it makes sense to search for the tools with which the framework fails.
 
         Raises:
-            NotMeasured: it fails with the plainest tool too, or it took too long.
+            NotMeasured: it fails with the plainest tool too, or the search takes too long.
         """
         if self.trials == 1:
-            plain = await self._rig.play(self._framework, Scene(world=stations(1, 1), limits=LIMITS))
+            plain = await self._harness.run(self._framework, Scenario(world=stations(1, 1), limits=LIMITS))
             if plain.failure:
                 raise NotMeasured(plain.failure)
-        if time.monotonic() - self._began > PATIENCE:
+        if time.monotonic() - self._began > SEARCH_LIMIT:
             raise NotMeasured(
-                f"the framework fails with so many tools that {PATIENCE:g} s did not do to tell them apart"
+                f"the framework fails with so many tools that {SEARCH_LIMIT:g} s were not enough to find them all"
             )
 
     async def _play(self, schemas: tuple[HardSchema, ...]) -> Observed:
         self.trials += 1
-        scene = Scene(world=world_of(schemas), model="scripted:parallel", limits=LIMITS)
-        return await self._rig.play(self._framework, scene)
+        scenario = Scenario(world=hard_world(schemas), model="scripted:parallel", limits=LIMITS)
+        return await self._harness.run(self._framework, scenario)
 
 
 def findings_of(schemas: Sequence[HardSchema], tools: Sequence[SentTool], seen: Observed) -> tuple[SchemaFinding, ...]:
@@ -163,7 +164,7 @@ def _specs(schemas: Sequence[HardSchema]) -> list[ToolSpec]:
 
 
 def _refused(schema: HardSchema, seen: Observed) -> SchemaFinding:
-    reason = seen.failure or "the framework asked the model nothing"
+    reason = seen.failure or "the framework sent no request to the model"
     effect: Effect = "refused" if seen.failure else "missing"
     return SchemaFinding(name=schema.name, stresses=schema.stresses, effects=(effect,), reason=reason)
 

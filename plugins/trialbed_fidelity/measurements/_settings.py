@@ -1,4 +1,4 @@
-"""What of the settings asked for arrives at the model, and what else does."""
+"""Which of the settings that are asked for arrive at the model, and which others do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trialbed.records import Json, Record
-from trialbed_fidelity.harness import Observed, Rig, Scene, stations
+from trialbed_fidelity.harness import Harness, Observed, Scenario, stations
 from trialbed_fidelity.reading import body, is_same
 
 CALLS = 2
@@ -21,7 +21,7 @@ class Setting(Record):
     """One setting.
 
     Attributes:
-        asked: the value that the rig asked for.
+        asked: the value that was asked for.
         sent: every value that was sent, each once.
         absent: requests without the setting.
         honoured: whether every request had the value asked for.
@@ -38,7 +38,7 @@ class Settings(Record):
     """The fields of the requests beside messages and tools.
 
     Attributes:
-        others: fields that nobody asked for -> every value they had, each once.
+        others: fields that were not asked for -> every value they had, each once.
     """
 
     requests: int
@@ -46,15 +46,15 @@ class Settings(Record):
     others: dict[str, tuple[Json, ...]]
 
 
-async def measure_settings(rig: Rig, framework: str, tools: int) -> Settings:
+async def measure_settings(harness: Harness, framework: str, tools: int) -> Settings:
     """Ask for settings and read what arrives.
 
     Raises:
         NotMeasured: the trial failed, or a request cannot be read.
     """
-    scene = Scene(world=stations(tools, CALLS), temperature=TEMPERATURE, seed=SEED, max_tokens=MAX_TOKENS)
-    asked = {"model": scene.model, "temperature": TEMPERATURE, "seed": SEED, "max_tokens": MAX_TOKENS}
-    return settings_of((await rig.play(framework, scene)).checked(), asked)
+    scenario = Scenario(world=stations(tools, CALLS), temperature=TEMPERATURE, seed=SEED, max_tokens=MAX_TOKENS)
+    asked = {"model": scenario.model, "temperature": TEMPERATURE, "seed": SEED, "max_tokens": MAX_TOKENS}
+    return settings_of((await harness.run(framework, scenario)).checked(), asked)
 
 
 def settings_of(seen: Observed, asked: dict[str, Any]) -> Settings:

@@ -1,10 +1,10 @@
-"""Requests per turn, for models that behave and for models that do not."""
+"""Requests per turn, for models that answer correctly and for models that do not."""
 
 from __future__ import annotations
 
 from trialbed.records import Limits, Record
 from trialbed_fidelity._not_measured import NotMeasured
-from trialbed_fidelity.harness import REFUSING, Observed, Rig, Scene, World, stations
+from trialbed_fidelity.harness import REFUSING, Harness, Observed, Scenario, World, stations
 from trialbed_fidelity.reading import Requests, explain
 
 CALLS = 3
@@ -20,10 +20,10 @@ TURNS = {
     "retry": CALLS + 2,
     "giveup": 2,
 }
-"""Policy -> turns that it plays for three gold calls, through a framework that changes nothing."""
+"""Policy -> its turns for three gold calls, with a framework that changes nothing."""
 
 REFUSALS = (429, 500)
-"""Statuses with which the model's endpoint refuses; no framework is asked to try again."""
+"""Statuses with which the model's endpoint refuses; frameworks are asked not to retry."""
 
 
 class PolicyRequests(Record):
@@ -31,8 +31,8 @@ class PolicyRequests(Record):
 
     Attributes:
         policy: the scripted model's, or the status with which the endpoint refused.
-        requests: None where they could not be told; ``reason`` says why.
-        calls_sent: tool calls that the model sent and that can be made. ``calls_made``: those that came to the Apis.
+        requests: None if they could not be counted; ``reason`` says why.
+        calls_sent: tool calls that the model sent and that can be made. ``calls_made``: those that reached the Apis.
         ended: how the trial failed; empty if it did not.
     """
 
@@ -44,25 +44,25 @@ class PolicyRequests(Record):
     reason: str = ""
 
 
-async def measure_turns(rig: Rig, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
-    """Play every policy and count requests."""
+async def measure_turns(harness: Harness, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
+    """Run every policy and count requests."""
     world = stations(tools, CALLS)
-    return tuple([await _policy(rig, framework, policy, world) for policy in TURNS])
+    return tuple([await _policy(harness, framework, policy, world) for policy in TURNS])
 
 
-async def measure_refusals(rig: Rig, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
+async def measure_refusals(harness: Harness, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
     """Refuse the first request with each status and count requests."""
     world = stations(tools, CALLS)
-    return tuple([await _refusal(rig, framework, status, world) for status in REFUSALS])
+    return tuple([await _refusal(harness, framework, status, world) for status in REFUSALS])
 
 
-async def _policy(rig: Rig, framework: str, policy: str, world: World) -> PolicyRequests:
-    seen = await rig.play(framework, Scene(world=world, model=f"scripted:{policy}", limits=LIMITS))
+async def _policy(harness: Harness, framework: str, policy: str, world: World) -> PolicyRequests:
+    seen = await harness.run(framework, Scenario(world=world, model=f"scripted:{policy}", limits=LIMITS))
     return _counted(seen, policy, TURNS[policy])
 
 
-async def _refusal(rig: Rig, framework: str, status: int, world: World) -> PolicyRequests:
-    seen = await rig.play(framework, Scene(world=world, model=f"{REFUSING}{status}", limits=LIMITS))
+async def _refusal(harness: Harness, framework: str, status: int, world: World) -> PolicyRequests:
+    seen = await harness.run(framework, Scenario(world=world, model=f"{REFUSING}{status}", limits=LIMITS))
     found = _counted(seen, str(status), 1)
     others = {call.status for call in seen.wire.model_calls} - {status}
     if not others:

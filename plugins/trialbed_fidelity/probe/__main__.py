@@ -1,7 +1,7 @@
 """``python -m trialbed_fidelity.probe --framework NAME``: runs rounds of trials and measures its own process.
 
 It runs in the framework's own interpreter, with fresh agents on one event loop, and talks JSON lines over its
-standard streams (``_messages``); the rig starts it.
+standard streams (``_messages``); the harness starts it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from trialbed.contracts import BaseAgent
 from trialbed.records import Record, TrialSpec
 from trialbed.tools import TOOL_TIMEOUT
 from trialbed.worker import Trial, load_agent
+from trialbed_fidelity.probe._lags import measured_lags
 from trialbed_fidelity.probe._messages import TICK, Loaded, LoadFailed, Measured, Round, TrialRun
-from trialbed_fidelity.probe._ticker import ticking
 
 STATUS = Path("/proc/self/status")
 KIBIBYTE = 1024
@@ -39,7 +39,7 @@ class Probe:
         self._client = httpx.AsyncClient(timeout=TOOL_TIMEOUT)
 
     async def round(self, specs: Sequence[TrialSpec], concurrency: int) -> Measured:
-        """Run these trials, so many at a time, and measure meanwhile."""
+        """Run these trials, so many at a time, and measure the process meanwhile."""
         slots = asyncio.Semaphore(concurrency)
         most = threading.active_count()
 
@@ -47,7 +47,7 @@ class Probe:
             nonlocal most
             most = max(most, threading.active_count())
 
-        async with ticking(TICK, look) as lags:
+        async with measured_lags(TICK, look) as lags:
             cpu, began = time.process_time(), time.perf_counter()
             runs = await asyncio.gather(*(self._trial(spec, slots) for spec in specs))
             cpu, wall = time.process_time() - cpu, time.perf_counter() - began
@@ -74,10 +74,10 @@ class Probe:
         try:
             async with asyncio.timeout(spec.limits.timeout):
                 outcome = await trial.run(self._agent_class, self._client)
-        except Exception as error:  # noqa: BLE001 - whatever an agent raises is its failure
+        except Exception as error:  # noqa: BLE001 - any error of an agent is its failure
             failure = trial.failed(error).failure
             return failure.message if failure else repr(error)
-        return "" if outcome.answer is not None and outcome.answer.finish else "it ended without an answer"
+        return "" if outcome.answer is not None and outcome.answer.finish else "the trial ended without an answer"
 
 
 def peak_rss() -> int | None:
@@ -101,7 +101,7 @@ def main() -> None:
     replies = _take_over()
     try:
         agent_class, info = load_agent(framework)
-    except Exception as error:  # noqa: BLE001 - whatever an adapter raises on import is reported
+    except Exception as error:  # noqa: BLE001 - any error of an adapter on import is reported
         _send(replies, LoadFailed(message=f"{type(error).__name__}: {error}"))
         return
     process = psutil.Process()
@@ -142,5 +142,5 @@ def _send(replies: int, message: Record) -> None:
 if __name__ == "__main__":
     main()
     sys.stderr.flush()
-    # Threads that a framework left running must not keep a probe alive that has nothing more to do.
+    # Threads that a framework left running must not keep the process of a finished probe alive.
     os._exit(0)

@@ -1,4 +1,4 @@
-"""The rig's end of a probe: one process that measures itself while it runs a framework's trials."""
+"""A probe as the harness sees it: a process that measures itself while it runs a framework's trials."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from trialbed_fidelity.probe._messages import Loaded, LoadFailed, Measured, Roun
 
 START_LIMIT = 120.0
 ROUND_LIMIT = 300.0
-"""Seconds that loading and one round may take."""
+"""Seconds that loading, and that one round may take."""
 
 MAX_LINE = 64 * 2**20
 TAIL = 2000
-"""Characters of standard error that are told."""
+"""Characters of standard error that are shown."""
 
 Reply = Loaded | LoadFailed | Measured
 
@@ -49,19 +49,23 @@ class Probe:
         """Wait until the adapter is loaded.
 
         Raises:
-            NotMeasured: it cannot be.
+            NotMeasured: it cannot be loaded.
         """
         reply = await self._reply(START_LIMIT)
         self.start = time.perf_counter() - began
         if not isinstance(reply, Loaded):
-            raise NotMeasured(reply.message if isinstance(reply, LoadFailed) else "the probe did not say it is ready")
+            raise NotMeasured(
+                reply.message
+                if isinstance(reply, LoadFailed)
+                else "the probe did not report that the adapter is loaded"
+            )
         self.loaded = reply
 
     async def round(self, specs: Sequence[TrialSpec], concurrency: int) -> Measured:
         """Run these trials, so many at a time.
 
         Raises:
-            NotMeasured: the process ended, hung or talked nonsense.
+            NotMeasured: the process ended, hung or broke the protocol.
         """
         await self._send(Round(specs=tuple(specs), concurrency=concurrency))
         reply = await self._reply(ROUND_LIMIT)
@@ -72,7 +76,7 @@ class Probe:
     async def _send(self, message: Record) -> None:
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
         self._process.stdin.write(message.model_dump_json().encode() + b"\n")
-        with contextlib.suppress(ConnectionError):  # that it is gone is found when its reply is read
+        with contextlib.suppress(ConnectionError):  # if the process is gone, reading its reply shows it
             await self._process.stdin.drain()
 
     async def _reply(self, seconds: float) -> Reply:
@@ -83,20 +87,22 @@ class Probe:
         except TimeoutError:
             raise NotMeasured(f"the probe's process did not answer within {seconds:g} s") from None
         if not line:
-            raise NotMeasured(f"the probe's process ended by itself: {self._last_words()}")
+            raise NotMeasured(f"the probe's process ended by itself: {self._last_output()}")
         try:
             return read_probe_reply(line)
         except ValueError as error:
-            raise NotMeasured(f"the probe wrote what is no reply: {line[:200]!r}") from error
+            raise NotMeasured(f"the probe wrote {line[:200]!r}, which is not a reply") from error
 
-    def _last_words(self) -> str:
+    def _last_output(self) -> str:
         self._errors.seek(0)
-        return redact(self._errors.read().decode(errors="replace").strip()[-TAIL:]) or "it said nothing"
+        return (
+            redact(self._errors.read().decode(errors="replace").strip()[-TAIL:]) or "it wrote nothing to standard error"
+        )
 
 
 @asynccontextmanager
 async def open_probe(framework: str, environment: Environment | None) -> AsyncIterator[Probe]:
-    """A probe that has the framework's adapter loaded; it and all that it started are ended afterwards.
+    """A probe that has loaded the framework's adapter; it and all that it started are ended afterwards.
 
     Raises:
         NotMeasured: the adapter cannot be loaded there.

@@ -1,8 +1,8 @@
-"""What the rig and a probe say to each other: one JSON object per line.
+"""The messages between the harness and a probe: one JSON object per line.
 
 ::
 
-    rig                                  probe
+    harness                              probe
     (start)                          →
                                      ←   ready {…}          the adapter is loaded
                                      ←   failed {message}   or it is not; the probe ends
@@ -20,7 +20,7 @@ from pydantic import Field, TypeAdapter
 from trialbed.records import Record, TrialSpec
 
 TICK = 0.005
-"""Seconds between the moments at which the event loop is asked whether it is free."""
+"""Seconds between the moments at which the event loop is checked for delays."""
 
 
 class Round(Record):
@@ -31,7 +31,7 @@ class Round(Record):
 
 
 class Loaded(Record):
-    """The adapter is loaded; what that took, since the process was started.
+    """The adapter is loaded; with what that took, since the process was started.
 
     Attributes:
         cpu: seconds of processor time.
@@ -66,8 +66,8 @@ class Measured(Record):
     Attributes:
         wall: seconds from the first trial's beginning to the last one's end.
         cpu: seconds of processor time of all the process's threads.
-        lags: how long the event loop kept something waiting that was due, in seconds, at moments ``TICK`` apart:
-            the longest and the 95th percentile.
+        lags: by how many seconds the event loop was late, at moments ``TICK`` apart: the longest and the 95th
+            percentile.
         ticks: how many such moments there were.
         threads: the most threads seen. ``rss``: bytes resident at the end. ``peak_rss``: the most so far, of the
             process's whole life.
@@ -92,9 +92,9 @@ _REPLIES: TypeAdapter[Loaded | LoadFailed | Measured] = TypeAdapter(ProbeReply)
 
 
 def read_probe_reply(line: bytes) -> Loaded | LoadFailed | Measured:
-    """The reply that a line holds.
+    """The reply in a line.
 
     Raises:
-        ValueError: it holds none.
+        ValueError: the line is not a reply.
     """
     return _REPLIES.validate_json(line)

@@ -1,15 +1,23 @@
-"""Reading what frameworks sent: no trial is played here, and nothing but the wire log is needed.
+"""Reading what frameworks sent. It runs no trial and needs only the wire log.
 
 Requests are read (``body``, ``messages``, ``sent_tools``), tools that were sent are matched with those that were
 given, and JSON values, tools, conversations and numbers of requests are compared with what they should be.
 """
 
-from trialbed_fidelity.reading._bodies import SentTool, body, messages, sent_tools
 from trialbed_fidelity.reading._conversation import MessageChange, message_changes
 from trialbed_fidelity.reading._differences import Difference, differences, is_same
-from trialbed_fidelity.reading._matching import matched
-from trialbed_fidelity.reading._requests import Requests, explain
-from trialbed_fidelity.reading._tools import COMPARED, Effect, Order, altered, order_of, worst
+from trialbed_fidelity.reading._requests import Requests, body, explain, messages
+from trialbed_fidelity.reading._tools import (
+    COMPARED,
+    Effect,
+    Order,
+    SentTool,
+    altered,
+    matched,
+    order_of,
+    sent_tools,
+    worst,
+)
 
 __all__ = [
     "COMPARED",

@@ -1,12 +1,15 @@
-"""What became of the tools that were given: of each one, and of their order."""
+"""The tools of a request: read, matched with those that were given, and compared with them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, get_args
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal, get_args
 
 from trialbed.records import ToolSpec
-from trialbed_fidelity.reading._bodies import SentTool
+from trialbed_fidelity._not_measured import NotMeasured
 from trialbed_fidelity.reading._differences import Difference, differences
 
 Effect = Literal["refused", "missing", "renamed", "lost", "added", "changed", "reordered"]
@@ -15,6 +18,51 @@ Order = Literal["kept", "by name", "changed"]
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 COMPARED = ("description", "parameters")
 """Fields of a function that are compared with what was given; its name is compared apart."""
+
+ALIKE = 0.75
+"""How much of two names must agree (difflib's ratio) for one tool, if nothing else shows it."""
+
+
+@dataclass(frozen=True, eq=False)
+class SentTool:
+    """A tool as it stands in a request; two are equal only if they are the same object.
+
+    Attributes:
+        function: its name, description and parameters, and whatever else the framework put there.
+        beside: what stands beside the function, without ``type: function``.
+    """
+
+    name: str
+    function: Mapping[str, Any]
+    beside: Mapping[str, Any]
+
+
+Likeness = Callable[[ToolSpec, SentTool], float]
+
+
+def sent_tools(request: Mapping[str, Any]) -> list[SentTool]:
+    """The tools of a request, in its order.
+
+    Raises:
+        NotMeasured: one of them is not a function tool.
+    """
+    return list(_tools(request.get("tools") or []))
+
+
+def matched(given: Sequence[ToolSpec], sent: Sequence[SentTool]) -> dict[str, SentTool]:
+    """Given name -> the tool that was sent for it; without the tools that were not sent.
+
+    A tool keeps its name, else its description, else at least a name like it. No tool is matched twice.
+    """
+    found: dict[str, SentTool] = {}
+    left = list(sent)
+    for likeness in (_same_name, _same_description, _described_within, _alike):
+        for tool in given:
+            partner = None if tool.name in found else _closest(tool, left, likeness)
+            if partner is not None:
+                left.remove(partner)
+                found[tool.name] = partner
+    return found
 
 
 def altered(given: ToolSpec, sent: SentTool) -> tuple[tuple[Effect, ...], tuple[Difference, ...]]:
@@ -28,7 +76,7 @@ def altered(given: ToolSpec, sent: SentTool) -> tuple[tuple[Effect, ...], tuple[
 
 
 def order_of(given: Sequence[str], partners: Mapping[str, SentTool], sent: Sequence[SentTool]) -> Order:
-    """In which order the tools that were sent stand."""
+    """The order of the tools that were sent."""
     wanted = [partners[name] for name in given if name in partners]
     found = [tool for tool in sent if any(tool is partner for partner in wanted)]
     if all(one is other for one, other in zip(wanted, found, strict=True)):
@@ -41,3 +89,42 @@ def worst(orders: Iterable[Order]) -> Order:
     """The order that is furthest from the one given."""
     found = set(orders)
     return next((order for order in ("changed", "by name") if order in found), "kept")
+
+
+def _tools(tools: Sequence[Any]) -> Iterator[SentTool]:
+    for tool in tools:
+        function = tool.get("function") if isinstance(tool, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            raise NotMeasured(f"a tool is not a function in OpenAI's format: {json.dumps(tool)[:200]}")
+        beside = {key: value for key, value in tool.items() if (key, value) != ("type", "function")}
+        del beside["function"]
+        yield SentTool(function["name"], function, beside)
+
+
+def _closest(tool: ToolSpec, sent: Sequence[SentTool], likeness: Likeness) -> SentTool | None:
+    """The tool that is most alike, None if none is."""
+    best, most = None, 0.0
+    for one in sent:
+        found = likeness(tool, one)
+        if found > most:
+            best, most = one, found
+            if most >= 1:
+                break
+    return best
+
+
+def _same_name(given: ToolSpec, sent: SentTool) -> float:
+    return float(given.name == sent.name)
+
+
+def _same_description(given: ToolSpec, sent: SentTool) -> float:
+    return float(bool(given.description) and sent.function.get("description") == given.description)
+
+
+def _described_within(given: ToolSpec, sent: SentTool) -> float:
+    return float(bool(given.description) and given.description in str(sent.function.get("description")))
+
+
+def _alike(given: ToolSpec, sent: SentTool) -> float:
+    ratio = SequenceMatcher(None, given.name.lower(), sent.name.lower()).ratio()
+    return ratio if ratio >= ALIKE else 0.0

@@ -91,7 +91,7 @@ def test_whoever_is_outside_a_part_uses_its_public_names(package: str) -> None:
 @pytest.mark.parametrize(
     ("package", "some"),
     [
-        ("trialbed_fidelity", {"_options", "measurements._load", "probe", "reading", "harness._rig"}),
+        ("trialbed_fidelity", {"_options", "measurements._load", "probe", "reading", "harness._harness"}),
         ("trialbed_verify.verification", {"wire", "wire._attempts", "targets", "cases"}),
     ],
 )

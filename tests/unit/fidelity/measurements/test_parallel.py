@@ -4,7 +4,7 @@ import pytest
 from support.fidelity import api_call
 
 from trialbed.records import ApiCall
-from trialbed_fidelity.harness._scenes import stations
+from trialbed_fidelity.harness._scenarios import stations
 from trialbed_fidelity.measurements._parallel import CALLS, Parallel, overlap
 
 APIS = [api.ref for api in stations(CALLS, CALLS).apis]

@@ -5,14 +5,15 @@ from typing import Any
 import pytest
 from support.fidelity import api_call, definition, model_call, observed, request
 
+from trialbed import HardSchema, hard_schemas
 from trialbed.records import Failure
-from trialbed_fidelity.harness._corpus import HardSchema, corpus, world_of
-from trialbed_fidelity.harness._rig import Observed
+from trialbed_fidelity.harness._harness import Observed
+from trialbed_fidelity.harness._scenarios import hard_world
 from trialbed_fidelity.measurements._schemas import SchemaFinding, findings_of
-from trialbed_fidelity.reading._bodies import sent_tools
+from trialbed_fidelity.reading._tools import sent_tools
 
-SCHEMAS = corpus()[:6]
-ONE = next(schema for schema in corpus() if schema.name == "ref_with_siblings")
+SCHEMAS = hard_schemas()[:6]
+ONE = next(schema for schema in hard_schemas() if schema.name == "ref_with_siblings")
 
 
 def finding(schema: HardSchema = ONE, **fields: Any) -> SchemaFinding:
@@ -23,10 +24,10 @@ def finding(schema: HardSchema = ONE, **fields: Any) -> SchemaFinding:
 
 
 def test_what_was_sent_as_given_has_no_effects() -> None:
-    tools = [definition(schema.tool) for schema in corpus()]
-    found = findings_of(corpus(), sent_tools({"tools": tools}), observed())
-    assert [one.effects for one in found] == [()] * len(corpus())
-    assert [one.differences for one in found] == [()] * len(corpus())
+    tools = [definition(schema.tool) for schema in hard_schemas()]
+    found = findings_of(hard_schemas(), sent_tools({"tools": tools}), observed())
+    assert [one.effects for one in found] == [()] * len(hard_schemas())
+    assert [one.differences for one in found] == [()] * len(hard_schemas())
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def calls(*arguments: Any, failure: Failure | None = None) -> Observed:
     """A trial in which the model called every schema's tool and these calls arrived."""
     names = [schema.name for schema in SCHEMAS]
     made = [api_call(schema.api.ref, value) for schema, value in zip(SCHEMAS, arguments, strict=False)]
-    return observed(model_call(request(), *names), apis=made, world=world_of(SCHEMAS), failure=failure)
+    return observed(model_call(request(), *names), apis=made, world=hard_world(SCHEMAS), failure=failure)
 
 
 def test_calls_are_compared_with_what_the_model_sent() -> None:

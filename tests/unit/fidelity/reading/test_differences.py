@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed_fidelity.harness._corpus import corpus
+from trialbed import hard_schemas
 from trialbed_fidelity.reading._differences import differences, is_same
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -17,7 +17,7 @@ VALUES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4)
 )
 OBJECTS = st.dictionaries(st.text(max_size=4), VALUES, min_size=1, max_size=4)
-SCHEMAS = st.sampled_from([schema.parameters for schema in corpus()])
+SCHEMAS = st.sampled_from([schema.parameters for schema in hard_schemas()])
 
 
 def found(given: Any, sent: Any) -> list[tuple[str, str]]:

@@ -3,10 +3,46 @@ from __future__ import annotations
 import pytest
 from support.fidelity import definition
 
-from trialbed_fidelity.harness._corpus import HardSchema
-from trialbed_fidelity.reading._bodies import sent_tools
-from trialbed_fidelity.reading._matching import matched
-from trialbed_fidelity.reading._tools import order_of, worst
+from trialbed import HardSchema
+from trialbed.records import ToolSpec
+from trialbed_fidelity.harness._scenarios import stations
+from trialbed_fidelity.reading._tools import matched, order_of, sent_tools, worst
+
+TOOLS = stations(5, 1).tools
+
+
+def names(*sent: dict[str, object], given: tuple[ToolSpec, ...] = TOOLS) -> dict[str, str]:
+    return {name: tool.name for name, tool in matched(given, sent_tools({"tools": list(sent)})).items()}
+
+
+def test_names_count_first() -> None:
+    swapped = [definition(TOOLS[0], description=TOOLS[1].description), definition(TOOLS[1], description="other")]
+    assert names(*swapped) == {TOOLS[0].name: TOOLS[0].name, TOOLS[1].name: TOOLS[1].name}
+
+
+def test_then_descriptions_do_even_if_something_was_put_around_them() -> None:
+    sent = [
+        definition(TOOLS[2], name="x"),
+        definition(TOOLS[3], name="y", description=f"Tool: {TOOLS[3].description}!"),
+    ]
+    assert names(*sent) == {TOOLS[2].name: "x", TOOLS[3].name: "y"}
+
+
+def test_then_names_that_are_alike_the_closest_first() -> None:
+    sent = [definition(TOOLS[4], name=tool.name.lower().replace("_", "-"), description="?") for tool in TOOLS]
+    assert names(*sent) == {tool.name: tool.name.lower().replace("_", "-") for tool in TOOLS}
+
+
+def test_a_tool_of_the_framework_is_nobodys() -> None:
+    own = {"type": "function", "function": {"name": "final_answer", "description": "Ends the run", "parameters": {}}}
+    assert names(own) == {}
+    assert names(own, definition(TOOLS[0])) == {TOOLS[0].name: TOOLS[0].name}
+
+
+def test_no_tool_is_matched_twice() -> None:
+    twins = [definition(TOOLS[0]), definition(TOOLS[0])]
+    assert names(*twins, given=TOOLS[:1]) == {TOOLS[0].name: TOOLS[0].name}
+    assert len(set(map(id, matched(TOOLS[:2], sent_tools({"tools": twins})).values()))) == 2
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from support.fidelity import api_call, definition, model_call, observed, request
 
+from trialbed import hard_schemas
 from trialbed_fidelity import (
     PARTS,
     Behaviour,
@@ -25,11 +26,10 @@ from trialbed_fidelity import (
     TimeLimit,
 )
 from trialbed_fidelity._conditions import Conditions
-from trialbed_fidelity.harness._corpus import corpus
 from trialbed_fidelity.measurements._prompt import compared
 from trialbed_fidelity.measurements._schemas import findings_of
 from trialbed_fidelity.measurements._settings import settings_of
-from trialbed_fidelity.reading._bodies import sent_tools
+from trialbed_fidelity.reading._tools import sent_tools
 from trialbed_fidelity.views import markdown, placed, write_table
 
 DASH = "-"
@@ -78,14 +78,14 @@ def requests(policy: str, **fields: int) -> PolicyRequests:
 
 def whole(name: str = "reference", *, slower: float = 1.0, failed: int = 0) -> FrameworkFidelity:
     """A framework of which all is known."""
-    tools = sent_tools({"tools": [definition(schema.tool) for schema in corpus()]})
+    tools = sent_tools({"tools": [definition(schema.tool) for schema in hard_schemas()]})
     trial = observed(model_call(request({"role": "system", "content": "Do it."}, seed=1)))
     return FrameworkFidelity(
         framework=name,
         version="1.2",
         adapter="trialbed-x 0.1.0",
         python="3.11.7",
-        schemas=Schemas(findings=findings_of(corpus(), tools, observed()), order="kept", trials=1),
+        schemas=Schemas(findings=findings_of(hard_schemas(), tools, observed()), order="kept", trials=1),
         prompt=compared(trial, trial, 20),
         behaviour=Behaviour(
             turns=(requests("gold"), requests("none", expected=1, seen=1)),
@@ -172,7 +172,7 @@ def test_failed_trials_are_shown_where_there_are_any() -> None:
 
 def test_every_schema_has_its_row() -> None:
     text = markdown(report(whole(), whole("other")))
-    for schema in corpus():
+    for schema in hard_schemas():
         assert f"| {schema.stresses}" in text.replace("\\", "")
 
 
@@ -241,7 +241,7 @@ def test_a_report_can_be_written_and_read() -> None:
 
 
 def test_calls_are_counted_against_those_that_can_be_told() -> None:
-    schema = corpus()[0]
+    schema = hard_schemas()[0]
     tools = sent_tools({"tools": [definition(schema.tool)]})
     seen = observed(model_call(request(), schema.name), apis=[api_call(schema.api.ref, schema.arguments)])
     found = Schemas(findings=findings_of([schema], tools, seen), order="kept", trials=1)

@@ -1,10 +1,11 @@
-"""What is played before a framework: a world of tools, a policy, and the settings asked for."""
+"""Scenarios: a world of tools, a policy of the scripted model, and the settings that are asked for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from trialbed.records import Api, Limits, Parameter, ScriptedCall, ToolSpec
+from trialbed.schemas import HardSchema
 
 CATEGORY = "Fidelity"
 QUERY = "Report on the stations that matter today, and say what each of them measured."
@@ -24,12 +25,12 @@ class World:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
-    """One trial to be played, the same for every framework.
+class Scenario:
+    """One trial to run, the same for every framework.
 
     Attributes:
-        model: ``scripted:<policy>``, or a model of the rig's own endpoint.
-        simulator: who answers for the Apis.
+        model: ``scripted:<policy>``, or ``refuse-<status>`` for an endpoint that refuses.
+        simulator: the simulator that answers for the Apis.
     """
 
     world: World
@@ -43,12 +44,12 @@ class Scene:
 
 
 def stations(tools: int, calls: int, mark: str = "") -> World:
-    """A world of plain tools of one kind, whose schemas any framework can take.
+    """A world of plain tools of one kind, whose schemas any framework can handle.
 
     Args:
         tools: how many are offered.
-        calls: how many gold calls there are, each of another tool, spread from the first to the last.
-        mark: stands in the arguments; the response cache knows no answer for a new one.
+        calls: how many gold calls there are, each of another tool, spread over all tools.
+        mark: a part of the arguments; the response cache has no answer for a new one.
     """
     apis = [_station(number) for number in range(tools)]
     chosen = [index * (tools - 1) // max(1, calls - 1) for index in range(calls)]
@@ -60,6 +61,15 @@ def stations(tools: int, calls: int, mark: str = "") -> World:
             ScriptedCall(name=offered[index].name, arguments={"instrument": f"gauge{mark}-{number}", "day": "Wed"})
             for number, index in enumerate(chosen)
         ),
+    )
+
+
+def hard_world(schemas: tuple[HardSchema, ...]) -> World:
+    """A world that offers these tools and has each of them called with its arguments."""
+    return World(
+        tools=tuple(schema.tool for schema in schemas),
+        apis=tuple(schema.api for schema in schemas),
+        script=tuple(ScriptedCall(name=schema.name, arguments=schema.arguments) for schema in schemas),
     )
 
 

@@ -4,7 +4,8 @@ import json
 
 from jsonschema import Draft202012Validator
 
-from trialbed_fidelity.harness._scenes import stations
+from trialbed import hard_schemas
+from trialbed_fidelity.harness._scenarios import hard_world, stations
 from trialbed_server.trials._log import BODY_LIMIT
 
 
@@ -32,3 +33,11 @@ def test_a_thousand_tools_fit_into_what_the_wire_log_keeps_of_a_body() -> None:
         for tool in stations(1000, 2).tools
     ]
     assert len(json.dumps(functions)) < 0.6 * BODY_LIMIT
+
+
+def test_a_world_offers_and_calls_each() -> None:
+    world = hard_world(hard_schemas())
+    assert [tool.name for tool in world.tools] == [schema.name for schema in hard_schemas()]
+    assert [call.arguments for call in world.script] == [schema.arguments for schema in hard_schemas()]
+    assert {api.ref for api in world.apis} == {tool.api for tool in world.tools}
+    assert len({tool.api for tool in world.tools}) == len(world.tools)

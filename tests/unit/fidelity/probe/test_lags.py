@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from trialbed_fidelity.probe._ticker import Lags, ticking
+from trialbed_fidelity.probe._lags import Lags, measured_lags
 
 
 def test_every_moment_that_was_due_counts_with_its_own_delay() -> None:
@@ -32,7 +32,7 @@ def test_nothing_seen_is_no_delay() -> None:
 
 async def test_a_loop_that_is_blocked_is_found_blocked() -> None:
     ticks: list[float] = []
-    async with ticking(0.005, lambda: ticks.append(time.perf_counter())) as lags:
+    async with measured_lags(0.005, lambda: ticks.append(time.perf_counter())) as lags:
         time.sleep(0.2)  # noqa: ASYNC251 - blocking the loop is what is measured
     assert lags.longest > 0.15
     assert lags.count >= 30

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from trialbed_fidelity.harness._corpus import HardSchema, corpus, world_of
+from trialbed import HardSchema, hard_schemas
 
-EACH = pytest.mark.parametrize("schema", corpus(), ids=lambda schema: schema.name)
+EACH = pytest.mark.parametrize("schema", hard_schemas(), ids=lambda schema: schema.name)
 
 
 def nodes(value: Any) -> Iterator[dict[str, Any]]:
@@ -24,7 +24,7 @@ def nodes(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def count(matches: Callable[[HardSchema], bool]) -> int:
-    return sum(map(matches, corpus()))
+    return sum(map(matches, hard_schemas()))
 
 
 def has(keyword: str) -> Callable[[HardSchema], bool]:
@@ -45,14 +45,14 @@ def test_a_schema_is_one_of_an_object_under_a_valid_name(schema: HardSchema) -> 
 
 
 def test_there_are_many_and_none_is_another_one() -> None:
-    assert len(corpus()) >= 60
-    assert len({schema.name for schema in corpus()}) == len(corpus())
-    assert len({schema.description for schema in corpus()}) == len(corpus())
-    assert len({json.dumps(schema.parameters) + schema.name for schema in corpus()}) == len(corpus())
+    assert len(hard_schemas()) >= 60
+    assert len({schema.name for schema in hard_schemas()}) == len(hard_schemas())
+    assert len({schema.description for schema in hard_schemas()}) == len(hard_schemas())
+    assert len({json.dumps(schema.parameters) + schema.name for schema in hard_schemas()}) == len(hard_schemas())
 
 
 def test_they_do_not_stand_in_the_order_of_the_alphabet() -> None:
-    names = [schema.name for schema in corpus()]
+    names = [schema.name for schema in hard_schemas()]
     assert names != sorted(names)
     assert names != sorted(names, key=str.lower)
 
@@ -86,13 +86,5 @@ def test_so_are_the_other_hard_things() -> None:
     assert count(lambda schema: keyword.iskeyword(schema.name)) >= 3
     assert count(lambda schema: not json.dumps(schema.parameters, ensure_ascii=False).isascii()) >= 3
     assert count(lambda schema: any(isinstance(node.get("type"), list) for node in nodes(schema.parameters))) >= 2
-    names = {name for schema in corpus() for name in schema.parameters.get("properties", {})}
+    names = {name for schema in hard_schemas() for name in schema.parameters.get("properties", {})}
     assert {"self", "config", "class", "_id", "", "a.b", "$ref", "model_config"} <= names
-
-
-def test_a_world_offers_and_calls_each() -> None:
-    world = world_of(corpus())
-    assert [tool.name for tool in world.tools] == [schema.name for schema in corpus()]
-    assert [call.arguments for call in world.script] == [schema.arguments for schema in corpus()]
-    assert {api.ref for api in world.apis} == {tool.api for tool in world.tools}
-    assert len({tool.api for tool in world.tools}) == len(world.tools)

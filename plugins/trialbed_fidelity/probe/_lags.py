@@ -1,4 +1,4 @@
-"""How long an event loop keeps waiting what is due."""
+"""The delays of an event loop."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 
 
 class Lags:
-    """The delays of moments that were due at fixed distances.
+    """The delays of ticks that are due at fixed intervals.
 
-    A loop that is blocked for long misses many moments. Each of them counts with its own delay, as it would
-    have been met by an answer that arrived then; counting only the moments that were served would make a loop
-    look the better, the longer it is blocked.
+    A loop that is blocked for long misses many ticks. Each of them counts with its own delay, which an answer
+    that arrived then would have had; if only the ticks that were served counted, a loop would look the better,
+    the longer it is blocked.
     """
 
     def __init__(self, tick: float) -> None:
@@ -22,7 +22,7 @@ class Lags:
         self._delays: list[float] = []
 
     def add(self, due: float, now: float) -> float:
-        """Count every moment from ``due`` to ``now``; returns the next one."""
+        """Count every tick from ``due`` to ``now``; returns the next one."""
         while due <= now:
             self._delays.append(now - due)
             due += self._tick
@@ -30,7 +30,7 @@ class Lags:
 
     @property
     def count(self) -> int:
-        """How many moments there were."""
+        """How many ticks there were."""
         return len(self._delays)
 
     @property
@@ -40,21 +40,21 @@ class Lags:
 
     @property
     def p95(self) -> float:
-        """The delay that 95 of 100 moments do not exceed."""
+        """The delay that 95 of 100 ticks do not exceed."""
         ordered = sorted(self._delays)
         return ordered[max(0, -(-len(ordered) * 95 // 100) - 1)] if ordered else 0.0
 
 
 @asynccontextmanager
-async def ticking(tick: float, on_tick: Callable[[], None]) -> AsyncIterator[Lags]:
-    """Watch this event loop while the body runs; ``on_tick`` is called at every moment that is served."""
+async def measured_lags(tick: float, on_tick: Callable[[], None]) -> AsyncIterator[Lags]:
+    """Measure this event loop while the body runs; ``on_tick`` is called at every tick that is served."""
     lags = Lags(tick)
     task = asyncio.create_task(_tick(lags, tick, on_tick))
     await asyncio.sleep(0)
     try:
         yield lags
     finally:
-        # One more turn of the loop, so that what blocked it last is counted.
+        # One more turn of the loop, so that a block at the end is counted too.
         await asyncio.sleep(tick)
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):

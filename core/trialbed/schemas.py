@@ -1,0 +1,44 @@
+"""A hundred tools whose names and JSON Schemas are hard for frameworks and models to pass on unchanged."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+
+from trialbed.records import Api, Json, Record, ToolSpec
+
+
+class HardSchema(Record):
+    """One tool with a hard name or schema.
+
+    Attributes:
+        name: the tool's name, unique among all.
+        stresses: what about it is hard, in words.
+        description: the tool's description.
+        parameters: a JSON Schema (draft 2020-12).
+        arguments: valid arguments, with which the tool can be called.
+    """
+
+    name: str
+    stresses: str
+    description: str
+    parameters: dict[str, Json]
+    arguments: dict[str, Json]
+
+    @property
+    def api(self) -> Api:
+        """The Api behind the tool. It has no documented parameters, so that it takes any arguments."""
+        return Api(category="Hard schemas", tool_name="Corpus", api_name=self.name)
+
+    @property
+    def tool(self) -> ToolSpec:
+        """The tool as it is offered."""
+        return ToolSpec(name=self.name, description=self.description, parameters=self.parameters, api=self.api.ref)
+
+
+@cache
+def hard_schemas() -> tuple[HardSchema, ...]:
+    """All hard schemas, in an order that is not alphabetical."""
+    text = files("trialbed").joinpath("hard_schemas.json").read_text(encoding="utf-8")
+    return tuple(HardSchema.model_validate(entry) for entry in json.loads(text))

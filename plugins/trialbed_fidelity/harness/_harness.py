@@ -1,0 +1,176 @@
+"""The harness of fidelity: the real server and real workers, one trial at a time, and an endpoint that refuses."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from aiohttp import web
+
+from trialbed.contracts import Executor
+from trialbed.drivers import load_driver
+from trialbed.engine import DUMMY_KEY, ControlClient, RunOptions, new_trial_token, server
+from trialbed.prompts import SYSTEM_PROMPT
+from trialbed.records import (
+    Environment,
+    ModelEndpoint,
+    Outcome,
+    Timing,
+    TrialKey,
+    TrialRegistration,
+    TrialSpec,
+    WireLog,
+)
+from trialbed.results import compute_timing
+from trialbed_fidelity._not_measured import NotMeasured
+from trialbed_fidelity.harness._scenarios import Scenario
+
+REASON = 500
+"""Characters of a failure's reason that are shown."""
+
+REFUSING = "refuse-"
+"""The model ``refuse-429`` is refused with status 429."""
+
+MAX_BODY = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A trial that was run, as the server saw it."""
+
+    scenario: Scenario
+    outcome: Outcome
+    wire: WireLog
+
+    @property
+    def timing(self) -> Timing:
+        """The trial's time, split into what it waited for."""
+        return compute_timing(self.outcome.wall_time, self.wire)
+
+    @property
+    def failure(self) -> str:
+        """Why the trial failed, empty if it did not."""
+        failure = self.outcome.failure
+        return f"{failure.kind}: {failure.message}"[:REASON] if failure else ""
+
+    def checked(self) -> Observed:
+        """This trial, if it can be measured.
+
+        Raises:
+            NotMeasured: it failed, or sent no request to the model.
+        """
+        if self.outcome.failure is not None:
+            raise NotMeasured(self.failure)
+        if not self.wire.model_calls:
+            raise NotMeasured("no request reached the model")
+        return self
+
+
+class Harness:
+    """Runs scenarios with frameworks.
+
+    Args:
+        refusing_url: URL of an endpoint that refuses every request, for models named ``refuse-<status>``.
+    """
+
+    def __init__(self, control: ControlClient, executor: Executor, refusing_url: str) -> None:
+        self._control = control
+        self._executor = executor
+        self._refusing_url = refusing_url
+
+    async def run(self, framework: str, scenario: Scenario) -> Observed:
+        """Run a scenario with a new agent of this framework; a failure is a part of what is observed."""
+        spec = self.spec(framework, scenario)
+        await self.open(spec, scenario)
+        try:
+            outcome = await self._executor.execute(spec)
+        finally:
+            wire = await self.close(spec)
+        return Observed(scenario, outcome, wire)
+
+    def spec(self, framework: str, scenario: Scenario) -> TrialSpec:
+        """A new trial of this scenario."""
+        trial = new_trial_token()
+        root = f"{self._control.url}/t/{trial}"
+        return TrialSpec(
+            trial=trial,
+            key=TrialKey(framework=framework, query_id="fidelity"),
+            query=scenario.query,
+            system_prompt=SYSTEM_PROMPT,
+            tools=scenario.world.tools,
+            endpoint=ModelEndpoint(
+                base_url=f"{root}/v1",
+                api_key=DUMMY_KEY,
+                model=scenario.model,
+                temperature=scenario.temperature,
+                max_tokens=scenario.max_tokens,
+                seed=scenario.seed,
+            ),
+            limits=scenario.limits,
+            server_url=f"{root}/virtual",
+        )
+
+    async def open(self, spec: TrialSpec, scenario: Scenario) -> None:
+        """Open a trial on the server."""
+        scripted = scenario.model.startswith("scripted:")
+        await self._control.open_trial(
+            TrialRegistration(
+                trial=spec.trial,
+                model=scenario.model,
+                base_url=None if scripted else self._refusing_url,
+                tools=scenario.world.tools,
+                apis=scenario.world.apis,
+                script=scenario.world.script,
+                simulator=scenario.simulator,
+                seed=scenario.seed,
+            )
+        )
+
+    async def close(self, spec: TrialSpec) -> WireLog:
+        """Close a trial; returns what the server saw of it."""
+        return await self._control.close_trial(spec.trial)
+
+
+@asynccontextmanager
+async def open_harness(
+    environments: Mapping[str, Environment], executor: str
+) -> AsyncIterator[tuple[Harness, Executor]]:
+    """A harness with a server and a response cache of its own, and its executor, which the caller enters.
+
+    Raises:
+        NothingMeasured: the server does not start.
+        DriverError: the executor cannot be used.
+    """
+    driver = cast("type[Executor]", load_driver("executors", executor))
+    with tempfile.TemporaryDirectory(prefix="trialbed-fidelity-") as folder:
+        async with refusing_endpoint() as url:
+            # No variable has an empty name: the endpoint that refuses is sent no key.
+            options = RunOptions(base_url=url, api_key_env="", response_cache=Path(folder) / "responses.db")
+            async with server(options) as control:
+                workers = driver(environments=environments)
+                yield Harness(control, workers, url), workers
+
+
+@asynccontextmanager
+async def refusing_endpoint() -> AsyncIterator[str]:
+    """The base URL of an endpoint on this event loop; it ends in ``/v1``."""
+    app = web.Application(client_max_size=MAX_BODY)
+    app.router.add_post("/v1/chat/completions", _refuse)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    finally:
+        await runner.cleanup()
+
+
+async def _refuse(request: web.Request) -> web.Response:
+    model = str((await request.json()).get("model"))
+    status = int(model.removeprefix(REFUSING))
+    error = {"message": f"refused with {status}, as the model's name asks", "type": "refused", "code": None}
+    return web.json_response({"error": error}, status=status)
