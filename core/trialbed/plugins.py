@@ -1,4 +1,4 @@
-"""The manager of event listeners (pluggy)."""
+"""Plugins, which listen to events: their manager (pluggy)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROJECT_DISTRIBUTION = "trialbed"
 
 
 def empty_manager() -> pluggy.PluginManager:
-    """A manager that knows the hooks and has no plugin yet."""
+    """A manager with the hooks and without plugins."""
     import pluggy
 
     from trialbed import hookspecs
@@ -33,11 +33,11 @@ def plugin_manager(
 
     Args:
         own: whether to load the plugins of the main distribution too.
-        on_broken: is told of every third-party plugin that cannot be used, which is then left out.
+        on_broken: called for every third-party plugin that cannot be used, which is then left out.
 
     Raises:
         DriverBroken: a plugin cannot be loaded or does not fit the hooks; names distribution and cause.
-            A third-party plugin's only if there is no ``on_broken``.
+            For a third-party plugin only without ``on_broken``.
     """
     from trialbed.errors import DriverBroken
 

@@ -19,7 +19,7 @@ class Missing(Record):
 
 
 class FrameworkFidelity(Record):
-    """What was observed of one framework; a part is None if it was not asked for or is ``missing``.
+    """The figures of one framework; a part is None if it was not asked for or is ``missing``.
 
     Attributes:
         framework: the label asked for.
@@ -51,12 +51,12 @@ class FidelityReport(Record):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing that was asked for is missing."""
+        """Whether every part that was asked for was measured."""
         return not any(framework.missing for framework in self.frameworks)
 
     @property
     def empty(self) -> bool:
-        """Whether nothing at all was measured of any framework but the reference."""
+        """Whether no part was measured of any framework but the reference."""
         return all(_empty(framework) for framework in self.frameworks[1:] or self.frameworks)
 
 

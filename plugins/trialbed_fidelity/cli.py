@@ -156,9 +156,7 @@ def _read(path: Path) -> FidelityReport:
     try:
         return FidelityReport.model_validate_json(path.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
-        raise DataError(
-            f"{path}: not the figures of bench fidelity --output: {str(error).splitlines()[0]}"
-        ) from error
+        raise DataError(f"{path}: not the figures of bench fidelity --output: {str(error).splitlines()[0]}") from error
 
 
 def _print(report: FidelityReport, form: str) -> None:

@@ -133,7 +133,7 @@ def is_network_failure(stderr: str) -> bool:
 
 
 def is_machine_failure(stderr: str) -> bool:
-    """Whether uv failed for lack of a network or of a place to write to, and not because of the requirements."""
+    """Whether uv failed because of the network or the disk, and not because of the requirements."""
     return is_network_failure(stderr) or _MACHINE.search(stderr) is not None
 
 

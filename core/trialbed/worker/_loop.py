@@ -112,7 +112,7 @@ def _run_trial(
 
 
 def _cancel_leaked_tasks(runner: asyncio.Runner) -> bool:
-    """Whether all tasks that the trial left behind are gone; if not, the worker must not serve another."""
+    """Cancel the tasks that the trial left; returns whether all ended, else the worker must not run another trial."""
     try:
         return runner.run(_cancelled(asyncio.all_tasks(runner.get_loop())))
     except BaseException:  # noqa: BLE001 - a leaked task may raise SystemExit; then the worker is not used again

@@ -1,4 +1,4 @@
-"""How a framework behaves: requests, parallel calls, settings and limits."""
+"""Behaviour: requests, parallel calls, settings and limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trialbed_fidelity.measurements._turns import PolicyRequests, measure_refusa
 
 
 class Behaviour(Record):
-    """What was observed.
+    """The behaviour of a framework.
 
     Attributes:
         turns: requests for each policy of the scripted model. ``refusals``: for an endpoint that refuses.

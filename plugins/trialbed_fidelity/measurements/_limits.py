@@ -1,4 +1,4 @@
-"""Whether a framework keeps the limits of a trial."""
+"""The limits of a trial: how a framework keeps them."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class LoadLevel(Record):
 
 
 class Load(Record):
-    """What a framework costs.
+    """The costs of a framework.
 
     Attributes:
         tools: tools on offer in each trial. ``calls``: tool calls of each, one per turn; an answer follows.
@@ -130,7 +130,7 @@ class _Series:
             self._rounds.setdefault(concurrency, []).append(_Round(measured, logs))
 
     def load(self) -> Load:
-        """What was measured."""
+        """The figures of all rounds."""
         return Load(
             tools=len(self._scenario.world.tools),
             calls=CALLS,

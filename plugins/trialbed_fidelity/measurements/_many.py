@@ -1,4 +1,4 @@
-"""Whether many tools arrive, and what they cost."""
+"""Trials with many tools: how many arrive, and what they cost."""
 
 from __future__ import annotations
 

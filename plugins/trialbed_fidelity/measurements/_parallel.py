@@ -1,4 +1,4 @@
-"""Whether calls that the model makes in one turn are executed at the same time."""
+"""Parallel calls: how many of one turn's calls run at the same time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Manner = Literal["parallel", "partly parallel", "sequence", "refused"]
 
 
 class Parallel(Record):
-    """What became of several calls of one turn, each to an Api that takes its time.
+    """Several calls of one turn, each of an Api that takes half a second.
 
     Attributes:
         asked: calls that the model made in one turn.
@@ -53,7 +53,7 @@ async def measure_parallel(harness: Harness, framework: str, tools: int) -> Para
 
 
 def overlap(calls: Sequence[ApiCall], ended: str = "") -> Parallel:
-    """How these calls lay over one another."""
+    """How these calls overlap."""
     if not calls:
         return Parallel(asked=CALLS, made=0, at_once=0, ended=ended)
     begun = min(call.started for call in calls)

@@ -1,4 +1,4 @@
-"""What a framework adds to the prompt."""
+"""The prompt: what a framework adds to it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def run_prompt_trial(harness: Harness, framework: str, tools: int) -> Obse
 
 
 def compared(reference: Observed, seen: Observed, tools: int) -> Prompt:
-    """What the requests of a trial have beyond the reference's."""
+    """The differences between a trial's requests and the reference's."""
     pairs = list(zip(reference.wire.model_calls, seen.wire.model_calls, strict=False))
     first, last = pairs[0], pairs[-1]
     return Prompt(

@@ -1,4 +1,4 @@
-"""What a framework does to tool schemas, and to the arguments of calls."""
+"""Tool schemas and arguments of calls, as a framework passes them on."""
 
 from __future__ import annotations
 

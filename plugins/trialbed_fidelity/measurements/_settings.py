@@ -1,4 +1,4 @@
-"""Which of the settings that are asked for arrive at the model, and which others do."""
+"""The settings of requests: those that were asked for, and others."""
 
 from __future__ import annotations
 

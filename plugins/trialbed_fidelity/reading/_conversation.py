@@ -1,4 +1,4 @@
-"""What a framework did to the messages of a conversation."""
+"""Compares the messages of a conversation with those of the reference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trialbed_fidelity.reading._differences import Difference, differences
 
 
 class MessageChange(Record):
-    """One message that is not as the reference sent it.
+    """One message that differs from the reference's.
 
     Attributes:
         kind: ``added``: the reference sent no such message; ``lost``: only the reference did; ``changed``: both did.
@@ -32,7 +32,7 @@ class MessageChange(Record):
 def message_changes(reference: Sequence[Any], sent: Sequence[Any]) -> tuple[MessageChange, ...]:
     """Every message that differs; ids of tool calls must have been numbered in both.
 
-    The order of a message's keys is no difference: no model sees it.
+    The order of a message's keys does not count: the model does not see it.
     """
     return tuple(_changes(_sorted(reference), _sorted(sent)))
 

@@ -1,4 +1,4 @@
-"""What became of a JSON value: every difference, each at its place."""
+"""Compares JSON values: every difference, each at its place."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _lists(given: list[Any], sent: list[Any], pointer: str) -> Iterator[Differen
     found = [_in_place(given, sent, pointer)] if len(given) == len(sent) else []
     if before != after:
         found.append(_aligned(given, sent, pointer, SequenceMatcher(None, before, after, autojunk=False)))
-    # The shorter account of what happened is the likelier one.
+    # The shorter list of differences is the likelier one.
     yield from min(map(list, found), key=len)
 
 

@@ -114,5 +114,5 @@ def _steps(part: Behaviour) -> str:
 
 def _time(part: Behaviour) -> str:
     limit = part.time_limit
-    ended = "ended by the rig" if limit.killed else "ended by itself"
+    ended = "killed" if limit.killed else "ended by itself"
     return f"{limit.limit:g} s: {ended} after {limit.seconds:.2f} s"
