@@ -13,7 +13,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -28,6 +28,7 @@ import trialbed_adapter_kit
 from trialbed import chat, contracts, errors, hookspecs
 from trialbed.cli import cli
 from trialbed.cli._group import COMMANDS
+from trialbed.cli.compare import CompareCommand
 from trialbed.drivers import GROUPS, list_drivers
 from trialbed.records import FailureKind
 from trialbed.results import document_schema
@@ -327,11 +328,21 @@ def _command(path: str, command: click.Command) -> str:
         f"{parameter.human_readable_name.upper()}" for parameter in command.params if _is_argument(parameter)
     )
     lines = [f"## bench {path}", "", f"    bench {path} [OPTIONS] {usage}".rstrip(), "", _markdown(command.help or "")]
+    if isinstance(command, CompareCommand):
+        sections = command.sections(click.Context(command))
+        tables = [line for title, options in sections for line in (f"{title}:", "", _option_table(options), "")]
+    else:
+        tables = [_option_table(_options(command)), ""]
+    return "\n".join([*lines, "", *tables, _examples(command)])
+
+
+def _option_table(options: Iterable[click.Option]) -> str:
     rows = [
         (_names(option), _value(option), _default(option), _escaped(DEFAULT.sub("", option.help or "")))
-        for option in _options(command)
+        for option in options
+        if "--help" not in option.opts
     ]
-    return "\n".join([*lines, "", _table(("option", "value", "default", "meaning"), rows), "", _examples(command)])
+    return _table(("option", "value", "default", "meaning"), rows)
 
 
 def _examples(command: click.Command) -> str:
@@ -442,10 +453,16 @@ def _first(item: Any) -> str:
 
 
 def _meaning(name: str) -> str:
-    if name in ("SYSTEM_PROMPT", "hookimpl"):
-        home = {"SYSTEM_PROMPT": "the system prompt of every trial", "hookimpl": "marks an implementation of a hook"}
-        return home[name]
-    return _first(getattr(trialbed, name))
+    undocumented = {
+        "AnswerStatus": "How a judge finds an answer: `Solved`, `Unsure` or `Unsolved`.",
+        "FailureKind": "The [kinds of failures](errors.md#failures) of a trial or a score.",
+        "Finish": "How an agent ended: `give_answer` or `give_up_and_restart`.",
+        "Json": "A JSON value: None, bool, int, float, str, list or dict with str keys.",
+        "RunStatus": "`running`, `interrupted` or `finished`.",
+        "SYSTEM_PROMPT": "The system prompt of every trial.",
+        "hookimpl": "Marks an implementation of a hook.",
+    }
+    return undocumented.get(name) or _first(getattr(trialbed, name))
 
 
 def _load(target: str) -> Any:

@@ -1,4 +1,7 @@
+from .contracts import AnswerStatus as AnswerStatus
 from .contracts import BaseAgent as BaseAgent
+from .contracts import Comparer as Comparer
+from .contracts import Comparison as Comparison
 from .contracts import Dataset as Dataset
 from .contracts import DatasetDriver as DatasetDriver
 from .contracts import Executor as Executor
@@ -23,17 +26,33 @@ from .prompts import SYSTEM_PROMPT as SYSTEM_PROMPT
 from .prompts import finish_of as finish_of
 from .records import Answer as Answer
 from .records import Api as Api
+from .records import ApiCall as ApiCall
 from .records import ApiRef as ApiRef
 from .records import ClaimedCall as ClaimedCall
 from .records import Deviation as Deviation
+from .records import Environment as Environment
+from .records import Failure as Failure
+from .records import FailureKind as FailureKind
+from .records import Finish as Finish
+from .records import FrameworkInfo as FrameworkInfo
 from .records import GoldCall as GoldCall
+from .records import Json as Json
 from .records import Limits as Limits
+from .records import ModelCall as ModelCall
 from .records import ModelEndpoint as ModelEndpoint
+from .records import Outcome as Outcome
 from .records import Parameter as Parameter
 from .records import Query as Query
+from .records import Run as Run
+from .records import RunConfig as RunConfig
+from .records import RunStatus as RunStatus
 from .records import Score as Score
+from .records import SentCall as SentCall
+from .records import Timing as Timing
 from .records import ToolSpec as ToolSpec
+from .records import TrialKey as TrialKey
 from .records import TrialResult as TrialResult
+from .records import TrialSpec as TrialSpec
 from .records import Usage as Usage
 from .records import WireLog as WireLog
 from .schemas import HardSchema as HardSchema
@@ -44,5 +63,7 @@ from .store import StoredTrial as StoredTrial
 from .store import StoreReader as StoreReader
 from .store import open_store as open_store
 from .tools import Tool as Tool
+from .views import Table as Table
+from .views import TableRow as TableRow
 
 __version__: str

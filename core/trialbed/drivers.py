@@ -24,6 +24,7 @@ GROUPS = {
     "model_adapters": "trialbed.model_adapters",
     "judges": "trialbed.judges",
     "reporters": "trialbed.reporters",
+    "comparers": "trialbed.comparers",
     "commands": "trialbed.commands",
     "components": "trialbed.components",
 }

@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 import click
 
 COMMANDS = {
+    "compare": "Compare runs, or result files of vendors, with intervals.",
     "data": "List, import and show datasets.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "env": "Build, list, lock and remove environments of frameworks.",

@@ -46,11 +46,18 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
 
 def option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     """A click option that can also be set by ``TRIALBED_<NAME>`` and shows its default in the help."""
+    return click.option(*names, **_settable(names, settings))
+
+
+def make_option(*names: str, **settings: Any) -> click.Option:
+    """As ``option``, for a command that is put together from options of several parts."""
+    return click.Option(names, **_settable(names, settings))
+
+
+def _settable(names: tuple[str, ...], settings: dict[str, Any]) -> dict[str, Any]:
     long = next(name for name in names if name.startswith("--"))
     variable = f"TRIALBED_{long[2:].split('/')[0].replace('-', '_').upper()}"
-    settings.setdefault("envvar", variable)
-    settings.setdefault("show_default", settings.get("default") is not None)
-    return click.option(*names, **settings)
+    return {"envvar": variable, "show_default": settings.get("default") is not None, **settings}
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")

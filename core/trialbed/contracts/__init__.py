@@ -1,6 +1,7 @@
 """What implementations promise: one abstract class per kind of driver."""
 
 from trialbed.contracts._agent import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
+from trialbed.contracts._comparer import Comparer, Comparison
 from trialbed.contracts._dataset import Dataset, DatasetDriver
 from trialbed.contracts._executor import Executor
 from trialbed.contracts._judge import STATUS_VALUES, AnswerStatus, Judge, Verdict
@@ -17,6 +18,8 @@ __all__ = [
     "VENDOR_CONTRACT",
     "AnswerStatus",
     "BaseAgent",
+    "Comparer",
+    "Comparison",
     "Dataset",
     "DatasetDriver",
     "Executor",

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 
 class Reporter(ABC):
-    """Shows result documents; a driver of the group ``trialbed.reporters`` is a subclass that takes no arguments."""
+    """Shows result documents; a driver of the group ``trialbed.reporters`` is a subclass that takes no arguments.
+
+    Class attributes:
+        shows: what its documents are of: ``run``, or another command's name. ``bench run --reporter NAME`` takes those
+            of ``run``.
+    """
+
+    shows: ClassVar[str] = "run"
 
     @abstractmethod
     def report(self, documents: Sequence[Mapping[str, Any]], stream: TextIO) -> None:

@@ -48,7 +48,7 @@ def open_store(url_or_path: str | None = None) -> StoreReader:
         UsageError: the URL is malformed or its driver is not installed.
         DataError: there is no store, it is damaged, or a newer version of Trialbed wrote it.
     """
-    return StoreReader(open_database(url_or_path or store_file(), read_only=True))
+    return StoreReader(url_or_path or store_file())
 
 
 class StoreReader:
@@ -57,8 +57,8 @@ class StoreReader:
     Every method raises ``DataError`` for a database that is damaged, locked or out of reach.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database: Database | None = database
+    def __init__(self, url_or_path: str) -> None:
+        self._database: Database | None = open_database(url_or_path, read_only=True)
 
     @property
     def place(self) -> str:

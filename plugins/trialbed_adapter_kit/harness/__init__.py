@@ -1,5 +1,6 @@
 """Trials of one adapter in this process: against a scripted model and scripted Apis, seen from both ends."""
 
+from trialbed.chat import Call
 from trialbed_adapter_kit.harness._environment import like_a_worker, named_agent
 from trialbed_adapter_kit.harness._harness import (
     KEY,
@@ -17,7 +18,6 @@ from trialbed_adapter_kit.harness._records import ModelRequest, ToolCall, TrialR
 from trialbed_adapter_kit.harness._script import (
     ApiReply,
     Behaviour,
-    Call,
     Forever,
     Raw,
     Reply,

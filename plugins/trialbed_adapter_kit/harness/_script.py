@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from trialbed.chat import Call, Completion, error_document, usage_document
 from trialbed.records import ApiRef, ToolSpec, Usage
 from trialbed_adapter_kit.harness._records import ModelRequest, ToolCall
 
@@ -20,24 +21,11 @@ TEXT_SCHEMA: dict[str, Any] = {"type": "object", "properties": {"text": {"type":
 
 
 @dataclass(frozen=True)
-class Call:
-    """A tool call that the model asks for.
-
-    Attributes:
-        arguments: as text, which need not be JSON.
-        id: made from the request's number and the call's place if empty.
-    """
-
-    name: str
-    arguments: str
-    id: str = ""
-
-
-@dataclass(frozen=True)
 class Reply:
     """A message of the model.
 
     Attributes:
+        calls: those without an id get one.
         usage: the tokens that it reports; None if it reports none.
         reason: the finish reason; if empty, the usual one for such a message.
         extras: further fields of the message, as vendors add them.
@@ -49,36 +37,24 @@ class Reply:
     reason: str = ""
     extras: Mapping[str, Any] = field(default_factory=dict)
 
-    def message(self, number: int) -> dict[str, Any]:
-        """The message as it stands in the completion.
+    def completion(self, number: int, model: str) -> Completion:
+        """The completion that answers a request.
 
         Args:
-            number: of the request that it answers, from 0.
+            number: of the request, from 0. Calls without an id get one that is made from it and from their place.
         """
-        message: dict[str, Any] = {"role": "assistant", "content": self.text, **self.extras}
-        if self.calls:
-            message["tool_calls"] = [
-                {
-                    "id": call.id or f"call_{number}_{place}",
-                    "type": "function",
-                    "function": {"name": call.name, "arguments": call.arguments},
-                }
-                for place, call in enumerate(self.calls)
-            ]
-        return message
-
-    def completion(self, number: int, model: str) -> dict[str, Any]:
-        """The whole document of a chat completion."""
-        reason = self.reason or ("tool_calls" if self.calls else "stop")
-        choice = {"index": 0, "message": self.message(number), "finish_reason": reason, "logprobs": None}
-        document = {
-            "id": f"chatcmpl-{number}",
-            "object": "chat.completion",
-            "created": 1,
-            "model": model,
-            "choices": [choice],
-        }
-        return document | ({"usage": _usage(self.usage)} if self.usage else {})
+        calls = (replace(call, id=call.id or f"call_{number}_{place}") for place, call in enumerate(self.calls))
+        usage = self.usage
+        return Completion(
+            model=model,
+            id=f"chatcmpl-{number}",
+            content=self.text,
+            calls=tuple(calls),
+            finish_reason=self.reason or ("tool_calls" if self.calls else "stop"),
+            usage=usage_document(usage.prompt_tokens, usage.completion_tokens) if usage else None,
+            message_fields=self.extras,
+            choice_fields={"logprobs": None},
+        )
 
 
 @dataclass(frozen=True)
@@ -139,8 +115,7 @@ def call(name: str, arguments: Mapping[str, Any] | str = "{}", *, id: str = "") 
 
 def fails(status: int) -> Raw:
     """The model's endpoint refuses the request with this status, as vendors do."""
-    error = {"message": f"the harness refuses with {status}", "type": "harness_error", "code": None, "param": None}
-    return Raw(status, json.dumps({"error": error}))
+    return Raw(status, json.dumps(error_document(f"the harness refuses with {status}", "harness_error")))
 
 
 def forever(reply: Reply | Raw) -> Forever:
@@ -212,11 +187,3 @@ def _always(reply: ApiReply) -> Behaviour:
         return reply
 
     return answer
-
-
-def _usage(usage: Usage) -> dict[str, int]:
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-    }

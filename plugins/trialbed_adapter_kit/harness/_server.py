@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
+from trialbed.chat import Completion, wants_usage
 from trialbed.records import ApiRef
 from trialbed_adapter_kit.harness._records import ModelRequest, ToolCall
 from trialbed_adapter_kit.harness._script import Line, Raw, Reply, Script, ScriptedTool
@@ -215,30 +216,17 @@ def _api_of(body: dict[str, Any]) -> ApiRef:
 async def _written(request: web.Request, reply: Reply | Raw, seen: ModelRequest) -> web.StreamResponse:
     if isinstance(reply, Raw):
         return web.Response(status=reply.status, text=reply.body, content_type=reply.content_type)
-    document = reply.completion(seen.number, str(seen.body.get("model")))
+    completion = reply.completion(seen.number, str(seen.body.get("model")))
     if not seen.body.get("stream"):
-        return web.json_response(document)
-    return await _streamed(request, document, bool((seen.body.get("stream_options") or {}).get("include_usage")))
+        return web.json_response(completion.document())
+    return await _streamed(request, completion, with_usage=wants_usage(seen.body))
 
 
-async def _streamed(request: web.Request, document: dict[str, Any], with_usage: bool) -> web.StreamResponse:
-    """The completion as a stream of two or three events, for a framework that always streams."""
+async def _streamed(request: web.Request, completion: Completion, *, with_usage: bool) -> web.StreamResponse:
+    """The completion as a stream of a few events, for a framework that always streams."""
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request)
-    for chunk in _chunks(document, with_usage):
-        await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
-    await response.write(b"data: [DONE]\n\n")
+    for event in completion.events(piece=None, with_usage=with_usage):
+        await response.write(event)
     await response.write_eof()
     return response
-
-
-def _chunks(document: dict[str, Any], with_usage: bool) -> list[dict[str, Any]]:
-    (choice,) = document["choices"]
-    calls = [{**wanted, "index": index} for index, wanted in enumerate(choice["message"].get("tool_calls", []))]
-    delta = choice["message"] | ({"tool_calls": calls} if calls else {})
-    common = {"id": document["id"], "object": "chat.completion.chunk", "created": 1, "model": document["model"]}
-    chunks = [
-        {**common, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
-        {**common, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
-    ]
-    return [*chunks, {**common, "choices": [], "usage": document.get("usage")}] if with_usage else chunks

@@ -13,6 +13,8 @@ from trialbed_verify.views._verification import verification_tables
 class VerificationReporter(Reporter):
     """Figures as rows and vendors as columns; a figure that was not observed is a dash."""
 
+    shows = "verify"
+
     def report(self, documents: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
         """Write the tables of one verification, one model after the other."""
         print_tables(verification_tables(documents), stream)

@@ -82,6 +82,16 @@ def test_a_command_of_others_is_there(installation: Installation, tmp_path: Path
     assert "Greet from another distribution." in installation.bench("--help", cwd=tmp_path).stdout
 
 
+def test_a_reporter_of_others_is_chosen_by_name(installation: Installation, tmp_path: Path) -> None:
+    command = ("run", "-f", "reference", "-f", "acme", "--limit", "2", "--reporter")
+    done = installation.bench(*command, "acme", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "reference solved 2\nacme solved 2\n")
+    assert "written: results/tools/acme_mini.json" in done.stderr
+    wrong = installation.bench(*command, "acne", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "there is no 'acne' here; did you mean 'acme'?" in wrong.stderr
+
+
 @pytest.mark.parametrize(
     ("framework", "causes"),
     [

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -14,6 +15,7 @@ from trialbed.cli.environments import chosen_environments, env_dir_option, yes_o
 from trialbed.cli.options import json_option, option, setting_options
 
 if TYPE_CHECKING:
+    from trialbed.contracts import Reporter
     from trialbed.engine import RunOptions
 
 EPILOG = """\b
@@ -32,6 +34,14 @@ Examples:
 @option(
     "--fail-under", multiple=True, metavar="SCORE=X", help="Exit with 1 if the mean of SCORE is below X; repeatable."
 )
+@option(
+    "--reporter",
+    "reporters",
+    multiple=True,
+    default=("table",),
+    metavar="NAME",
+    help="How the results are printed; repeatable.",
+)
 @click.option("--fresh", is_flag=True, help="Discard an unfinished run of this configuration and start over.")
 @yes_option
 @env_dir_option
@@ -40,6 +50,7 @@ def command(
     fail_under: tuple[str, ...],
     yes: bool,
     env_dir: Path | None,
+    reporters: tuple[str, ...],
     as_json: bool,
     **given: Any,
 ) -> int:
@@ -55,12 +66,16 @@ def command(
     from trialbed.cli.thresholds import below, parse_thresholds
 
     thresholds = parse_thresholds(fail_under)
+    chosen = {name: _reporter(name) for name in reporters}
     options = _with_environments(_options(given), yes=yes, env_dir=env_dir)
     try:
         documents = asyncio.run(_run(options))
     except asyncio.CancelledError:
         raise click.Abort from None
-    _print(documents, options, as_json=as_json)
+    if as_json:
+        _print_json(documents)
+    else:
+        _print(documents, options, chosen)
     return 1 if below(thresholds, documents) else 0
 
 
@@ -91,15 +106,28 @@ async def _run(options: RunOptions) -> list[dict[str, Any]]:
         return await run(options, progress=shown)
 
 
-def _print(documents: list[dict[str, Any]], options: RunOptions, *, as_json: bool) -> None:
-    if as_json:
-        import json
-
-        click.echo(json.dumps(documents[0] if len(documents) == 1 else documents, ensure_ascii=False, indent=2))
-        return
+def _reporter(name: str) -> Reporter:
+    """The reporter of this name, loaded before anything is run for it."""
     from trialbed.drivers import load_driver
+    from trialbed.errors import UsageError
+
+    reporter = cast("type[Reporter]", load_driver("reporters", name))
+    if reporter.shows != "run":
+        raise UsageError(f"--reporter: {name!r} shows the results of `bench {reporter.shows}`, not those of a run")
+    return reporter()
+
+
+def _print_json(documents: list[dict[str, Any]]) -> None:
+    import json
+
+    click.echo(json.dumps(documents[0] if len(documents) == 1 else documents, ensure_ascii=False, indent=2))
+
+
+def _print(documents: list[dict[str, Any]], options: RunOptions, reporters: Mapping[str, Reporter]) -> None:
     from trialbed.results import document_path
 
-    load_driver("reporters", "table")().report(documents, sys.stdout)
+    for reporter in reporters.values():
+        reporter.report(documents, sys.stdout)
     for document in documents:
-        click.echo(f"written: {document_path(document, options.output)}")
+        # Output of other reporters may be read by programs.
+        click.echo(f"written: {document_path(document, options.output)}", err=list(reporters) != ["table"])

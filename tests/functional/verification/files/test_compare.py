@@ -140,11 +140,17 @@ def test_a_check_that_holds_is_exit_code_0(bench: Bench, official: Path, acme: P
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "name the results of a baseline and of a vendor"),
+        ((), "name two or more of a kind: runs (ids, or result documents of bench run) or vendors' result files"),
         (("official.jsonl",), "name the results of a baseline and of a vendor"),
         (("official.jsonl", "acme.jsonl", "--vendor", "acme.jsonl"), "not both"),
-        (("official.jsonl", "20261121T231039-52d790"), "20261121T231039-52d790: no such file"),
-        (("official.jsonl", "run.json"), "runs cannot be compared yet"),
+        (("official.jsonl", "other.jsonl"), "other.jsonl: no such file, and not the id of a run"),
+        (("official.jsonl", "20261121T231039-52d790"), "20261121T231039-52d790 about runs"),
+        (("--baseline", "official.jsonl", "--vendor", "other.jsonl"), "other.jsonl: no such file"),
+        (("--baseline", "official.jsonl", "--vendor", "run.json"), "bench compare A.json B.json compares runs"),
+        (("official.jsonl", "run.json"), "compare things of one kind"),
+        (("official.jsonl", "acme.jsonl", "--store", "x.db"), "--store about runs"),
+        (("run.json", "run.json", "--margin", "0.1"), "--margin about vendors' result files"),
+        (("README.txt",), "README.txt: cannot be compared; what can be compared: runs"),
         (("official.jsonl", "set.jsonl"), "set.jsonl, line 1: not a result row"),
         (("official.jsonl", "acme.jsonl", "--fail-under", "beauty=1"), "there is no figure 'beauty'; there are f1,"),
     ],
@@ -153,5 +159,6 @@ def test_wrong_use_is_exit_code_2_and_says_what_to_do(
     bench: Bench, official: Path, acme: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
     (tmp_path / "run.json").write_text(json.dumps({"metadata": {}, "summary": {}, "results": []}, indent=2))
+    (tmp_path / "README.txt").write_text("words")
     (tmp_path / "set.jsonl").write_text(json.dumps(request(1)) + "\n")
     assert said in bench("compare", *arguments, code=2).err

@@ -106,11 +106,11 @@ async def test_the_model_refuses_or_talks_nonsense(harness):
 
 async def test_messages_carry_what_the_script_gives_them(harness):
     message = Reply("x", usage=Usage(prompt_tokens=5, completion_tokens=1), reason="length", extras={"refusal": None})
-    document = message.completion(3, "m")
+    document = message.completion(3, "m").document()
     assert document["usage"] == {"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}
     assert document["choices"][0]["finish_reason"] == "length"
     assert document["choices"][0]["message"] == {"role": "assistant", "content": "x", "refusal": None}
-    assert "usage" not in says("x", usage=None).completion(0, "m")
+    assert "usage" not in says("x", usage=None).completion(0, "m").document()
 
 
 async def test_a_call_can_be_held_and_looked_at(harness):

@@ -1,0 +1,170 @@
+"""``bench compare``: what is compared, and how, is up to the comparers that are installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.options import FILE, json_option, make_option
+from trialbed.errors import DriverError, UsageError
+
+if TYPE_CHECKING:
+    from trialbed.contracts import Comparer, Comparison
+
+HELP = """Compare runs, or result files of vendors, with intervals.
+
+Name two or more of a kind; the others are held against the first. Of runs, by their ids or result documents: both
+means of every score over the queries that they have in common, and the paired difference.
+
+Of vendors' results, as bench verify, K2-style tools and Agent Vendor Verifier write them: whether a vendor calls
+tools where the baseline does (paired by content), how many requests it answers, whether its calls fit their schemas,
+its tokens and times. The verdict is whether its decisions are equivalent to the baseline's, different, or whether
+the data cannot tell; for that the baseline needs several trials per case, in one file or in several.
+"""
+
+EPILOG = """\b
+Examples:
+  bench compare results/tools/reference_mini.json results/tools/langgraph_mini.json
+  bench compare 20261121T231039-52d790 20261122T090211-0c4b1e --markdown report.md
+  bench compare official.jsonl vendor.jsonl
+  bench compare --baseline official.jsonl --vendor vendor.jsonl --output comparison.json
+  bench compare --baseline official.jsonl --vendor a.jsonl --vendor b.jsonl --markdown report.md
+  bench compare --baseline monday.jsonl --baseline tuesday.jsonl --vendor vendor.jsonl
+  bench compare --baseline official.jsonl --vendor vendor.jsonl --fail-under f1=0.73 --fail-if different
+"""
+
+SHARED: tuple[click.Option, ...] = (
+    click.Option(["-o", "--output"], type=FILE, metavar="FILE", help="Write the comparison as JSON."),
+    click.Option(
+        ["--force"], is_flag=True, help="Compare what is common although the requests, settings or datasets differ."
+    ),
+    make_option(
+        "--resamples", type=click.IntRange(min=100), default=2000, help="Resamples of the bootstrap behind intervals."
+    ),
+    make_option("--seed", type=click.IntRange(min=0), default=0, help="Seed of every draw."),
+    click.Option(["--markdown"], type=FILE, metavar="FILE", help="Write the tables as Markdown."),
+    click.Option(["--csv"], type=FILE, metavar="FILE", help="Write the figures as CSV."),
+)
+"""Options for whatever is compared."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A comparer with the options that are for its kind only."""
+
+    comparer: Comparer
+    options: Sequence[click.Option]
+
+    @property
+    def contents(self) -> str:
+        """What it compares, in words."""
+        return self.comparer.contents
+
+    def given(self, context: click.Context) -> list[click.Option]:
+        """Its options that stand on the command line."""
+        command_line = click.core.ParameterSource.COMMANDLINE
+        return [option for option in self.options if context.get_parameter_source(option.name or "") is command_line]
+
+
+class CompareCommand(click.Command):
+    """The command with the options of every kind."""
+
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self.kinds = kinds
+        argument = click.Argument(["values"], nargs=-1, metavar="[BASELINE OTHER...]")
+        options = [option for kind in kinds for option in kind.options]
+        super().__init__("compare", params=[argument, *SHARED, *options], callback=self._run, help=HELP, epilog=EPILOG)
+        json_option(self)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of each kind under a heading of their own."""
+        for title, options in self.sections(ctx):
+            rows = [row for option in options if (row := option.get_help_record(ctx)) is not None]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def sections(self, ctx: click.Context) -> list[tuple[str, Sequence[click.Option]]]:
+        """The options for whatever is compared, and those of each kind, under their headings."""
+        own = {id(option) for kind in self.kinds for option in kind.options}
+        options = [parameter for parameter in self.get_params(ctx) if isinstance(parameter, click.Option)]
+        shared = [option for option in options if id(option) not in own]
+        return [("Options", shared), *((f"Options for {kind.contents}", kind.options) for kind in self.kinds)]
+
+    def _run(self, values: tuple[str, ...], **given: Any) -> int:
+        kind = _kind(self.kinds, values, click.get_current_context())
+        found = kind.comparer.compare(values, given)
+        _write(found, given)
+        for line in found.failed:
+            click.echo(line, err=True)
+        return 1 if found.failed else 0
+
+
+def _kinds() -> list[Kind]:
+    """Every comparer that can be loaded; says on stderr which cannot."""
+    from trialbed.drivers import list_drivers, load_driver
+
+    kinds = []
+    for name in dict.fromkeys(info.name for info in list_drivers("comparers")):
+        try:
+            comparer = load_driver("comparers", name)()
+        except DriverError as error:
+            click.echo(f"Warning: {error}", err=True)
+            continue
+        kinds.append(Kind(comparer, comparer.options()))
+    return kinds
+
+
+def _kind(kinds: Sequence[Kind], values: Sequence[str], context: click.Context) -> Kind:
+    """The kind of what is to be compared.
+
+    Raises:
+        UsageError: nothing is named, a value is of no kind, values or options are of different kinds.
+    """
+    found = [(value, _recognised(kinds, value)) for value in values]
+    found += [(option.opts[-1], kind) for kind in kinds for option in kind.given(context)]
+    if not found:
+        raise click.UsageError(f"name two or more of a kind: {' or '.join(kind.contents for kind in kinds)}")
+    first, chosen = found[0]
+    for name, kind in found[1:]:
+        if kind is not chosen:
+            raise UsageError(
+                f"{first} is about {chosen.contents}, and {name} about {kind.contents}; compare things of one kind"
+            )
+    return chosen
+
+
+def _recognised(kinds: Sequence[Kind], value: str) -> Kind:
+    for kind in kinds:
+        if kind.comparer.recognises(value):
+            return kind
+    from pathlib import Path
+
+    problem = "cannot be compared" if Path(value).exists() else "no such file, and not the id of a run"
+    raise UsageError(f"{value}: {problem}; what can be compared: {', '.join(kind.contents for kind in kinds)}")
+
+
+def _write(found: Comparison, given: Mapping[str, Any]) -> None:
+    import json
+
+    from trialbed.files import write_text
+    from trialbed.views import csv_text, markdown, print_tables
+
+    text = json.dumps(found.document, ensure_ascii=False, allow_nan=False, indent=2)
+    if given["output"]:
+        write_text(given["output"], f"{text}\n", "--output")
+    if given["markdown"]:
+        write_text(given["markdown"], markdown(found.tables), "--markdown")
+    if given["csv"]:
+        write_text(given["csv"], csv_text(found.records), "--csv")
+    if given["as_json"]:
+        click.echo(text)
+    else:
+        print_tables(found.tables, sys.stdout)
+
+
+command = CompareCommand(_kinds())

@@ -1,0 +1,76 @@
+"""The comparer of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from trialbed.contracts import Comparer, Comparison
+from trialbed.errors import UsageError
+
+if TYPE_CHECKING:
+    import click
+
+    from trialbed.comparison._sides import Side
+
+
+class RunComparer(Comparer):
+    """Compares runs, by their ids in the store or by their result documents: paired differences of every score."""
+
+    contents: ClassVar[str] = "runs (ids, or result documents of bench run)"
+
+    def options(self) -> Sequence[click.Option]:
+        """Where runs are looked up."""
+        from trialbed.cli.options import make_option
+
+        return [
+            make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]")
+        ]
+
+    def recognises(self, value: str) -> bool:
+        """Whether it is a result document or the id of a run."""
+        from trialbed.comparison._sides import is_document, is_run_id
+
+        path = Path(value)
+        return is_document(path) if path.exists() else is_run_id(value)
+
+    def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
+        """Every side of the later values beside the first value's side of the same framework, or its only one."""
+        from trialbed.comparison._differences import CompareOptions, compare
+        from trialbed.comparison._sides import read_sides
+        from trialbed.comparison._tables import comparison_records, comparison_tables
+
+        how = CompareOptions(options["force"], options["resamples"], options["seed"])
+        groups = [read_sides(value, options["store"]) for value in values]
+        documents = [compare(baseline, candidate, how) for baseline, candidate in _pairs(groups)]
+        return Comparison(
+            document=documents[0] if len(documents) == 1 else documents,
+            tables=comparison_tables(documents),
+            records=comparison_records(documents),
+        )
+
+
+def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
+    """Baseline and candidate of each comparison.
+
+    Raises:
+        UsageError: there is only one side, or a framework of a later run is not in a first run of several.
+    """
+    from trialbed.comparison._sides import told_apart
+
+    first, *others = groups
+    if not others:
+        if len(first) < 2:
+            raise UsageError(f"{first[0].source} is of {first[0].name} alone; name another run to compare it with")
+        yield from ((first[0], candidate) for candidate in first[1:])
+        return
+    for candidate in (side for group in others for side in group):
+        same = [side for side in first if side.name == candidate.name] or (first if len(first) == 1 else [])
+        if not same:
+            raise UsageError(
+                f"{candidate.source} has {candidate.name}, and {first[0].source} has not, but only "
+                f"{', '.join(side.name for side in first)}; compare result documents, each of one framework"
+            )
+        baseline, named = told_apart([same[0], candidate])
+        yield baseline, named

@@ -1,0 +1,132 @@
+"""Paired differences between two sides, over the queries that both have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from trialbed.comparison._sides import SETTINGS, Side
+from trialbed.errors import UsageError
+from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate
+
+FEW = 10
+"""Queries below which an interval of resamples is too narrow to go by."""
+
+JUDGED = "sopr_score"
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """How to compare.
+
+    Attributes:
+        force: compare the queries of the same id even where the datasets differ, and verdicts of different judges.
+        resamples: of the bootstrap behind the intervals.
+        seed: of the resamples.
+    """
+
+    force: bool = False
+    resamples: int = RESAMPLES
+    seed: int = 0
+
+
+def compare(baseline: Side, candidate: Side, options: CompareOptions) -> dict[str, Any]:
+    """The candidate beside the baseline, as JSON.
+
+    Raises:
+        UsageError: they are of different datasets, or have no query in common.
+    """
+    notes = list(_checked(baseline, candidate, options))
+    ours, theirs = set(baseline.queries), set(candidate.queries)
+    names = [name for name in baseline.scores if name in set(candidate.scores)]
+    if not options.force and _judges_differ(baseline, candidate):
+        names = [name for name in names if name != JUDGED]
+    return {
+        "baseline": _about(baseline),
+        "candidate": _about(candidate),
+        "queries": {
+            "common": len(ours & theirs),
+            "only_baseline": len(ours - theirs),
+            "only_candidate": len(theirs - ours),
+        },
+        "settings": _settings(baseline, candidate),
+        "scores": {name: _score(name, baseline, candidate, options) for name in names},
+        "options": {"force": options.force, "resamples": options.resamples, "seed": options.seed},
+        "notes": notes,
+    }
+
+
+def _checked(baseline: Side, candidate: Side, options: CompareOptions) -> list[str]:
+    """What keeps the figures from being what they seem; raises where they would mean nothing."""
+    notes = []
+    common = set(baseline.queries) & set(candidate.queries)
+    if not common:
+        raise UsageError(
+            f"{baseline.source} and {candidate.source} have no query in common, so there is nothing to compare: they "
+            f"are of {baseline.about['test_set']} and {candidate.about['test_set']}"
+        )
+    if baseline.about["dataset_digest"] != candidate.about["dataset_digest"]:
+        said = f"the datasets differ ({_digest(baseline)} and {_digest(candidate)})"
+        if not options.force:
+            raise UsageError(
+                f"{baseline.source} and {candidate.source}: {said}, so queries of the same id may be different "
+                f"tasks; with --force the {len(common)} queries of the same id are compared"
+            )
+        notes.append(f"{said}: queries of the same id may be different tasks")
+    if _judges_differ(baseline, candidate):
+        said = "the judges differ, and verdicts of different judges are not comparable"
+        notes.append(f"{said}, though compared here" if options.force else f"{said}: {JUDGED} is left out")
+    if len(common) < FEW:
+        notes.append(f"only {len(common)} queries: the intervals are narrower than they should be")
+    return notes
+
+
+def _judges_differ(baseline: Side, candidate: Side) -> bool:
+    return bool(baseline.about["evaluator_model"] != candidate.about["evaluator_model"])
+
+
+def _digest(side: Side) -> str:
+    return f"{side.about['test_set']} {str(side.about['dataset_digest'])[:12]}"
+
+
+def _about(side: Side) -> dict[str, Any]:
+    return {"source": side.source, "name": side.name, **side.about, "failures": side.failures}
+
+
+def _settings(baseline: Side, candidate: Side) -> dict[str, list[Any]]:
+    """The settings that differ: what each side has."""
+    return {
+        key: [baseline.about[key], candidate.about[key]]
+        for key in SETTINGS
+        if json.dumps(baseline.about[key]) != json.dumps(candidate.about[key])
+    }
+
+
+def _score(name: str, baseline: Side, candidate: Side, options: CompareOptions) -> dict[str, Any]:
+    """Both means over the queries for which both have a value, and the mean of the differences."""
+    ours, theirs = baseline.values(name), candidate.values(name)
+    # In one order, so that the same trials give the same draws wherever they are read from.
+    common = sorted((query_id for query_id in ours if query_id in theirs), key=repr)
+    differences = {query_id: theirs[query_id] - ours[query_id] for query_id in common}
+    return {
+        "n": len(common),
+        "bounded": name in baseline.bounded,
+        "baseline": fmean(ours[query_id] for query_id in common) if common else None,
+        "candidate": fmean(theirs[query_id] for query_id in common) if common else None,
+        "difference": _difference(differences, options).as_json(),
+        "better": sum(difference > 0 for difference in differences.values()),
+        "worse": sum(difference < 0 for difference in differences.values()),
+    }
+
+
+def _difference(differences: Mapping[Any, float], options: CompareOptions) -> Estimate:
+    if not differences:
+        return Estimate(None, None, 0)
+    import numpy as np
+
+    column = np.array(list(differences.values()), dtype=np.float64)
+    bootstrap = CaseBootstrap(len(column), options.resamples, options.seed)
+    return bootstrap.estimate(lambda total, count: total / count, column, np.ones_like(column))

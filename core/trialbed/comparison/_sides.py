@@ -1,0 +1,188 @@
+"""What is compared: the trials of one framework in one run, from a result document or from the store."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from trialbed.errors import DataError
+
+QueryId = int | str
+
+RUN_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{6}")
+
+SETTINGS = {
+    "model": "model",
+    "base_url": "endpoint",
+    "temperature": "temperature",
+    "max_tokens": "max_tokens",
+    "seed": "seed",
+    "repeat": "repeats",
+    "evaluator_model": "judge",
+    "judge_votes": "judge votes",
+    "selector": "selector",
+    "max_tools": "max tools",
+    "max_steps": "max steps",
+    "timeout": "timeout",
+    "trialbed_version": "trialbed version",
+}
+"""Key of a document's metadata -> what it is called. They may differ, as that can be what is compared."""
+
+OF_THE_AGENT = ("crash", "timeout", "memory", "protocol", "agent", "answer")
+"""Kinds of failure after which a user has nothing: 0 in every bounded score. The others say nothing of the agent."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial: its scores as numbers, and the kind of its failure; empty if it ended with an answer."""
+
+    query_id: QueryId
+    scores: Mapping[str, float]
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Side:
+    """The trials of one framework in one run.
+
+    Attributes:
+        source: where they come from: a file or the id of a run.
+        name: what to call it.
+        about: ``agent_name``, ``framework_version``, ``run_id``, ``test_set``, ``dataset_digest`` and ``SETTINGS``.
+        bounded: the scores that lie in [0, 1].
+    """
+
+    source: str
+    name: str
+    about: Mapping[str, Any]
+    trials: Sequence[Trial]
+    bounded: frozenset[str]
+
+    @property
+    def queries(self) -> list[QueryId]:
+        """The queries in order, each once."""
+        return list(dict.fromkeys(trial.query_id for trial in self.trials))
+
+    @property
+    def scores(self) -> list[str]:
+        """The names of all scores, bounded ones first."""
+        names = dict.fromkeys(name for trial in self.trials for name in trial.scores)
+        return sorted(names, key=lambda name: name not in self.bounded)
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """How many trials failed, by kind."""
+        return dict(Counter(trial.failure for trial in self.trials if trial.failure))
+
+    def values(self, score: str) -> dict[QueryId, float]:
+        """The mean of a score over the repeats of each query for which it is known.
+
+        A trial that failed for its agent is 0 in a bounded score; in others only trials with an answer count.
+        """
+        found: dict[QueryId, list[float]] = {}
+        for trial in self.trials:
+            if trial.failure in OF_THE_AGENT and score in self.bounded:
+                found.setdefault(trial.query_id, []).append(0.0)
+            elif not trial.failure and score in trial.scores:
+                found.setdefault(trial.query_id, []).append(trial.scores[score])
+        return {query_id: fmean(values) for query_id, values in found.items()}
+
+
+def is_document(path: Path) -> bool:
+    """Whether a file is a result document."""
+    try:
+        with path.open("rb") as file:
+            return file.read(1) == b"{" and _is_document(json.loads(path.read_bytes()))
+    except (OSError, ValueError):
+        return False
+
+
+def is_run_id(value: str) -> bool:
+    """Whether a text has the form of a run's id."""
+    return RUN_ID.fullmatch(value) is not None
+
+
+def read_sides(value: str, store: str | None) -> list[Side]:
+    """The sides of a result document, which is one, or of a run in the store: one per framework.
+
+    Raises:
+        DataError: the file is not a result document, or the store has no such run.
+    """
+    path = Path(value)
+    return [_of_document(path)] if path.exists() else list(_of_run(value, store))
+
+
+def told_apart(sides: Sequence[Side]) -> list[Side]:
+    """The sides with names that differ: with the run's id, else the source, where frameworks are called the same."""
+    for names in ([side.name for side in sides], [f"{side.name} ({side.about['run_id']})" for side in sides]):
+        if len(set(names)) == len(names):
+            return [replace(side, name=name) for side, name in zip(sides, names, strict=True)]
+    return [replace(side, name=f"{side.name} ({side.source})") for side in sides]
+
+
+def _is_document(found: Any) -> bool:
+    return isinstance(found, dict) and {"metadata", "summary", "results"} <= found.keys()
+
+
+def _of_document(path: Path) -> Side:
+    try:
+        document = json.loads(path.read_bytes())
+        about = document["metadata"]
+        return Side(
+            source=str(path),
+            name=about["agent_name"],
+            about={key: about.get(key) for key in ("agent_name", *_ABOUT, *SETTINGS)},
+            trials=[_trial(entry) for entry in document["results"]],
+            bounded=frozenset(document["summary"]["intervals"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: not a result document of bench run: {type(error).__name__}: {error}") from error
+
+
+_ABOUT = ("framework_version", "run_id", "test_set", "dataset_digest")
+
+
+def _trial(entry: Mapping[str, Any]) -> Trial:
+    scores = {name: float(value) for name, value in entry["scores"].items() if isinstance(value, (int, float))}
+    return Trial(entry["query_id"], scores, entry["error"]["kind"] if "error" in entry else "")
+
+
+def _of_run(run_id: str, store: str | None) -> Iterator[Side]:
+    from trialbed.store import open_store
+
+    with open_store(store) as reader:
+        run = reader.run(run_id)
+        config = run.config
+        shared = {
+            "run_id": run_id,
+            "test_set": config.test_set,
+            "dataset_digest": config.dataset_digest,
+            **{key: getattr(config, key, None) for key in SETTINGS},
+            "evaluator_model": config.judge,
+            "max_steps": config.limits.max_steps,
+            "timeout": config.limits.timeout,
+        }
+        versions = {info.name: info.version for info in run.frameworks}
+        for framework in config.frameworks:
+            trials = run.trials(framework=framework)
+            scores = [score for trial in trials for score in trial.scores]
+            yield Side(
+                source=run_id,
+                name=framework,
+                about={"agent_name": framework, "framework_version": versions.get(framework), **shared},
+                trials=[
+                    Trial(
+                        trial.key.query_id,
+                        {score.name: score.value for score in trial.scores if score.value is not None},
+                        trial.failure.kind if trial.failure else "",
+                    )
+                    for trial in trials
+                ],
+                bounded=frozenset(score.name for score in scores if score.bounded),
+            )

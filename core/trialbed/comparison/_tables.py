@@ -1,0 +1,84 @@
+"""A comparison of runs as tables and as records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trialbed.comparison._sides import SETTINGS
+from trialbed.views import UNKNOWN, Table, compact, counts, number
+
+Document = Mapping[str, Any]
+
+
+def comparison_tables(documents: Sequence[Document]) -> list[Table]:
+    """A table for each candidate: both means of each score, and their paired difference with its interval."""
+    return [_table(document) for document in documents]
+
+
+def comparison_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
+    """One record per candidate and score."""
+    return [
+        {
+            "baseline": document["baseline"]["name"],
+            "candidate": document["candidate"]["name"],
+            "score": name,
+            "n": found["n"],
+            "baseline_mean": found["baseline"],
+            "candidate_mean": found["candidate"],
+            "difference": found["difference"]["value"],
+            "low": found["difference"]["low"],
+            "high": found["difference"]["high"],
+        }
+        for document in documents
+        for name, found in document["scores"].items()
+    ]
+
+
+def _table(document: Document) -> Table:
+    baseline, candidate = document["baseline"], document["candidate"]
+    common = document["queries"]["common"]
+    title = f"{candidate['name']} beside {baseline['name']}: {common} common queries of {baseline['test_set']}"
+    columns = ("", baseline["name"], candidate["name"], "difference", "queries")
+    rows = [(_label(name), *_cells(found)) for name, found in document["scores"].items()]
+    return Table.of(title, columns, rows, _notes(document))
+
+
+def _label(name: str) -> str:
+    return f"{name}, s" if name.endswith("_time") else name
+
+
+def _cells(found: Document) -> tuple[str, str, str, str]:
+    shown = number if found["bounded"] else compact
+    return shown(found["baseline"]), shown(found["candidate"]), _signed(found), str(found["n"])
+
+
+def _signed(found: Document) -> str:
+    difference = found["difference"]
+    if difference["value"] is None:
+        return UNKNOWN
+    value, low, high = (_with_sign(difference[key], bounded=found["bounded"]) for key in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]"
+
+
+def _with_sign(value: float | None, *, bounded: bool) -> str:
+    text = number(value) if bounded else compact(value)
+    return f"+{text}" if value is not None and value > 0 else text
+
+
+def _notes(document: Document) -> Iterator[str]:
+    candidate, baseline, queries = document["candidate"], document["baseline"], document["queries"]
+    yield (
+        f"difference is {candidate['name']} less {baseline['name']}, query by query, with its 95% bootstrap interval "
+        "over queries. An agent's failure is 0 in scores from 0 to 1; other figures are of answered trials."
+    )
+    for side, key in ((baseline, "only_baseline"), (candidate, "only_candidate")):
+        if queries[key]:
+            yield f"{queries[key]} queries are left out, as only {side['name']} has them."
+    for key, (ours, theirs) in document["settings"].items():
+        yield f"{SETTINGS[key]} differs: {json.dumps(ours)} and {json.dumps(theirs)}."
+    for side in (baseline, candidate):
+        if side["failures"]:
+            yield f"{side['name']}: trials that failed: {counts(side['failures'])}."
+    yield from (f"{note[0].upper()}{note[1:]}." for note in document["notes"])

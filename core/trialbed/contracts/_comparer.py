@@ -1,0 +1,65 @@
+"""The contract of a comparer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    import click
+
+    from trialbed.views import Table
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a comparer found.
+
+    Attributes:
+        document: all of it, as JSON.
+        tables: the same for people.
+        records: its figures, one per line of CSV, all with the same keys.
+        failed: which of the checks that were asked for failed, one line each; any of them is exit code 1.
+    """
+
+    document: Any
+    tables: Sequence[Table]
+    records: Sequence[Mapping[str, Any]]
+    failed: Sequence[str] = ()
+
+
+class Comparer(ABC):
+    """Compares things of one kind for ``bench compare``.
+
+    A driver of the group ``trialbed.comparers`` is a subclass that takes no arguments.
+
+    Class attributes:
+        contents: what it compares, in words for the help and for errors: "runs".
+    """
+
+    contents: ClassVar[str]
+
+    def options(self) -> Sequence[click.Option]:
+        """Options of ``bench compare`` that are for this kind only."""
+        return ()
+
+    @abstractmethod
+    def recognises(self, value: str) -> bool:
+        """Whether an argument of the command is of this kind.
+
+        It is asked of files whose content is wrong too: say yes if it can say what is wrong with them.
+        """
+
+    @abstractmethod
+    def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
+        """Compare.
+
+        Args:
+            values: the arguments, all of this kind, in order; the first one is the baseline.
+            options: its own ones by name, and ``force``, ``resamples`` and ``seed``.
+
+        Raises:
+            UsageError, DataError: they cannot be compared; says why.
+        """

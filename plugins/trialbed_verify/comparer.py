@@ -1,0 +1,161 @@
+"""The comparer of vendors' result files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import click
+
+from trialbed.cli.options import FILE, FiniteRange, make_option
+from trialbed.cli.thresholds import parse_thresholds
+from trialbed.contracts import Comparer, Comparison
+from trialbed.errors import UsageError
+
+FIGURES = ("f1", "f1_answered", "precision", "recall", "success_rate", "schema_accuracy")
+"""What --fail-under can name."""
+
+FAILING = {"different": ("different",), "not-equivalent": ("different", "inconclusive")}
+"""What --fail-if names -> the verdicts that it is about."""
+
+Document = Mapping[str, Any]
+
+
+class VendorComparer(Comparer):
+    """Compares result files of vendors with those of a baseline."""
+
+    contents: ClassVar[str] = "vendors' result files (of bench verify and tools like it)"
+
+    def options(self) -> Sequence[click.Option]:
+        """What names the files by their side, what is equivalent, and what fails."""
+        return [
+            click.Option(
+                ["--baseline", "baselines"],
+                type=FILE,
+                multiple=True,
+                metavar="FILE",
+                help="Results that the others are held against; repeatable for further trials of the same.",
+            ),
+            click.Option(
+                ["--vendor", "vendors"],
+                type=FILE,
+                multiple=True,
+                metavar="FILE",
+                help="A vendor's results; repeatable.",
+            ),
+            make_option(
+                "--margin",
+                type=FiniteRange(min=0, min_open=True, max=1, max_open=True),
+                default=0.02,
+                help="Difference in F1 that counts as none.",
+            ),
+            click.Option(
+                ["--fail-under"],
+                multiple=True,
+                metavar="FIGURE=X",
+                help="Exit with 1 if FIGURE is below X; repeatable.",
+            ),
+            click.Option(["--fail-if"], type=click.Choice(list(FAILING)), help="Exit with 1 at this verdict."),
+        ]
+
+    def recognises(self, value: str) -> bool:
+        """Whether it is a file of JSON lines, by its name or its first line."""
+        path = Path(value)
+        return path.is_file() and (path.suffix == ".jsonl" or _begins_with_json_line(path))
+
+    def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
+        """Every vendor beside the baseline."""
+        from trialbed_verify.comparison import CompareOptions, as_trials, compare, read_one
+        from trialbed_verify.views import comparison_records, comparison_tables
+
+        thresholds = figure_thresholds(options["fail_under"])
+        baselines, vendors = _sides([Path(value) for value in values], options["baselines"], options["vendors"])
+        for path in (*baselines, *vendors):
+            _check_file(path)
+        how = CompareOptions(options["margin"], options["resamples"], options["seed"], options["force"])
+        documents = compare(as_trials(list(map(read_one, baselines))), list(map(read_one, vendors)), how)
+        verdicts = FAILING.get(options["fail_if"] or "", ())
+        return Comparison(
+            document=documents[0] if len(documents) == 1 else documents,
+            tables=comparison_tables(documents),
+            records=comparison_records(documents),
+            failed=[line for document in documents for line in _failed(document, thresholds, verdicts)],
+        )
+
+
+def figure_thresholds(given: Sequence[str]) -> dict[str, float]:
+    """Figure -> the least that it may be.
+
+    Raises:
+        UsageError: a text is not of the form FIGURE=X, or there is no such figure; says which there are.
+    """
+    thresholds = parse_thresholds(given, example="f1=0.73")
+    unknown = [name for name in thresholds if name not in FIGURES]
+    if unknown:
+        raise UsageError(f"--fail-under: there is no figure {unknown[0]!r}; there are {', '.join(FIGURES)}")
+    return thresholds
+
+
+def _sides(
+    files: Sequence[Path], baselines: Sequence[Path], vendors: Sequence[Path]
+) -> tuple[Sequence[Path], Sequence[Path]]:
+    """The baseline's files and the vendors'."""
+    if files and (baselines or vendors):
+        raise UsageError("name the files by --baseline and --vendor, or in this order without them; not both")
+    if len(files) >= 2:
+        return files[:1], files[1:]
+    if not baselines or not vendors:
+        raise UsageError("name the results of a baseline and of a vendor: --baseline FILE --vendor FILE")
+    return baselines, vendors
+
+
+def _check_file(path: Path) -> None:
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file; name a result file of bench verify")
+    if path.suffix == ".json" and _is_run(path):
+        raise UsageError(
+            f"{path}: this is the document of a run of bench run, not a vendor's results; "
+            "bench compare A.json B.json compares runs"
+        )
+
+
+def _begins_with_json_line(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return isinstance(json.loads(file.readline()), dict)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_run(path: Path) -> bool:
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and {"metadata", "summary", "results"} <= document.keys()
+
+
+def _failed(document: Document, thresholds: Mapping[str, float], verdicts: Sequence[str]) -> list[str]:
+    """Where a vendor is below a threshold or has one of these verdicts, one line each."""
+    vendor, found = document["vendor"]["vendor"], _figures(document)
+    problems = [
+        f"{vendor}: {name} is {'not known' if found[name] is None else format(found[name], '.4f')}, below {least:g}"
+        for name, least in thresholds.items()
+        if found[name] is None or found[name] < least
+    ]
+    finding = document["verdict"]["finding"]
+    return problems + ([f"{vendor}: the verdict is {finding}"] if finding in verdicts else [])
+
+
+def _figures(document: Document) -> dict[str, Any]:
+    delivered, answered = document["similarity"]["delivered"], document["similarity"]["answered"]
+    return {
+        "f1": delivered["f1"]["value"],
+        "f1_answered": answered["f1"]["value"],
+        "precision": delivered["precision"]["value"],
+        "recall": delivered["recall"]["value"],
+        "success_rate": document["success_rate"]["vendor"]["value"],
+        "schema_accuracy": document["schema_accuracy"]["vendor"]["per_response"]["value"],
+    }

@@ -1,0 +1,133 @@
+"""Runs beside each other: what is compared, what is refused, and what is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trialbed.comparison import RunComparer
+from trialbed.contracts import Comparison
+from trialbed.errors import DataError, UsageError
+from trialbed.views import markdown
+
+OPTIONS: dict[str, Any] = {"force": False, "resamples": 200, "seed": 0, "store": None}
+
+
+def compared(*paths: Path, **options: Any) -> Comparison:
+    return RunComparer().compare(list(map(str, paths)), OPTIONS | options)
+
+
+def scores(value: float, tokens: float = 10.0) -> dict[str, float]:
+    return {"sopr_score": value, "total_tokens": tokens}
+
+
+def text(found: Comparison) -> str:
+    return markdown(found.tables).replace("\\", "")
+
+
+def test_means_and_paired_differences_are_over_common_queries(write) -> None:
+    a = write("a", {number: scores(0.5, 100) for number in range(20)})
+    b = write("b", {number: scores(1.0, 100 + number % 2) for number in range(10, 40)})
+    found = compared(a, b)
+    assert found.document["queries"] == {"common": 10, "only_baseline": 10, "only_candidate": 20}
+    score = found.document["scores"]["sopr_score"]
+    assert (score["baseline"], score["candidate"], score["n"]) == (0.5, 1.0, 10)
+    assert score["difference"] == {"value": 0.5, "low": 0.5, "high": 0.5, "n": 10}
+    assert (score["better"], score["worse"]) == (10, 0)
+    tokens = found.document["scores"]["total_tokens"]["difference"]
+    assert tokens["value"] == 0.5
+    assert 0 < tokens["low"] < 0.5 < tokens["high"] < 1
+    assert "| sopr_score | 0.5000 | 1.0000 | +0.5000 [+0.5000, +0.5000] | 10 |" in text(found)
+    assert "20 queries are left out, as only b has them." in text(found)
+
+
+def test_repeats_of_a_query_count_as_one(write) -> None:
+    a = write("a", {1: [scores(0.0), scores(1.0)], 2: [scores(1.0)]})
+    b = write("b", {1: scores(1.0), 2: scores(1.0)})
+    score = compared(a, b).document["scores"]["sopr_score"]
+    assert (score["baseline"], score["difference"]["value"], score["n"]) == (0.75, 0.25, 2)
+
+
+def test_a_failure_of_the_agent_is_zero_and_one_of_the_rig_is_not_measured(write) -> None:
+    a = write("a", {1: scores(1.0), 2: scores(1.0), 3: scores(1.0)})
+    b = write("b", {1: scores(1.0), 2: "crash", 3: "server"})
+    found = compared(a, b)
+    assert found.document["scores"]["sopr_score"]["difference"]["value"] == -0.5
+    assert found.document["scores"]["sopr_score"]["n"] == 2
+    assert found.document["scores"]["total_tokens"]["n"] == 1
+    assert "b: trials that failed: 1 crash, 1 server." in text(found)
+
+
+def test_other_datasets_are_refused_unless_forced(write) -> None:
+    a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, dataset_digest="e" * 64)
+    with pytest.raises(UsageError, match=r"the datasets differ \(mini dddddddddddd and mini eeeeeeeeeeee\).*--force"):
+        compared(a, b)
+    assert "queries of the same id may be different tasks" in text(compared(a, b, force=True))
+
+
+def test_without_a_common_query_there_is_nothing_to_compare(write) -> None:
+    with pytest.raises(UsageError, match="no query in common"):
+        compared(write("a", {1: scores(1.0)}), write("b", {"1": scores(1.0)}), force=True)
+
+
+def test_verdicts_of_different_judges_are_left_out_unless_forced(write) -> None:
+    a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, evaluator_model="gpt-4o-mini")
+    found = compared(a, b)
+    assert "sopr_score" not in found.document["scores"]
+    assert "verdicts of different judges are not comparable: sopr_score is left out." in text(found)
+    assert "sopr_score" in compared(a, b, force=True).document["scores"]
+
+
+def test_settings_that_differ_are_named_with_their_values(write) -> None:
+    a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, model="gpt-4o", seed=7)
+    found = compared(a, b)
+    assert found.document["settings"] == {"model": ["scripted:gold", "gpt-4o"], "seed": [0, 7]}
+    assert 'model differs: "scripted:gold" and "gpt-4o".' in text(found)
+    assert "only 1 queries" in text(found).lower()
+
+
+def test_frameworks_of_one_name_are_told_apart_by_their_runs(write) -> None:
+    runs = [write("a", {1: scores(1.0)}, run_id=f"20260101T00000{n}-aaaaaa") for n in (1, 2)]
+    found = compared(*runs)
+    assert found.records[0]["baseline"] == "a (20260101T000001-aaaaaa)"
+    assert found.records[0]["candidate"] == "a (20260101T000002-aaaaaa)"
+
+
+def test_several_are_held_against_the_first(write) -> None:
+    found = compared(*(write(name, {1: scores(1.0)}) for name in "abc"))
+    assert [(one["baseline"]["name"], one["candidate"]["name"]) for one in found.document] == [("a", "b"), ("a", "c")]
+    assert len(found.tables) == 2
+
+
+def test_one_alone_is_not_a_comparison(write) -> None:
+    with pytest.raises(UsageError, match="is of a alone; name another run"):
+        compared(write("a", {1: scores(1.0)}))
+
+
+def test_a_document_with_parts_missing_is_named(write) -> None:
+    path = write("a", {1: scores(1.0)})
+    document = json.loads(path.read_text())
+    del document["results"][0]["query_id"]
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match=r"a_\.json: not a result document of bench run: KeyError"):
+        compared(path, path)
+
+
+def test_it_recognises_documents_and_ids(write, tmp_path: Path) -> None:
+    recognises = RunComparer().recognises
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"metadata": 1}\n{}\n')
+    assert recognises(str(write("a", {})))
+    assert recognises("20261121T231039-52d790")
+    assert not recognises(str(rows))
+    assert not recognises("no-such-file.json")
+
+
+def test_the_same_gives_the_same_figures(write) -> None:
+    a = write("a", {number: scores(number % 3 / 2) for number in range(30)})
+    b = write("b", {number: scores(number % 2) for number in reversed(range(30))})
+    assert compared(a, b).document == compared(a, b).document
+    assert compared(a, b).document != compared(a, b, seed=1).document

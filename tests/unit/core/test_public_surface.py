@@ -1,0 +1,111 @@
+"""Every type that a public signature, record field or hook names can be imported from ``trialbed``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import pytest
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+import trialbed
+from trialbed import hookspecs
+from trialbed.plugins import empty_manager
+
+PUBLIC = {name: getattr(trialbed, name) for name in trialbed.__all__}
+HOOKS = {name: getattr(hookspecs, name) for name in vars(empty_manager().hook) if not name.startswith("_")}
+OURS = ("trialbed", "trialbed_plugins", "trialbed_server", "trialbed_selection")
+INHERITED = {"model_config", "model_fields", "model_computed_fields"}
+
+
+def named_types(item: Any) -> Iterator[tuple[str, Any]]:
+    """``where -> type`` of everything that the annotations of a class or function name."""
+    if not inspect.isclass(item):
+        yield from hints_of(item, getattr(item, "__name__", repr(item)))
+        return
+    if issubclass(item, BaseModel) or hasattr(item, "__dataclass_fields__"):
+        fields = get_type_hints(item, localns=namespace())
+        yield from ((f"{item.__name__}.{name}", hint) for name, hint in fields.items() if is_public(name))
+    for name, member in inspect.getmembers_static(item):
+        if is_public(name) or (name == "__init__" and not issubclass(item, BaseModel)):
+            for function in functions_of(member):
+                yield from hints_of(function, f"{item.__name__}.{name}")
+
+
+def is_public(name: str) -> bool:
+    return not name.startswith("_") and name not in INHERITED
+
+
+def functions_of(member: Any) -> Iterator[Callable[..., Any]]:
+    if isinstance(member, property):
+        member = member.fget
+    elif isinstance(member, functools.cached_property):
+        member = member.func
+    elif isinstance(member, (classmethod, staticmethod)):
+        member = member.__func__
+    if isinstance(member, types.FunctionType) and member.__module__.split(".")[0] in OURS:
+        yield member
+
+
+def hints_of(function: Any, where: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(function, types.FunctionType):
+        hints = get_type_hints(function, localns=namespace())
+        yield from ((f"{where}({name})", hint) for name, hint in hints.items())
+
+
+def namespace() -> dict[str, Any]:
+    """What annotations may name that are imported for type checkers only."""
+    return {**PUBLIC, "FastAPI": FastAPI}
+
+
+def parts_of(hint: Any) -> Iterator[Any]:
+    """The hint and everything in it; a literal stays whole."""
+    yield hint
+    if get_origin(hint) is Literal:
+        return
+    inner = get_args(hint)[:1] if get_origin(hint) is Annotated else get_args(hint)
+    for part in inner:
+        for one in part if isinstance(part, list) else [part]:
+            yield from parts_of(one)
+
+
+def is_ours(part: Any) -> bool:
+    module = part.__module__ if inspect.isclass(part) else ""
+    return module.split(".")[0] in OURS or get_origin(part) is Literal
+
+
+@pytest.mark.parametrize("name", [*PUBLIC, *HOOKS])
+def test_the_types_that_a_public_name_needs_are_public(name: str) -> None:
+    item = HOOKS.get(name, PUBLIC.get(name))
+    public = list(PUBLIC.values())
+    private = {where: part for where, hint in named_types(item) for part in parts_of(hint) if is_ours(part)}
+    assert {where: part for where, part in private.items() if part not in public} == {}
+
+
+def test_the_walk_sees_fields_arguments_and_results() -> None:
+    seen = {part for name in PUBLIC for _, hint in named_types(PUBLIC[name]) for part in parts_of(hint)}
+    seen |= {part for hook in HOOKS.values() for _, hint in named_types(hook) for part in parts_of(hint)}
+    for part in (
+        trialbed.AnswerStatus,
+        trialbed.ApiCall,
+        trialbed.Environment,
+        trialbed.Failure,
+        trialbed.FailureKind,
+        trialbed.Finish,
+        trialbed.FrameworkInfo,
+        trialbed.ModelCall,
+        trialbed.Outcome,
+        trialbed.Run,
+        trialbed.RunConfig,
+        trialbed.ScoreContext,
+        trialbed.StoredTrial,
+        trialbed.Timing,
+        trialbed.TrialKey,
+        trialbed.TrialSpec,
+        FastAPI,
+    ):
+        assert part in seen, part
