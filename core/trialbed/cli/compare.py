@@ -43,9 +43,9 @@ SHARED: tuple[click.Option, ...] = (
         ["--force"], is_flag=True, help="Compare what is common although the requests, settings or datasets differ."
     ),
     make_option(
-        "--resamples", type=click.IntRange(min=100), default=2000, help="Resamples of the bootstrap behind intervals."
+        "--resamples", type=click.IntRange(min=100), default=2000, help="Bootstrap resamples for the intervals."
     ),
-    make_option("--seed", type=click.IntRange(min=0), default=0, help="Seed of every draw."),
+    make_option("--seed", type=click.IntRange(min=0), default=0, help="Seed of all random draws."),
     click.Option(["--markdown"], type=FILE, metavar="FILE", help="Write the tables as Markdown."),
     click.Option(["--csv"], type=FILE, metavar="FILE", help="Write the figures as CSV."),
 )

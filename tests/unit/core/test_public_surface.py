@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+import click
 import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel
@@ -59,7 +60,7 @@ def hints_of(function: Any, where: str) -> Iterator[tuple[str, Any]]:
 
 def namespace() -> dict[str, Any]:
     """What annotations may name that are imported for type checkers only."""
-    return {**PUBLIC, "FastAPI": FastAPI}
+    return {**PUBLIC, "FastAPI": FastAPI, "click": click}
 
 
 def parts_of(hint: Any) -> Iterator[Any]:
