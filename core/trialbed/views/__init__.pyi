@@ -4,6 +4,9 @@ from ._figures import counts as counts
 from ._figures import estimate as estimate
 from ._figures import number as number
 from ._figures import printable as printable
+from ._html import html_page as html_page
+from ._plot import IntervalPlot as IntervalPlot
+from ._plot import Point as Point
 from ._table import Table as Table
 from ._table import TableRow as TableRow
 from ._terminal import print_tables as print_tables

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 from trialbed import views
 from trialbed.contracts import Reporter
-from trialbed_plugins.reporters._tables import run_records, run_table
+from trialbed_plugins.reporters._tables import run_plots, run_records, run_table
 
 Documents = Sequence[Mapping[str, Any]]
 
@@ -39,3 +39,13 @@ class CsvReporter(Reporter):
     def report(self, documents: Documents, stream: TextIO) -> None:
         """Write a head and the lines."""
         stream.write(views.csv_text(run_records(documents)))
+
+
+class HtmlReporter(Reporter):
+    """The table and plots of the scores with their intervals as one page that needs no network."""
+
+    def report(self, documents: Documents, stream: TextIO) -> None:
+        """Write a whole page."""
+        if documents:
+            table = run_table(documents)
+            stream.write(views.html_page(table.title, [*run_plots(documents), table]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trialbed.views import UNKNOWN, Table, TableRow, compact, counts, estimate
+from trialbed.views import UNKNOWN, IntervalPlot, Point, Table, TableRow, compact, counts, estimate
 
 Document = Mapping[str, Any]
 
@@ -20,7 +20,7 @@ LEGEND = {
     "sopr_score": "tasks solved, as the judge finds (unsure counts half)",
     "api_call_score": "share of the gold Apis that were called",
     "api_precision": "share of the called Apis that are gold",
-    "api_f1": "the harmonic mean of these two",
+    "api_f1": "the harmonic mean of api_call_score and api_precision",
     "has_finish": "the agent ended by itself",
     "claimed_vs_observed": "agreement of the calls that it reports with those that the server saw",
     "model_turns": "requests that the model answered",
@@ -34,6 +34,20 @@ def run_table(documents: Sequence[Document]) -> Table:
     names = [document["metadata"]["agent_name"] for document in documents]
     pinned = 1 if names[0] == REFERENCE and len(names) > 1 else 0
     return Table(_heading(documents[0]), ("", *names), _rows(documents), list(_notes(documents)), pinned=pinned)
+
+
+def run_plots(documents: Sequence[Document]) -> list[IntervalPlot]:
+    """Every score that has intervals, with one point per framework."""
+    summaries = [document["summary"] for document in documents]
+    bounded = [name for name in score_names(summaries) if any(name in found["intervals"] for found in summaries)]
+    return [
+        IntervalPlot(
+            f"{name}: {LEGEND[name]}" if name in LEGEND else name,
+            [_point(name, document) for document in documents],
+            limits=(0.0, 1.0),
+        )
+        for name in bounded
+    ]
 
 
 def run_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
@@ -71,6 +85,12 @@ def _record(name: str, summary: Document) -> dict[str, Any]:
         "trials": summary["total_trials"],
         "errors": summary["error_count"],
     }
+
+
+def _point(name: str, document: Document) -> Point:
+    summary = document["summary"]
+    low, high = summary["intervals"].get(name) or (None, None)
+    return Point(document["metadata"]["agent_name"], summary.get(f"{AVERAGE}{name}"), low, high, _cell(name, summary))
 
 
 def _heading(document: Document) -> str:

@@ -1,0 +1,109 @@
+"""Points with their intervals, as they are drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trialbed.views._figures import compact
+
+LABELS = 200
+"""Pixels for the labels, on the left."""
+AREA = 380
+"""Pixels for the points and intervals."""
+FIGURES = 180
+"""Pixels for the figures in words, on the right."""
+ROW = 26
+HEAD = 8
+AXIS = 26
+TICKS = 5
+
+
+@dataclass(frozen=True)
+class Point:
+    """One row of a plot.
+
+    Attributes:
+        label: what it is of.
+        value: None draws no point: it is not known.
+        low, high: the interval; None where there is none.
+        text: the figure in words, beside the point and for readers that do not see the plot.
+    """
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class IntervalPlot:
+    """Points with their intervals, one below the other, on one axis.
+
+    Attributes:
+        title: what is shown; the unit too, where there is one.
+        points: one row each.
+        limits: the ends of the axis; None is from the least to the greatest that is drawn.
+        zero: where to draw a line to compare with, such as no difference.
+    """
+
+    title: str
+    points: Sequence[Point]
+    limits: tuple[float, float] | None = None
+    zero: float | None = None
+
+    @property
+    def width(self) -> int:
+        """Of the drawing."""
+        return LABELS + AREA + FIGURES
+
+    @property
+    def height(self) -> int:
+        """Of the drawing."""
+        return HEAD + ROW * len(self.points) + AXIS
+
+    @property
+    def bottom(self) -> int:
+        """Where the axis is."""
+        return HEAD + ROW * len(self.points)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest value on the axis."""
+        if self.limits is not None:
+            return self.limits
+        drawn = [value for point in self.points for value in (point.value, point.low, point.high) if value is not None]
+        drawn += [self.zero] if self.zero is not None else []
+        low, high = (min(drawn), max(drawn)) if drawn else (0.0, 1.0)
+        room = (high - low) / 20 or abs(low) / 20 or 1.0
+        return low - room, high + room
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Where on the axis there are round numbers, and which."""
+        low, high = self.ends
+        step = _round_step((high - low) / TICKS)
+        numbers = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+        return [(self.x(number * step), compact(number * step)) for number in numbers]
+
+    @property
+    def description(self) -> str:
+        """All of it in words."""
+        return "; ".join(f"{point.label}: {point.text or compact(point.value)}" for point in self.points)
+
+    def x(self, value: float) -> float:
+        """Where on the drawing a value is, from the left."""
+        low, high = self.ends
+        return round(LABELS + AREA * (min(max(value, low), high) - low) / (high - low), 1)
+
+    def y(self, row: int) -> float:
+        """Where the middle of a row is, from the top."""
+        return HEAD + ROW * (row + 0.5)
+
+
+def _round_step(least: float) -> float:
+    """The next of 1, 2, 5, 10, 20 … that is at least this much."""
+    power: float = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+from trialbed.views import IntervalPlot, Point, Table, TableRow, html_page
+
+EVIL = '<script>alert("x")</script>&\x1b[2J'
+TABLE = Table(
+    "Figures",
+    ("", "acme", "other"),
+    [TableRow("F1", ("0.5 [0.4, 0.6]", "-")), TableRow("failed", ("3 crash", ""), alarming=True)],
+    ["[low, high] is the interval."],
+)
+PLOT = IntervalPlot(
+    "F1",
+    [Point("acme", 0.5, 0.25, 0.75, "0.50 [0.25, 0.75]"), Point("other", None, text="-")],
+    limits=(0.0, 1.0),
+)
+VOID = {"meta"}
+
+
+class Balanced(HTMLParser):
+    """Reads a page and holds it to closing what it opens."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.texts.append(data.strip())
+
+
+def drawing(plot: IntervalPlot) -> ElementTree.Element:
+    found = re.search(r"<svg.*?</svg>", html_page("t", [plot]), re.DOTALL)
+    assert found is not None
+    return ElementTree.fromstring(found[0])
+
+
+def tagged(root: ElementTree.Element, tag: str, kind: str) -> list[ElementTree.Element]:
+    return [item for item in root.iter(f"{{http://www.w3.org/2000/svg}}{tag}") if item.get("class") == kind]
+
+
+def test_a_page_holds_tables_with_heads_notes_and_what_is_alarming() -> None:
+    text = html_page("A run", [TABLE])
+    page = Balanced(text)
+    assert page.tags.count("table") == 1
+    for said in ("A run", "Figures", "acme", "F1", "0.5 [0.4, 0.6]", "[low, high] is the interval."):
+        assert said in page.texts
+    assert '<tr class="alarming"><th scope="row">failed</th><td>3 crash</td><td></td></tr>' in text
+
+
+def test_nothing_that_is_said_is_more_than_text() -> None:
+    evil = Table.of(EVIL, (EVIL, EVIL), [(EVIL, EVIL)], [EVIL])
+    text = html_page(EVIL, [evil, IntervalPlot(EVIL, [Point(EVIL, 1.0, text=EVIL)])])
+    assert "script" not in Balanced(text).tags
+    assert "\x1b" not in text
+
+
+def test_a_page_asks_nothing_of_the_network() -> None:
+    text = html_page("A run", [TABLE, PLOT])
+    assert "default-src 'none'" in text
+    assert set(re.findall(r"https?://[^\"' >]+", text)) == {"http://www.w3.org/2000/svg"}
+    assert {"script", "link", "img", "iframe"} & set(Balanced(text).tags) == set()
+
+
+def test_it_is_light_or_dark_as_the_system_is() -> None:
+    assert "@media (prefers-color-scheme: dark)" in html_page("A run", [])
+
+
+def test_points_and_intervals_stand_where_their_values_are() -> None:
+    root = drawing(PLOT)
+    (point,), (interval,) = tagged(root, "circle", "point"), tagged(root, "line", "interval")
+    low, value, high = (float(str(item)) for item in (interval.get("x1"), point.get("cx"), interval.get("x2")))
+    assert low < value < high
+    assert round(value - low, 1) == round(high - value, 1)
+    assert point.get("cy") == interval.get("y1") == interval.get("y2")
+
+
+def test_a_plot_can_be_read_without_being_seen() -> None:
+    root = drawing(PLOT)
+    texts = {item.get("id"): item.text for item in root if item.get("id")}
+    assert texts == {"plot-1-title": "F1", "plot-1-text": "acme: 0.50 [0.25, 0.75]; other: -"}
+    assert root.get("role") == "img"
+    assert root.get("aria-labelledby") == "plot-1-title plot-1-text"
+
+
+def test_an_axis_without_limits_holds_all_that_is_drawn_at_round_numbers() -> None:
+    plot = IntervalPlot("d", [Point("a", 31.0, 12.0, 47.0), Point("b", -3.0)], zero=0.0)
+    low, high = plot.ends
+    assert low < -3.0
+    assert high > 47.0
+    assert [number for _, number in plot.ticks] == ["0", "20", "40"]
+    assert len(tagged(drawing(plot), "line", "zero")) == 1
+
+
+def test_equal_values_and_no_values_have_an_axis_too() -> None:
+    for plot in (IntervalPlot("d", [Point("a", 5.0)]), IntervalPlot("d", [Point("a", 0.0)]), IntervalPlot("d", [])):
+        low, high = plot.ends
+        assert low < high
+        drawing(plot)

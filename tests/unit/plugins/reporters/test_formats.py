@@ -1,0 +1,49 @@
+"""A run as Markdown, CSV and a page."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from support.run_documents import document
+
+from trialbed.contracts import Reporter
+from trialbed_plugins.reporters import CsvReporter, HtmlReporter, MarkdownReporter
+
+
+def shown(reporter: Reporter, *documents: dict[str, Any]) -> str:
+    stream = io.StringIO()
+    reporter.report(documents, stream)
+    return stream.getvalue()
+
+
+def test_markdown_is_a_section_with_the_table() -> None:
+    text = shown(MarkdownReporter(), document(), document("other"))
+    assert text.startswith("## mini: 20 queries, model scripted:gold")
+    assert "|  | reference | other |\n| --- | ---: | ---: |\n" in text
+    assert "| sopr\\_score | 0.80 [0.58, 0.92] | 0.80 [0.58, 0.92] |" in text
+
+
+def test_csv_has_a_line_per_framework_and_score() -> None:
+    lines = list(csv.DictReader(io.StringIO(shown(CsvReporter(), document(), document("other")))))
+    assert [(line["agent_name"], line["score"]) for line in lines[:5:4]] == [
+        ("reference", "sopr_score"),
+        ("other", "sopr_score"),
+    ]
+    assert lines[0] | {"mean": "0.8", "low": "0.584", "high": "0.919", "n": "20", "errors": "0"} == lines[0]
+    assert (lines[1]["score"], lines[1]["low"], lines[1]["median"]) == ("total_tokens", "", "1.0")
+
+
+def test_a_page_has_the_table_and_a_plot_of_each_score_with_intervals() -> None:
+    text = shown(HtmlReporter(), document(), document("other"))
+    assert text.startswith("<!DOCTYPE html>")
+    assert text.count("<svg") == 1
+    assert "sopr_score: tasks solved" in text
+    assert text.count("<td>123,457</td>") == 2
+
+
+@pytest.mark.parametrize("reporter", [MarkdownReporter(), HtmlReporter()])
+def test_nothing_is_written_of_nothing(reporter: Reporter) -> None:
+    assert shown(reporter) == ""
