@@ -2,7 +2,7 @@
 
 ::
 
-    TrialbedError                what every error of ours is
+    TrialbedError                the base of all
     ├── UsageError               the command, an option or an argument is wrong (exit code 2)
     ├── SettingsError            a settings file or environment variable is wrong (exit code 2)
     ├── DataError                a file, record or answer has the wrong form; names file, line or key (exit code 2)
@@ -18,7 +18,7 @@
     ├── SimulationError          a simulator could not answer; becomes an API error, is never cached
     └── JudgeError               a judge gave no usable verdict; becomes the score's error, never a guess
 
-The text of an error is shown to the user as it is: it says what is wrong, where, and what to do next.
+The text of an error is shown to the user as it is: what is wrong, where, and what to do next.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What in an API's response an answer can be held to.
+"""The evidence in an API's response that an answer can be checked against.
 
 The rule judge asks whether an answer carries the evidence of a response, and scripted models answer with
 it; both mean the values found here.

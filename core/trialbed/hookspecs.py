@@ -36,9 +36,9 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def run_started(run: Run) -> None:
-    """A run has its configuration and its server, and no trial of this sitting has begun.
+    """A run has its configuration and its server, and no trial of this session has begun.
 
-    Also called when an interrupted run goes on.
+    Also called when an interrupted run is resumed.
 
     .. versionadded:: 0.1
     """
@@ -79,7 +79,7 @@ def score_trial(context: ScoreContext) -> Iterable[Score] | Awaitable[Iterable[S
     """Score one trial that ended with an answer; may be ``async``.
 
     Every implementation is called and all scores are kept. An exception becomes a failed score of the
-    plugin's name and harms nothing else. A score that cannot be told has ``value=None`` and a ``failure``.
+    plugin's name and harms nothing else. A score without a value has ``value=None`` and a ``failure``.
 
     .. versionadded:: 0.1
 
@@ -92,7 +92,7 @@ def score_trial(context: ScoreContext) -> Iterable[Score] | Awaitable[Iterable[S
 def aggregate_scores(run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:  # type: ignore[empty-body]
     """Add figures over all trials of one framework to the ``summary`` of its result document.
 
-    An exception, or a figure that is no JSON, leaves out the plugin's figures and is logged under its name.
+    An exception, or a figure that is not JSON, leaves out the plugin's figures and is logged under its name.
 
     .. versionadded:: 0.1
 

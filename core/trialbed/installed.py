@@ -1,4 +1,4 @@
-"""What is installed in this interpreter."""
+"""Lists what is installed in this interpreter."""
 
 from __future__ import annotations
 

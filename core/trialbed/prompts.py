@@ -5,7 +5,7 @@ from __future__ import annotations
 from trialbed.records import Finish
 
 GIVE_UP = "GIVE_UP"
-"""What a model writes first when it cannot solve the task."""
+"""A model writes this first when it cannot solve the task."""
 
 SYSTEM_PROMPT = (
     "You solve the user's task with the tools you are given. Call the tools you need, with arguments that "

@@ -1,4 +1,4 @@
-"""What a scorer is given."""
+"""The context of a score."""
 
 from __future__ import annotations
 

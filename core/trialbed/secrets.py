@@ -1,4 +1,4 @@
-"""Which settings are secret, and how their values are kept out of texts that people see.
+"""Recognises settings that are secret, and keeps their values out of texts that people see.
 
 A variable is secret if its name looks like a key, token, password or credential, or if its value is a URL
 that carries a password.

@@ -1,4 +1,4 @@
-"""Where settings come from and where state lives.
+"""Finds settings, and the places where state is kept.
 
 Precedence: option > environment (``TRIALBED_*``, ``.env`` included) > file (``bench.toml`` or
 ``[tool.trialbed]`` of ``pyproject.toml``, nearest from the working directory upwards) > default.

@@ -90,7 +90,7 @@ def tls_for(url: str) -> ssl.SSLContext | bool:
     """What to verify certificates with.
 
     Loading the system's certificates takes longer than a whole call of a tool; an endpoint that needs none gets a
-    context that trusts nobody.
+    context that trusts no certificate.
     """
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http://") else True
 

@@ -1,4 +1,4 @@
-"""Writing an answer as its document."""
+"""Writes an answer as its document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trialbed.records import Answer, ClaimedCall
 def answer_document(answer: Answer) -> dict[str, Any]:
     """The answer as ``{"answer": {"final_answer", "answer_details"}, "called_apis"}``.
 
-    The nodes are flat. A call stands under its Api's original title, or as reported if it is none that was
+    The nodes are flat. A call stands under its Api's original title, or as reported if it was not
     offered. There is a ``Finish`` node only if the agent did finish. ``called_apis`` lists the
     (tool_name, api_name) pair of every call of an offered Api, in order.
     """

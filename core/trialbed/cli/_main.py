@@ -20,7 +20,7 @@ from trialbed.cli._group import cli
 INTERRUPTED = 130
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""Errors of a disk, which are nobody's mistake here."""
+"""Errors of a disk, which no option can mend."""
 
 
 def main(args: Sequence[str] | None = None) -> int:

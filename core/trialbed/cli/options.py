@@ -17,7 +17,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 class Finite(click.types.FloatParamType):
-    """A number; ``nan`` and infinities are none, as no request can hold them."""
+    """A finite number, as requests cannot hold ``nan`` and infinities."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number."""
@@ -25,7 +25,7 @@ class Finite(click.types.FloatParamType):
 
 
 class FiniteRange(click.FloatRange):
-    """A number within bounds; ``nan`` is within none."""
+    """A finite number within bounds."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number."""

@@ -15,26 +15,26 @@ def parse_thresholds(given: Sequence[str], example: str = "sopr_score=0.8") -> d
     """``SCORE -> X``.
 
     Args:
-        example: shown to who writes it otherwise.
+        example: shown where a text has another form.
 
     Raises:
-        UsageError: a text is not of the form SCORE=X.
+        UsageError: a text does not have the form SCORE=X.
     """
     thresholds: dict[str, float] = {}
     for text in given:
         name, _, value = text.partition("=")
         least = _number(value)
         if not name.strip() or least is None:
-            raise UsageError(f"--fail-under: {text!r} is not of the form SCORE=X, such as {example}")
+            raise UsageError(f"--fail-under: {text!r} does not have the form SCORE=X, such as {example}")
         thresholds[name.strip()] = least
     return thresholds
 
 
 def below(thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether any framework's mean is below a threshold, or could not be told; says so on stderr.
+    """Whether any framework's mean is below a threshold or missing; says so on stderr.
 
     Raises:
-        UsageError: there is no such score; says which there are.
+        UsageError: there is no such score; lists those that exist.
     """
     found = False
     for document in documents:
@@ -52,7 +52,7 @@ def _mean(summary: Mapping[str, Any], name: str) -> float | None:
     key = f"average_{name}"
     if key not in summary:
         names = sorted(key.removeprefix("average_") for key in summary if key.startswith("average_"))
-        raise UsageError(f"--fail-under: there is no score {name!r}; there are {', '.join(names)}")
+        raise UsageError(f"--fail-under: there is no score {name!r}; the scores are {', '.join(names)}")
     value = summary[key]
     return None if value is None else float(value)
 

@@ -1,4 +1,4 @@
-"""What implementations promise: one abstract class per kind of driver."""
+"""The contracts of drivers: one abstract class per kind."""
 
 from trialbed.contracts._agent import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
 from trialbed.contracts._comparer import Comparer, Comparison
@@ -6,8 +6,7 @@ from trialbed.contracts._dataset import Dataset, DatasetDriver
 from trialbed.contracts._executor import Executor
 from trialbed.contracts._judge import STATUS_VALUES, AnswerStatus, Judge, Verdict
 from trialbed.contracts._reporter import Reporter
-from trialbed.contracts._selection import SelectionFactory, SelectionStage
-from trialbed.contracts._selector import ToolSelector
+from trialbed.contracts._selector import SelectionFactory, SelectionStage, ToolSelector
 from trialbed.contracts._simulator import Simulation, Simulator
 from trialbed.contracts._vendor import VENDOR_CONTRACT, ModelAdapter, Vendor
 

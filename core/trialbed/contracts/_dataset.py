@@ -56,7 +56,7 @@ class DatasetDriver(ABC):
         """The dataset of this test set (None: the driver's default).
 
         Raises:
-            UsageError: there is no such test set; says which there are and how to get more.
+            UsageError: the test set does not exist; lists those that do, and how to get more.
             DataError: its files are malformed; names file and key.
         """
 

@@ -1,11 +1,12 @@
-"""The contract of a tool selector."""
+"""The contract of a tool selector, and the selection stage as the engine uses it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from trialbed.records import Api, ApiRef, Query
+from trialbed.records import Api, ApiRef, Query, ToolSpec
 
 
 class ToolSelector(ABC):
@@ -21,3 +22,20 @@ class ToolSelector(ABC):
     @abstractmethod
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
         """At most ``max_tools`` identities, best first, each once, all of Apis given to ``prepare`` or of the query."""
+
+
+class SelectionStage(Protocol):
+    """Turns what a selector chose into tools: unique model-safe names, schemas, one order for all frameworks."""
+
+    names: Mapping[ApiRef, str]
+    """The tool name of every Api of the dataset."""
+
+    def tools(self, query: Query, selector: ToolSelector, *, max_tools: int) -> tuple[ToolSpec, ...]:
+        """The tools for this query, sorted by name."""
+
+
+class SelectionFactory(Protocol):
+    """What the component ``selection`` provides as ``open_selection``."""
+
+    def __call__(self, apis: Sequence[Api]) -> SelectionStage:
+        """A stage over a dataset's Apis."""

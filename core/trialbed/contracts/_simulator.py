@@ -38,7 +38,7 @@ class Simulator(ABC):
         """Answer one call.
 
         Args:
-            api: the Api's documentation, None where nobody knows it.
+            api: the Api's documentation, None where it is unknown.
             ref: ``category/tool_name/api_name`` as asked for, to name it in errors.
             arguments: the parsed input.
 

@@ -2,20 +2,19 @@
 
 from trialbed.engine._benchmark import arun_benchmark, run_benchmark
 from trialbed.engine._control import ControlClient
-from trialbed.engine._dataset import choose_queries, dataset_driver, open_dataset
 from trialbed.engine._identity import new_trial_token, trial_seed
-from trialbed.engine._options import RunOptions
-from trialbed.engine._progress import Progress, Silent
+from trialbed.engine._plan import RunOptions, choose_queries, dataset_driver, open_dataset
 from trialbed.engine._run import prepare, run
 from trialbed.engine._server import server
+from trialbed.engine._session import NoProgress, Progress
 from trialbed.engine._trial import DUMMY_KEY
 
 __all__ = [
     "DUMMY_KEY",
     "ControlClient",
+    "NoProgress",
     "Progress",
     "RunOptions",
-    "Silent",
     "arun_benchmark",
     "choose_queries",
     "dataset_driver",

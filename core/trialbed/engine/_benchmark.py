@@ -9,7 +9,7 @@ from typing import Any
 
 from trialbed.drivers import list_drivers
 from trialbed.engine._live import LiveExecutor
-from trialbed.engine._options import RunOptions
+from trialbed.engine._plan import RunOptions
 from trialbed.engine._run import run
 from trialbed.engine._server import answers, is_loopback, server_root, split_port
 from trialbed.errors import UsageError
@@ -123,7 +123,7 @@ def _dataset(test_set: str) -> str:
 def _selector(name: str) -> str:
     names = [driver.name for driver in list_drivers("selectors")]
     if name not in names:
-        raise UsageError(f"tool_selector_model: there is no selector {name!r}; there are {', '.join(names)}")
+        raise UsageError(f"tool_selector_model: unknown selector {name!r}; known are {', '.join(names)}")
     return name
 
 
@@ -131,7 +131,7 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
     allowed = {field.name for field in fields(RunOptions)} - {"frameworks", "executor", "concurrency", "server_port"}
     unknown = sorted(set(given) - allowed)
     if unknown:
-        raise UsageError(f"run_benchmark: unknown setting {', '.join(unknown)}; there are {', '.join(sorted(allowed))}")
+        raise UsageError(f"run_benchmark: unknown setting {', '.join(unknown)}; known are {', '.join(sorted(allowed))}")
     paths = {setting.name for setting in declared_settings() if setting.kind is Path}
     return {name: Path(value) if name in paths else value for name, value in given.items()}
 

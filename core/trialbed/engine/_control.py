@@ -55,7 +55,7 @@ class ControlClient:
         """Open a trial.
 
         Raises:
-            UsageError: the model, the simulator or the base URL is none that the server knows; says which there are.
+            UsageError: the server does not know the model, the simulator or the base URL; lists those it knows.
             NothingMeasured: the server refuses it; says why.
         """
         await self._request("POST", "/control/trials", registration.model_dump_json().encode())

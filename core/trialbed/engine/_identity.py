@@ -1,4 +1,4 @@
-"""What makes two runs the same, and the seeds that follow from it."""
+"""The identity of a run, and the seeds and names that follow from it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ FIRST_FIELDS = frozenset(
         "trialbed_version",
     )
 )
-"""What the configuration had in version 0.1.0.
+"""The fields of the configuration in version 0.1.0.
 
-A setting that came later counts only where it is not at its default: without it, a run is the same as before.
+A setting that is added later counts only where it differs from its default: otherwise, a run is the same as before.
 """
 
 SEED_BITS = 31

@@ -1,4 +1,4 @@
-"""Calling the hooks so that one plugin's fault stays its own."""
+"""Calls the hooks, so that a fault of one plugin does not affect the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Listeners:
         self._manager = manager
         self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
 
-    def tell(self, hook: str, **arguments: Any) -> None:
+    def notify(self, hook: str, **arguments: Any) -> None:
         """Call a lifecycle hook; a listener's exception is logged under the plugin's name and goes no further."""
         for plugin, caller in self._each(hook):
             try:

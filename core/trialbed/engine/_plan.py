@@ -1,19 +1,79 @@
-"""Which run this is, and which of its trials are still to do."""
+"""What is asked for, looked up: a run's options, its dataset and queries, its configuration and its trials."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
 
-from trialbed.contracts import Dataset
+from trialbed.contracts import Dataset, DatasetDriver
+from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._identity import config_digest, environment_digest, new_run_id
-from trialbed.engine._options import RunOptions
 from trialbed.environments import adapter_info, runs_here
-from trialbed.errors import DriverNotFound
+from trialbed.errors import DriverNotFound, UsageError
 from trialbed.installed import installed_packages
 from trialbed.records import Environment, Query, Run, RunConfig, TrialKey, framework_name
-from trialbed.run_settings import IdentitySettings
+from trialbed.run_settings import IdentitySettings, RunSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(RunSettings):
+    """The settings of a run, and what the code that asks for it adds.
+
+    Attributes:
+        server_port: the port of a server that is started; 0 for any.
+        environments: framework -> its own environment, for those that do not run in this interpreter.
+        fresh: discard an unfinished run of the same configuration instead of resuming it.
+    """
+
+    server_port: int = 0
+    environments: Mapping[str, Environment] = field(default_factory=dict)
+    fresh: bool = False
+
+
+def open_dataset(spec: str, data_dir: Path) -> Dataset:
+    """The dataset that ``NAME``, ``NAME:TEST_SET`` or ``FILE.json`` names.
+
+    Raises:
+        UsageError, DataError, DriverError: as ``DatasetDriver.open`` and ``load_driver`` say.
+    """
+    if _is_file(spec):
+        return dataset_driver("file").open(spec, data_dir)
+    name, _, test_set = spec.partition(":")
+    return dataset_driver(name).open(test_set or None, data_dir)
+
+
+def dataset_driver(name: str) -> DatasetDriver:
+    """An instance of the dataset driver of this name."""
+    return cast("DatasetDriver", load_driver("datasets", name)())
+
+
+def choose_queries(dataset: Dataset, limit: int | None, query_ids: Sequence[str]) -> tuple[Query, ...]:
+    """The queries of a run, in the dataset's order.
+
+    Raises:
+        UsageError: a query id is not in the dataset, or nothing is left.
+    """
+    queries = list(dataset.queries())
+    if query_ids:
+        known = {str(query.query_id) for query in queries}
+        missing = [wanted for wanted in query_ids if wanted not in known]
+        if missing:
+            raise UsageError(f"--query-id: {dataset.test_set} has no query {', '.join(missing)}")
+        queries = [query for query in queries if str(query.query_id) in set(query_ids)]
+    chosen = tuple(queries[:limit])
+    if not chosen:
+        raise UsageError(f"{dataset.test_set} has no queries to run")
+    return chosen
+
+
+def _is_file(spec: str) -> bool:
+    names = {driver.name for driver in list_drivers("datasets")}
+    if spec.partition(":")[0] in names:
+        return False
+    return spec.endswith(".json") or Path(spec).is_file()
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,21 @@
-"""From options to a run: look everything up, create or resume the run, and hand it to a sitting."""
+"""Runs what is asked for: looks everything up, locks the run, creates or resumes it, and hands it to a session."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
-from trialbed.engine._dataset import choose_queries, open_dataset
 from trialbed.engine._identity import config_digest
-from trialbed.engine._lock import run_lock
-from trialbed.engine._options import RunOptions
-from trialbed.engine._plan import Prepared, new_run, run_config
-from trialbed.engine._progress import Progress, Silent
-from trialbed.engine._sitting import Sitting
+from trialbed.engine._plan import Prepared, RunOptions, choose_queries, new_run, open_dataset, run_config
+from trialbed.engine._session import NoProgress, Progress, RunSession
 from trialbed.engine._trial import SCRIPTED
 from trialbed.errors import UsageError
 from trialbed.records import Run
@@ -22,6 +23,35 @@ from trialbed.results import check_folder
 from trialbed.store import Store
 
 RULE = "rule"
+
+
+@contextmanager
+def run_lock(store: str, config_digest: str) -> Iterator[None]:
+    """Hold the lock of a run beside its store; the system frees it when the process dies, however it dies.
+
+    A store that is a database URL has no place for a lock file: there the store's own uniqueness of trials
+    is the guard.
+
+    Raises:
+        UsageError: another process has it.
+    """
+    if "://" in store:
+        yield
+        return
+    path = Path(f"{store}.{config_digest[:16]}.lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise UsageError(
+            "the same run is under way in another process; wait for it, or change --seed or --store to run beside it"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+        path.unlink(missing_ok=True)
 
 
 async def run(
@@ -32,7 +62,7 @@ async def run(
     Args:
         executor: runs the trials; the driver that the options name if not given.
         ambient: whether requests without a token belong to the open trial.
-        progress: is told of every step.
+        progress: follows the run.
 
     Raises:
         TrialbedError: nothing ran; says why. What had finished before stays in the store.
@@ -42,8 +72,8 @@ async def run(
     # Looked up under the lock: another process may be at this very run, which must not be discarded or doubled.
     with await asyncio.to_thread(Store.open, options.store) as store, lock:
         run_ = await asyncio.to_thread(_resume_or_create, store, prepared)
-        sitting = Sitting(prepared, store, run_, progress or Silent(), ambient=ambient)
-        return await sitting.go(executor)
+        session = RunSession(prepared, store, run_, progress or NoProgress(), ambient=ambient)
+        return await session.run(executor)
 
 
 def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from trialbed.engine._control import ControlClient
-from trialbed.engine._options import RunOptions
+from trialbed.engine._plan import RunOptions
 from trialbed.errors import ServerUnavailable
 from trialbed.settings import make_folder
 

@@ -12,7 +12,7 @@ from trialbed.contracts import Executor, Judge
 from trialbed.engine._control import ControlClient
 from trialbed.engine._identity import new_trial_token, trial_seed
 from trialbed.engine._listeners import Listeners
-from trialbed.engine._script import gold_script
+from trialbed.engine._tools import gold_script
 from trialbed.prompts import SYSTEM_PROMPT
 from trialbed.records import (
     ModelEndpoint,
@@ -63,7 +63,7 @@ class TrialRunner:
         await self.control.open_trial(self._registration(spec))
         try:
             async with self.slots:
-                self.listeners.tell("trial_started", run=self.run, spec=spec)
+                self.listeners.notify("trial_started", run=self.run, spec=spec)
                 outcome = await self.executor.execute(spec)
         finally:
             wire = await self.control.close_trial(spec.trial)

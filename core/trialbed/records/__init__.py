@@ -1,17 +1,14 @@
 """Frozen records: the data that passes between the parts of the rig, and the words for it."""
 
 from trialbed.records._answers import Answer, ClaimedCall, Finish
-from trialbed.records._apis import Api, ApiRef, Parameter
+from trialbed.records._apis import Api, ApiRef, Parameter, json_type, usable_default
 from trialbed.records._base import Json, Record
-from trialbed.records._control import TrialRegistration
 from trialbed.records._frameworks import Deviation, Environment, FrameworkInfo, framework_name, framework_release
-from trialbed.records._json_schema import json_type, usable_default
 from trialbed.records._models import Limits, ModelEndpoint, Usage
-from trialbed.records._queries import GoldCall, Query
+from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
 from trialbed.records._runs import Run, RunConfig, RunStatus
 from trialbed.records._scores import Failure, FailureKind, Score
-from trialbed.records._tools import ScriptedCall, ToolSpec
-from trialbed.records._trials import Outcome, Timing, TrialKey, TrialResult, TrialSpec
+from trialbed.records._trials import Outcome, Timing, TrialKey, TrialRegistration, TrialResult, TrialSpec
 from trialbed.records._wire import ApiCall, ModelCall, SentCall, WireLog
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What an agent says it did."""
+"""The answer of an agent, with the calls that it claims."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ClaimedCall(Record):
 
     Attributes:
         name: as reported: the tool's name or the original ``{tool_name}_{api_name}``.
-        api: the Api meant, None where the name is none that was offered.
+        api: the Api meant, None where no tool of this name was offered.
         arguments: as reported; text where the framework kept text that is not a JSON object.
         response: what the framework says came back, as text.
     """

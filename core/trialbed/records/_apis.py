@@ -1,7 +1,8 @@
-"""The virtual world: Apis and their parameters."""
+"""The virtual world: Apis, their parameters, and the JSON Schema of their arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from trialbed.records._base import Json, Record
@@ -55,6 +56,101 @@ class Api(Record):
 
     def parameters_schema(self) -> dict[str, Any]:
         """The JSON Schema of the arguments (an ``object`` schema)."""
-        from trialbed.records._json_schema import parameters_schema
-
         return parameters_schema(self.required_parameters, self.optional_parameters)
+
+
+TYPES = {
+    "STRING": "string",
+    "STR": "string",
+    "ENUM": "string",
+    "BINARY": "string",
+    "NUMBER": "number",
+    "FLOAT": "number",
+    "DOUBLE": "number",
+    "INTEGER": "integer",
+    "INT": "integer",
+    "BOOLEAN": "boolean",
+    "BOOL": "boolean",
+    "ARRAY": "array",
+    "LIST": "array",
+    "OBJECT": "object",
+    "DICT": "object",
+}
+
+
+def parameters_schema(required: Iterable[Parameter], optional: Iterable[Parameter]) -> dict[str, Any]:
+    """The ``object`` schema of these parameters.
+
+    A name that occurs twice is one property: its first description wins and it is required if any
+    occurrence is. Names are kept as they are, whatever characters they have.
+    """
+    properties: dict[str, Any] = {}
+    names: list[str] = []
+    for parameter in required:
+        if parameter.name not in properties:
+            names.append(parameter.name)
+            properties[parameter.name] = _property(parameter)
+    for parameter in optional:
+        properties.setdefault(parameter.name, _property(parameter))
+    return {"type": "object", "properties": properties, "required": names}
+
+
+def json_type(word: str) -> str:
+    """The JSON type of a dataset's type word; an unknown word (``DATE (YYYY-MM-DD)``) is a string."""
+    return TYPES.get(word.strip().upper(), "string")
+
+
+def _property(parameter: Parameter) -> dict[str, Any]:
+    kind = json_type(parameter.type)
+    schema: dict[str, Any] = {"type": kind}
+    if parameter.description:
+        schema["description"] = parameter.description
+    if parameter.enum:
+        schema["enum"] = list(parameter.enum)
+    default = usable_default(parameter)
+    if default is not None:
+        schema["default"] = default
+    return schema
+
+
+def usable_default(parameter: Parameter) -> Any:
+    """The parameter's default if it is a value of its type, read from text where the text is one; else None.
+
+    An empty text says nothing, so it does not count as a default.
+    """
+    value = parameter.default
+    if value is None or value == "":
+        return None
+    kind = json_type(parameter.type)
+    if kind == "string":
+        return value if isinstance(value, str) else None
+    if isinstance(value, str):
+        value = _from_text(value, kind)
+    return value if _is(value, kind) else None
+
+
+def _from_text(text: str, kind: str) -> Any:
+    if kind == "boolean":
+        return {"true": True, "false": False}.get(text.strip().lower())
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if number.is_integer() and "." not in text and "e" not in text.lower():
+        return int(number)
+    return number
+
+
+def _is(value: Any, kind: str) -> bool:
+    if kind == "boolean":
+        return isinstance(value, bool)
+    if kind == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind == "number":
+        return (
+            isinstance(value, (int, float))
+            and not isinstance(value, bool)
+            and abs(value) != float("inf")
+            and value == value
+        )
+    return isinstance(value, list if kind == "array" else dict)

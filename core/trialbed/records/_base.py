@@ -1,4 +1,4 @@
-"""What all records share."""
+"""The base of all records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a trial's model is, and what bounds the trial."""
+"""The endpoint of a trial's model, the limits of a trial, and token counts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Tasks of a dataset."""
+"""Tasks of a dataset, and the tools that an agent is offered for them."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from trialbed.records._apis import Api, ApiRef
 from trialbed.records._base import Json, Record
@@ -35,3 +37,19 @@ class Query(Record):
     def gold_apis(self) -> tuple[ApiRef, ...]:
         """The gold Apis in order, each once."""
         return tuple(dict.fromkeys(call.api for call in self.gold_calls))
+
+
+class ToolSpec(Record):
+    """An Api as an agent sees it, as data: model-safe name, description, JSON Schema of the arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    api: ApiRef
+
+
+class ScriptedCall(Record):
+    """A gold call as a scripted model plays it: the tool's name and complete arguments."""
+
+    name: str
+    arguments: dict[str, Json]

@@ -46,7 +46,7 @@ class Run(Record):
     Attributes:
         environment: ``name==version`` of everything installed in the engine's interpreter, sorted;
             ``environment_digest`` is the SHA-256 over it.
-        overall_time: seconds over all sittings of the run.
+        overall_time: seconds over all sessions of the run.
     """
 
     run_id: str

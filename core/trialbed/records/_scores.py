@@ -36,7 +36,7 @@ class Score(Record):
 
     Attributes:
         name: as shown and as named by ``--fail-under``.
-        value: a number, None when it could not be told.
+        value: a number, None where it could not be determined.
         label: a word for it where there is one (``Solved``).
         detail: what the number rests on.
         bounded: whether values lie in [0, 1], so that the mean has an interval.

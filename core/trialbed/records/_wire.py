@@ -1,4 +1,4 @@
-"""What the server saw: the ground truth of a trial."""
+"""The wire log: what the server saw of a trial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trials add up to: timing, consumption, calls, and the result document."""
+"""Sums up trials: timing, tokens, calls, and the result document."""
 
 from trialbed.results._calls import (
     Comparison,
@@ -7,11 +7,9 @@ from trialbed.results._calls import (
     observed_pairs,
     sent_pairs,
 )
-from trialbed.results._document import result_document
-from trialbed.results._schema import document_schema
-from trialbed.results._timing import compute_timing
-from trialbed.results._usage import failed, observed_usage, repeated_requests
-from trialbed.results._writing import check_folder, document_path, write_document
+from trialbed.results._document import document_schema, result_document
+from trialbed.results._files import check_folder, document_path, write_document
+from trialbed.results._wire import compute_timing, failed, observed_usage, repeated_requests
 
 __all__ = [
     "Comparison",

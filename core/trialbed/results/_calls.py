@@ -51,7 +51,7 @@ def claimed_calls(answer: Answer) -> list[ClaimedCall]:
     """The claims that can be calls: those that name an Api, with arguments that are none or an object.
 
     An agent that also reports what could not be called (an unknown tool, text that does not parse) reports
-    truly; that is no claim to have called an Api.
+    truly; it does not claim to have called an Api.
     """
     return [call for call in answer.calls if call.api is not None and _possible(call.arguments)]
 

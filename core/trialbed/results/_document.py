@@ -1,17 +1,21 @@
-"""The result document of one framework in one run."""
+"""The result document of one framework in one run, and its schema."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC
+from importlib.resources import files
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from trialbed.errors import DataError
-from trialbed.records import Query, Run, TrialResult
-from trialbed.results._clean import clean
+from trialbed.records import FrameworkInfo, Query, Run, TrialResult
 from trialbed.results._entries import entry
-from trialbed.results._metadata import metadata
 from trialbed.results._summary import summary
-from trialbed.secrets import secret_values
+from trialbed.run_settings import Declared, declared_settings, document_settings
+from trialbed.secrets import redact, secret_values
 
 QueryId = int | str
 
@@ -55,5 +59,82 @@ def _ordered(queries: Mapping[QueryId, Query], results: Sequence[TrialResult]) -
     places = {query_id: place for place, query_id in enumerate(queries)}
     for result in results:
         if result.key.query_id not in places:
-            raise DataError(f"there is a trial of query {result.key.query_id!r}, which is none of the run's queries")
+            raise DataError(f"there is a trial of query {result.key.query_id!r}, which is not one of the run's queries")
     return sorted(results, key=lambda result: (places[result.key.query_id], result.key.repeat))
+
+
+def metadata(run: Run, framework: str) -> dict[str, Any]:
+    """The document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC."""
+    config = run.config
+    return {
+        "agent_name": framework,
+        "test_set": config.test_set,
+        "num_queries": len(config.query_ids),
+        "server_url": run.server_url,
+        "timestamp": run.created_at.astimezone(UTC).isoformat(),
+        "overall_time": run.overall_time,
+        "run_id": run.run_id,
+        "config_digest": run.config_digest,
+        "trialbed_version": config.trialbed_version,
+        **_framework(run, framework),
+        **document_settings(config),
+        "base_url": _without_login(config.base_url),
+        "dataset_digest": config.dataset_digest,
+        "environment_digest": run.environment_digest,
+    }
+
+
+def _framework(run: Run, name: str) -> dict[str, Any]:
+    info: FrameworkInfo | None = next((info for info in run.frameworks if info.name == name), None)
+    deviations = [deviation.text for deviation in info.deviations] if info else []
+    return {
+        "framework": name,
+        "framework_version": info.version if info else None,
+        "adapter": info.adapter if info else None,
+        "adapter_version": info.adapter_version if info else None,
+        "python": info.python if info else None,
+        "packages": list(info.packages) if info else [],
+        "lock_digest": (info.lock_digest or None) if info else None,
+        "deviations": deviations,
+        "capabilities": deviations,
+    }
+
+
+def _without_login(url: str | None) -> str | None:
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def document_schema() -> dict[str, Any]:
+    """The schema (JSON Schema 2020-12) that every result document satisfies."""
+    schema: dict[str, Any] = json.loads(files("trialbed.results").joinpath("document.schema.json").read_text())
+    metadata = schema["properties"]["metadata"]
+    settings = {setting.document: _property(setting) for setting in declared_settings() if setting.document}
+    metadata["required"] += settings
+    metadata["properties"] |= settings
+    return schema
+
+
+def _property(setting: Declared) -> dict[str, Any]:
+    kind = JSON_TYPES[setting.kind]
+    text = setting.setting.help.partition(" [default")[0].rstrip(".")
+    description = text[0].lower() + text[1:]
+    return {"description": description, "type": [kind, "null"] if setting.optional else kind}
+
+
+def clean(value: Any, secrets: Collection[str]) -> Any:
+    """The value in JSON's own types: tuples as lists, NaN and infinities as null, secrets redacted."""
+    if isinstance(value, str):
+        return redact(value, secrets)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): clean(item, secrets) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item, secrets) for item in value]
+    return value

@@ -21,7 +21,7 @@ ALWAYS = ("sopr_score", "api_call_score", "has_finish")
 
 
 @dataclass(frozen=True)
-class Told:
+class ScoreValues:
     """One score over the trials that have a value for it: ``query_id -> values of its repeats``."""
 
     name: str
@@ -55,7 +55,7 @@ def summary(run: Run, results: Sequence[TrialResult]) -> dict[str, Any]:
     statuses are of the trials with a verdict. Times are seconds.
     """
     answered = [result for result in results if not result.failed]
-    scores = [_told(name, answered) for name in _names(answered)]
+    scores = [_values(name, answered) for name in _names(answered)]
     return {
         "total_queries": len({result.key.query_id for result in results}),
         "total_trials": len(results),
@@ -81,7 +81,7 @@ def _names(answered: Sequence[TrialResult]) -> list[str]:
     return list(dict.fromkeys([*ALWAYS, *(score.name for result in answered for score in result.scores)]))
 
 
-def _told(name: str, answered: Sequence[TrialResult]) -> Told:
+def _values(name: str, answered: Sequence[TrialResult]) -> ScoreValues:
     values: dict[int | str, list[float]] = defaultdict(list)
     bounded = True
     for result in answered:
@@ -90,7 +90,7 @@ def _told(name: str, answered: Sequence[TrialResult]) -> Told:
             values[result.key.query_id].append(score.value)
             # A scorer that calls its score bounded and leaves [0, 1] gets a mean, but no interval.
             bounded = bounded and score.bounded and 0 <= score.value <= 1
-    return Told(name, dict(values), bounded)
+    return ScoreValues(name, dict(values), bounded)
 
 
 def _statuses(answered: Sequence[TrialResult]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _of(name: str, answered: Sequence[TrialResult]) -> list[Score]:
     return [score for score in scores if score is not None and score.value is not None]
 
 
-def _denominators(answered: Sequence[TrialResult], scores: Sequence[Told]) -> dict[str, int]:
+def _denominators(answered: Sequence[TrialResult], scores: Sequence[ScoreValues]) -> dict[str, int]:
     judged = len(_of("sopr_score", answered))
     return {
         **{score.name: len(score.all) for score in scores},

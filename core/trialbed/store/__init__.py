@@ -1,4 +1,4 @@
-"""Runs and trials in a database: written by the engine, read by everybody else."""
+"""Runs and trials in a database: written by the engine, read by all others."""
 
 from trialbed.store._reader import StoredRun, StoredTrial, StoreReader, open_store
 from trialbed.store._store import Store

@@ -64,4 +64,4 @@ def column_text(text: str | None) -> str | None:
 def _plain(value: Any) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
-    raise TypeError(f"{type(value).__name__} is no JSON value")
+    raise TypeError(f"{type(value).__name__} is not a JSON value")

@@ -29,8 +29,7 @@ from trialbed.records import (
 from trialbed.settings import store_file
 from trialbed.store._database import Database, open_database
 from trialbed.store._json import encode_id
-from trialbed.store._runs import each_run, read_run
-from trialbed.store._selections import read_selection
+from trialbed.store._runs import each_run, read_run, read_selection
 from trialbed.store._trials import read_trials, read_wire
 
 

@@ -1,4 +1,4 @@
-"""Runs as rows."""
+"""Runs as rows, and what each query of a run was offered."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, select, update
 
 from trialbed.errors import DataError
-from trialbed.records import Run
-from trialbed.store._blobs import delete_orphans
-from trialbed.store._json import decode_record, encode_record
-from trialbed.store._schema import runs
+from trialbed.records import Run, ToolSpec
+from trialbed.store._blobs import Bodies, body_of, delete_orphans, insert_new, read_bodies
+from trialbed.store._json import decode, decode_record, encode, encode_id, encode_record
+from trialbed.store._schema import runs, selections
 
 
 def insert_run(connection: Connection, run: Run) -> None:
@@ -84,3 +84,26 @@ def _known(connection: Connection) -> str:
     query = select(runs.c.run_id).order_by(runs.c.created.desc()).limit(5)
     latest: Sequence[str] = connection.scalars(query).all()
     return f"its latest runs are {', '.join(latest)}" if latest else "it has no runs yet; `bench run` makes one"
+
+
+def insert_selection(
+    connection: Connection, run_id: str, query_id: int | str, selector: str, tools: tuple[ToolSpec, ...]
+) -> None:
+    """Keep what a query was offered, unless the run has it already."""
+    bodies = Bodies()
+    digest = bodies.add(encode([tool.model_dump() for tool in tools]))
+    bodies.insert(connection)
+    row = {"run_id": run_id, "query_id": encode_id(query_id), "selector": selector, "tools": digest}
+    insert_new(connection, selections, [row])
+
+
+def read_selection(connection: Connection, run_id: str, query_id: int | str) -> tuple[ToolSpec, ...] | None:
+    """What a query was offered."""
+    query = select(selections.c.tools).where(
+        selections.c.run_id == run_id, selections.c.query_id == encode_id(query_id)
+    )
+    digest = connection.scalar(query)
+    if digest is None:
+        return None
+    text = body_of(read_bodies(connection, query), digest)
+    return tuple(ToolSpec.model_validate(tool) for tool in decode(text))

@@ -9,8 +9,16 @@ from sqlalchemy.exc import IntegrityError
 from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, Run, RunStatus, ToolSpec, TrialKey, TrialResult
 from trialbed.store._database import Database, open_database
-from trialbed.store._runs import change_run, delete_run, insert_run, read_run, read_runs, read_unfinished
-from trialbed.store._selections import insert_selection, read_selection
+from trialbed.store._runs import (
+    change_run,
+    delete_run,
+    insert_run,
+    insert_selection,
+    read_run,
+    read_runs,
+    read_selection,
+    read_unfinished,
+)
 from trialbed.store._trials import insert_trial, read_keys, read_results
 
 
@@ -103,7 +111,7 @@ class Store:
         """Commit a trial that has ended: with its scores, its calls and their bodies.
 
         Raises:
-            DataError: the run has this trial (framework, query, repeat) already, or there is no such run.
+            DataError: the run has this trial (framework, query, repeat) already, or the store does not have the run.
         """
         try:
             with self._database.write() as connection:

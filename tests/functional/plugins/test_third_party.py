@@ -89,7 +89,7 @@ def test_a_reporter_of_others_is_chosen_by_name(installation: Installation, tmp_
     assert "written: results/tools/acme_mini.json" in done.stderr
     wrong = installation.bench(*command, "acne", cwd=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "there is no 'acne' here; did you mean 'acme'?" in wrong.stderr
+    assert "'acne' is not installed; did you mean 'acme'?" in wrong.stderr
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_an_interrupt_ends_cleanly_and_says_how_to_go_on(
         process.send_signal(number)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "the same command goes on from there" in errors
+    assert "the same command continues from there" in errors
     assert "Traceback" not in errors
     _, alive = psutil.wait_procs(children, timeout=60)
     assert alive == []

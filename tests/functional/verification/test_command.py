@@ -182,8 +182,8 @@ async def test_files_that_cannot_be_written_are_refused_before_anything_is_sent(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--temperature", "nan"), "'--temperature': nan is no finite number"),
-        (("--timeout", "inf"), "'--timeout': inf is no finite number"),
+        (("--temperature", "nan"), "'--temperature': nan is not a finite number"),
+        (("--timeout", "inf"), "'--timeout': inf is not a finite number"),
         (("--extra-body", '{"top_p": NaN}'), "--extra-body: not JSON"),
         (("--extra-body", '{"top_p": 1e999}'), "--extra-body: not JSON"),
     ],

@@ -13,10 +13,10 @@ import pytest
 from trialbed.cli import cli
 from trialbed.cli._defaults import default_map
 from trialbed.engine._identity import FIRST_FIELDS, config_digest
-from trialbed.engine._options import RunOptions
+from trialbed.engine._plan import RunOptions
 from trialbed.records import Run, RunConfig
 from trialbed.results import document_schema
-from trialbed.results._metadata import metadata
+from trialbed.results._document import metadata
 from trialbed.run_settings import Declared, IdentitySettings, RunSettings, declared_settings
 from trialbed.settings import SettingsFile
 

@@ -16,7 +16,7 @@ from trialbed.records import Run, TrialResult
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """What shows the progress of a run here; says how to go on if it ends early."""
+    """The progress of a run on this terminal; if the run ends early, says how to continue."""
     shown: PlainProgress = LiveProgress() if sys.stderr.isatty() else PlainProgress()
     with hint_on_early_end(shown):
         yield shown
@@ -60,7 +60,7 @@ class PlainProgress:
         """Say what is kept of a run that ended early."""
         if self.total and self.done:
             kept = f"{self.done} of {self.total} trials are kept"
-            click.echo(f"{kept}; the same command goes on from there, --fresh starts over.", err=True)
+            click.echo(f"{kept}; the same command continues from there, --fresh starts over.", err=True)
 
 
 class LiveProgress(PlainProgress):

@@ -42,5 +42,5 @@ def test_what_was_not_measured_is_below(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_an_unknown_score_is_a_mistake_that_lists_the_scores() -> None:
-    with pytest.raises(UsageError, match="there are api_f1, sopr_score"):
+    with pytest.raises(UsageError, match="the scores are api_f1, sopr_score"):
         below({"sopr": 0.5}, [document(average_api_f1=0.9, average_sopr_score=1.0, total_queries=3)])

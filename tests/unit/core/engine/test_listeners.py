@@ -93,7 +93,7 @@ async def test_a_score_given_twice_is_a_failure_of_the_second_plugin() -> None:
 def test_a_broken_listener_is_named_in_the_log_and_the_others_still_hear(caplog: pytest.LogCaptureFixture) -> None:
     witness = Witness()
     with caplog.at_level(logging.ERROR):
-        listeners(bad=Broken(), good=witness).tell("run_started", run="the run")
+        listeners(bad=Broken(), good=witness).notify("run_started", run="the run")
     assert witness.told == ["the run"]
     assert "'bad' failed in run_started" in caplog.text
 

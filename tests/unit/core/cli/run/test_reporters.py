@@ -12,7 +12,7 @@ from trialbed.cli import main
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("tabel", "there is no 'tabel' here; did you mean 'table'?"),
+        ("tabel", "'tabel' is not installed; did you mean 'table'?"),
         ("verification", "'verification' shows the results of `bench verify`, not those of a run"),
     ],
 )

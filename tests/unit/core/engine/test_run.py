@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.engine._lock import run_lock
+from trialbed.engine._run import run_lock
 from trialbed.errors import UsageError
 
 

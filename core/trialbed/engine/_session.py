@@ -1,4 +1,4 @@
-"""One sitting of a run: from its first or resumed trial to its end or interruption."""
+"""One session of a run: from its first or resumed trial to its end or interruption."""
 
 from __future__ import annotations
 
@@ -7,23 +7,100 @@ import logging
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
-from trialbed.engine._judging import judge_of
+from trialbed.engine._judge import judge_of
 from trialbed.engine._listeners import Listeners
-from trialbed.engine._patience import Patience
 from trialbed.engine._plan import Prepared, by_id, trial_keys
-from trialbed.engine._progress import Progress
-from trialbed.engine._selecting import select_tools
 from trialbed.engine._server import server
+from trialbed.engine._tools import select_tools
 from trialbed.engine._trial import TrialRunner
-from trialbed.errors import DriverBroken
+from trialbed.errors import DriverBroken, NothingMeasured
 from trialbed.plugins import plugin_manager
 from trialbed.records import FrameworkInfo, Run, TrialKey, TrialResult
 from trialbed.results import result_document, write_document
 from trialbed.store import Store
+
+INFRASTRUCTURE = ("model", "server")
+"""Failures of these kinds do not concern the framework."""
+
+FIRST_TRIALS = 8
+"""How many of a session's first trials may all fail in this way before it is given up."""
+
+
+class FailFast:
+    """Ends a session whose first trials all fail because the model or the server cannot be reached.
+
+    Until one trial ends otherwise, such failures are held back: once committed, they would never be tried again,
+    though the endpoint was at fault.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[TrialResult] = []
+        self._hopeful = False
+
+    def admit(self, result: TrialResult) -> tuple[TrialResult, ...]:
+        """The results to commit now that this one has come: none, or it and those held back.
+
+        Raises:
+            NothingMeasured: this many trials have come, and all failed in this way.
+        """
+        self._held.append(result)
+        if self._hopeful or not _is_infrastructure(result):
+            self._hopeful = True
+            admitted, self._held = tuple(self._held), []
+            return admitted
+        if len(self._held) >= FIRST_TRIALS:
+            self.end()
+        return ()
+
+    def end(self) -> None:
+        """No more results come.
+
+        Raises:
+            NothingMeasured: every one of them failed in this way.
+        """
+        if not self._held:
+            return
+        failure = self._held[-1].outcome.failure
+        assert failure is not None  # noqa: S101 - only failures are held back
+        raise NothingMeasured(
+            f"the first {len(self._held)} trials could not reach their {failure.kind}: {failure.message}"
+        )
+
+
+def _is_infrastructure(result: TrialResult) -> bool:
+    failure = result.outcome.failure
+    return failure is not None and failure.kind in INFRASTRUCTURE
+
+
+class Progress(Protocol):
+    """Follows a run; every method returns at once."""
+
+    def begin(self, run: Run, *, total: int, done: int) -> None:
+        """A run begins, or is resumed with ``done`` of its ``total`` trials kept."""
+
+    def advance(self, result: TrialResult) -> None:
+        """A trial has ended and is committed."""
+
+    def end(self) -> None:
+        """No more trials end."""
+
+
+class NoProgress:
+    """Shows nothing."""
+
+    def begin(self, run: Run, *, total: int, done: int) -> None:
+        """Show nothing."""
+
+    def advance(self, result: TrialResult) -> None:
+        """Show nothing."""
+
+    def end(self) -> None:
+        """Show nothing."""
+
 
 T = TypeVar("T")
 
@@ -40,7 +117,7 @@ async def _meanwhile(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task
         await asyncio.wait([task])
 
 
-class Sitting:
+class RunSession:
     """Does what is left of a run, N trials at a time, and commits each as it ends.
 
     Args:
@@ -54,10 +131,10 @@ class Sitting:
         self._progress = progress
         self._ambient = ambient
         self._listeners = Listeners(plugin_manager(on_broken=_leave_out))
-        self._patience = Patience()
+        self._fail_fast = FailFast()
         self._began = time.monotonic()
 
-    async def go(self, executor: Executor | None) -> list[dict[str, Any]]:
+    async def run(self, executor: Executor | None) -> list[dict[str, Any]]:
         """Run every trial that is not in the store, then write and return the documents.
 
         Raises:
@@ -79,7 +156,7 @@ class Sitting:
         if not todo:
             return
         async with self._runner(executor) as runner:
-            self._listeners.tell("run_started", run=self._run)
+            self._listeners.notify("run_started", run=self._run)
             self._progress.begin(self._run, total=len(keys), done=len(finished))
             await self._lanes(runner, todo)
 
@@ -127,13 +204,13 @@ class Sitting:
         except BaseExceptionGroup as errors:
             # One lane's error ends all; the user needs that error, not the group it came in.
             raise errors.exceptions[0] from None
-        self._patience.end()
+        self._fail_fast.end()
 
     async def _lane(self, runner: TrialRunner, queue: Iterator[TrialKey]) -> None:
         for key in queue:
-            for result in self._patience.admit(await runner(key)):
+            for result in self._fail_fast.admit(await runner(key)):
                 await asyncio.to_thread(self._store.add_trial, self._run.run_id, result)
-                self._listeners.tell("trial_finished", run=self._run, result=result)
+                self._listeners.notify("trial_finished", run=self._run, result=result)
                 self._progress.advance(result)
 
     def _interrupted(self) -> None:
@@ -151,7 +228,7 @@ class Sitting:
         for document in documents:
             write_document(document, self._prepared.options.output)
         self._store.update_run(self._run.run_id, status="finished", overall_time=overall)
-        self._listeners.tell("run_finished", run=self._run, documents=documents)
+        self._listeners.notify("run_finished", run=self._run, documents=documents)
         return documents
 
     def _document(self, framework: str, results: Sequence[TrialResult]) -> dict[str, Any]:
@@ -164,4 +241,4 @@ class Sitting:
 
 
 def _leave_out(error: DriverBroken) -> None:
-    log.warning("%s The run goes on without it.", error)
+    log.warning("%s The run continues without it.", error)

@@ -1,4 +1,4 @@
-"""Writing a result document where it is promised."""
+"""Writes result documents."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Whom a trial waited for."""
+"""What a wire log adds up to: time, tokens and requests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trialbed.records import ApiCall, ModelCall, Timing, WireLog
+from trialbed.records import ApiCall, ModelCall, Timing, Usage, WireLog
 
 Span = tuple[float, float]
 
@@ -34,3 +34,30 @@ def _union(spans: list[Span]) -> float:
         total += max(0.0, stop - max(start, end))
         end = max(end, stop)
     return total
+
+
+def failed(call: ModelCall) -> bool:
+    """Whether the model refused or broke off: no status, or one of 400 and up."""
+    return call.status == 0 or call.status >= 400
+
+
+def observed_usage(wire: WireLog) -> Usage | None:
+    """Tokens over all model calls, as the model reported them.
+
+    None where no call came through the gateway, or where the model answered one without reporting its tokens. A
+    refused call (status 400 and up) consumed none.
+    """
+    if not wire.model_calls:
+        return None
+    total = Usage()
+    for call in wire.model_calls:
+        if call.usage is not None:
+            total = total + call.usage
+        elif call.status < 400:
+            return None
+    return total
+
+
+def repeated_requests(wire: WireLog) -> int:
+    """Model calls whose body was sent before, byte for byte: retries of the framework or its client."""
+    return len(wire.model_calls) - len({call.request for call in wire.model_calls})

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trialbed.errors import DataError
 from trialbed.results import check_folder, write_document
-from trialbed.results._writing import _safe
+from trialbed.results._files import _safe
 
 
 def document(agent: str = "my_agent", test_set: str = "G1_instruction", **more: Any) -> dict[str, Any]:
