@@ -15,7 +15,7 @@ pytest_plugins = ["support.once", "support.distributions", "support.frameworks"]
 
 ROOT = Path(__file__).parent.parent
 ORDER = ("unit", "docs", "adapters", "functional", "packaging", "suites")
-"""Folders of tests, the cheapest first, so that a mistake shows early."""
+"""Folders of tests, the cheapest first: a mistake shows early."""
 SLOW = ("packaging", "matrix")
 """Markers of tests that are slow too."""
 
@@ -47,7 +47,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the cheapest first, and mark as slow what another marker says is slow."""
+    """Put the cheapest first, but of slow ones the longest, and mark as slow what another marker says is slow."""
     for item in items:
         if any(item.get_closest_marker(name) for name in SLOW):
             item.add_marker("slow")
@@ -57,7 +57,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _cost(item: pytest.Item) -> tuple[bool, int]:
     parts = item.path.relative_to(ROOT).parts
     folder = parts[1] if parts[0] == "tests" else parts[0]
-    return item.get_closest_marker("slow") is not None, ORDER.index(folder) if folder in ORDER else len(ORDER)
+    rank = ORDER.index(folder) if folder in ORDER else len(ORDER)
+    is_slow = item.get_closest_marker("slow") is not None
+    # Among slow tests the longest come first: short ones fill the time that is left when workers share out the rest.
+    return is_slow, -rank if is_slow else rank
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

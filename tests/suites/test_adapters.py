@@ -5,8 +5,10 @@ LangGraph is installed with Trialbed's tests, so its adapter is tested among the
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,13 +39,18 @@ def test_its_own_tests_pass(
 
 
 @pytest.mark.parametrize("framework", APART)
-def test_its_types_are_right(framework: str, framework_environment: Callable[[str], FrameworkEnvironment]) -> None:
+def test_its_types_are_right(
+    framework: str, framework_environment: Callable[[str], FrameworkEnvironment], tmp_path: Path
+) -> None:
     pytest.importorskip("mypy", reason="mypy is not installed; it comes with the extra `dev`")
     where = ("--python-executable", str(framework_environment(framework).python))
+    for stubs in Path(sysconfig.get_path("purelib")).glob("*-stubs"):
+        (tmp_path / stubs.name).symlink_to(stubs)
     cache = ("--cache-dir", str(ROOT / ".tox" / "mypy" / framework))
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *where, *cache, f"adapters/{framework}/src"],
         cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from support.blocking import BlockingAgent
 
 from trialbed_adapter_kit.testing import AdapterConformance
-
-pytestmark = pytest.mark.slow
 
 
 class TestReference(AdapterConformance):
