@@ -15,8 +15,8 @@ from support.distributions import ADAPTERS, FRAMEWORKS, ROOT, Wheels
 pytestmark = pytest.mark.packaging
 
 ROOTS = ("core", "server", "tool_selection", "plugins")
-SHIPPED = (".py", ".json", "py.typed")
-TEMPLATE = "trialbed/scaffolding/template"
+SHIPPED = (".py", ".pyi", ".json", "py.typed")
+TEMPLATE = "trialbed_adapter_kit/scaffolding/template"
 
 
 def tree(source: Path) -> dict[str, bytes]:
@@ -73,7 +73,8 @@ def test_the_template_is_there_whole_as_data(wheels: Wheels) -> None:
 
 def test_each_root_is_typed(wheels: Wheels) -> None:
     names = set(content(wheels.wheel))
-    for package in ("trialbed", "trialbed_server", "trialbed_selection", "trialbed_plugins"):
+    packages = {name.partition("/")[0] for name in names if "/" in name}
+    for package in packages:
         assert f"{package}/py.typed" in names
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ Suite = Callable[..., None]
 
 
 @pytest.fixture
-def suite(tmp_path: Path, record_property: Callable[[str, object], None]) -> Suite:
+def suite(record_property: Callable[[str, object], None]) -> Iterator[Suite]:
     """Runs the tests of these paths with this interpreter; its last line is shown in the summary."""
+    # Not in tmp_path: below it, paths would be too long for sockets.
+    folder = tempfile.TemporaryDirectory(prefix="suite")
 
     def run(title: str, python: Path, *arguments: object, **variables: str) -> None:
         environment = own_environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PY_COLORS="0", **variables)
@@ -26,7 +29,7 @@ def suite(tmp_path: Path, record_property: Callable[[str, object], None]) -> Sui
         done = subprocess.run(
             [str(python), "-m", "pytest", *PLUGINS, *map(str, arguments), "-q", "-p", "no:cacheprovider"],
             cwd=ROOT,
-            env={**environment, "TMPDIR": str(tmp_path), "PATH": os.environ["PATH"]},
+            env={**environment, "TMPDIR": folder.name, "PATH": os.environ["PATH"]},
             capture_output=True,
             text=True,
             check=False,
@@ -34,4 +37,5 @@ def suite(tmp_path: Path, record_property: Callable[[str, object], None]) -> Sui
         assert done.returncode == 0, f"{title}\n{done.stdout}\n{done.stderr}"
         record_property("suite", f"{title}: {done.stdout.splitlines()[-1].strip('= ')}")
 
-    return run
+    with folder:
+        yield run

@@ -36,7 +36,7 @@ def test_the_unit_tests_pass(
     folder = tmp_path / "venv"
     uv("venv", "--quiet", "--python", interpreter, str(folder))
     python = folder / "bin" / "python"
-    uv("pip", "install", "--quiet", "--python", str(python), f"{wheels.wheel}[test]")
+    uv("pip", "install", "--quiet", "--python", str(python), f"{wheels.wheel}[test]", str(wheels.langgraph))
     suite(f"Python {version}", python, "-p", "hypothesispytest", "tests/unit")
 
 

@@ -113,7 +113,7 @@ async def test_calls_of_one_turn_are_made_at_once_and_answered_in_order():
     ("wrong", "text"),
     [
         (call(1, '{"self": '), "Error: the arguments are not JSON"),
-        (call(1, "[" * 5_000 + "]" * 5_000), "Error: the arguments are not JSON"),
+        (call(1, "[" * 100_000 + "]" * 100_000), "Error: the arguments are not JSON"),
         (call(1, "[1]"), "Error: the arguments must be a JSON object"),
         (call(1, "{}", "Weather_later"), "Error: there is no tool 'Weather_later'"),
     ],
