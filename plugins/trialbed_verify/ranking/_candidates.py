@@ -135,6 +135,6 @@ def _by_chance(candidate: Candidate) -> Iterator[str]:
     if excess.interval is None or excess.interval.low <= 0:
         low = "unknown" if excess.interval is None else f"{excess.interval.low:+.4f}"
         yield (
-            "its decisions are not shown to be better than chance: F1 less the F1 of chance "
+            "its decisions are not shown to be better than chance: F1 minus the F1 of chance "
             f"is {excess.value:+.4f}, lower bound {low}"
         )
