@@ -1,4 +1,4 @@
-"""Every driver loads by name, says where it is, and prepares requests as its vendor needs them."""
+"""Tests that every driver loads by name, has an endpoint, and prepares requests for its vendor."""
 
 from __future__ import annotations
 

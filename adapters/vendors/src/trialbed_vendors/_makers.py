@@ -1,4 +1,4 @@
-"""Vendors that serve models of their own."""
+"""Vendors that serve their own models."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GeminiVendor(Vendor):
 
 
 class DeepSeekVendor(Vendor):
-    """DeepSeek; the name of its chat model always means the newest."""
+    """DeepSeek; the name of its chat model always refers to the newest one."""
 
     contract = "1"
     base_url = "https://api.deepseek.com/v1"
@@ -47,7 +47,7 @@ class DeepSeekVendor(Vendor):
 
 
 class MoonshotVendor(Vendor):
-    """Moonshot, who makes Kimi."""
+    """Moonshot, the maker of Kimi."""
 
     contract = "1"
     base_url = "https://api.moonshot.cn/v1"
@@ -55,7 +55,7 @@ class MoonshotVendor(Vendor):
     models: ClassVar[Mapping[str, str]] = {"kimi-k2": "kimi-k2-0905-preview"}
 
     def prepare(self, request: dict[str, Any], model: str) -> dict[str, Any]:
-        """kimi-k2.5 takes no other temperature than 0.6 unless it thinks, which other vendors do not let it."""
+        """Send kimi-k2.5 the only temperature that it accepts, 0.6, with thinking off as at other vendors."""
         if model == "kimi-k2.5":
             return {**request, "temperature": 0.6, "thinking": {"type": "disabled"}}
         return request
@@ -71,7 +71,7 @@ class MiniMaxVendor(Vendor):
 
 
 class BigModelVendor(Vendor):
-    """Zhipu's BigModel, who makes GLM."""
+    """BigModel by Zhipu, the maker of GLM."""
 
     contract = "1"
     base_url = "https://open.bigmodel.cn/api/paas/v4"

@@ -1,4 +1,4 @@
-"""Vendors that serve models of others."""
+"""Vendors that serve other makers' models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trialbed import Vendor
 
 
 class OpenRouterVendor(Vendor):
-    """OpenRouter, which routes to providers; ``provider`` pins one, so that it is known who answers."""
+    """OpenRouter, which routes to providers; ``provider`` pins one of them."""
 
     contract = "1"
     base_url = "https://openrouter.ai/api/v1"
@@ -28,7 +28,7 @@ class OpenRouterVendor(Vendor):
     }
 
     def prepare(self, request: dict[str, Any], model: str) -> dict[str, Any]:  # noqa: ARG002 - the same for every model
-        """Pin the provider; without one OpenRouter may change it from request to request."""
+        """Pin the provider; without one, OpenRouter may change it between requests."""
         if not self.provider:
             return request
         return {**request, "provider": {"only": [self.provider.strip("/")], "allow_fallbacks": False}}
@@ -65,12 +65,12 @@ class YunwuVendor(Vendor):
 
 
 class FourTwoNineVendor(Vendor):
-    """429.icu; where its endpoint is has to be given."""
+    """429.icu; its endpoint must be given."""
 
     contract = "1"
 
 
 class FoxcodeVendor(Vendor):
-    """Foxcode; where its endpoint is has to be given."""
+    """Foxcode; its endpoint must be given."""
 
     contract = "1"
