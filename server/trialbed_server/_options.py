@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from trialbed.addresses import is_loopback
 from trialbed.errors import UsageError
 from trialbed.settings import state_dir
 
@@ -54,7 +54,7 @@ class ServerOptions:
     upstream_timeout: float = 300.0
 
     def __post_init__(self) -> None:
-        if not self.token and not _is_loopback(self.host):
+        if not self.token and not is_loopback(self.host):
             raise UsageError(
                 f"--host {self.host} can be reached from other machines; set {TOKEN_VARIABLE} to a token that "
                 "clients must send, or bind to 127.0.0.1"
@@ -85,12 +85,3 @@ def checked_upstream(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"--upstream {url!r} is not an http(s) URL; give one such as https://api.openai.com/v1")
     return url.rstrip("/")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -6,12 +6,14 @@ import asyncio
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from trialbed.addresses import is_loopback
 from trialbed.drivers import list_drivers
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._plan import RunOptions
 from trialbed.engine._run import run
-from trialbed.engine._server import answers, is_loopback, server_root, split_port
+from trialbed.engine._server import answers, server_root, split_port
 from trialbed.errors import UsageError
 from trialbed.run_settings import declared_settings
 from trialbed.settings import read_env_file
@@ -108,7 +110,7 @@ async def arun_benchmark(
 async def _server(url: str) -> dict[str, Any]:
     if await answers(url):
         return {"server_url": server_root(url)}
-    if not is_loopback(url):
+    if not is_loopback(urlsplit(url).hostname or ""):
         raise UsageError(f"nothing answers at {url}; start a server there with `bench serve`")
     return {"server_port": split_port(url)}
 

@@ -20,7 +20,6 @@ from trialbed.settings import make_folder
 KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 START_TIMEOUT = 60.0
 STOP_TIMEOUT = 10.0
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @asynccontextmanager
@@ -58,11 +57,6 @@ def server_root(url: str) -> str:
     for suffix in ("/virtual", "/v1"):
         url = url.removesuffix(suffix)
     return url
-
-
-def is_loopback(url: str) -> bool:
-    """Whether the URL's host is this machine."""
-    return urlsplit(url).hostname in LOOPBACK
 
 
 def _command(options: RunOptions) -> list[str]:

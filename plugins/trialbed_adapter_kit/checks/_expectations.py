@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from trialbed.differences import differences
 from trialbed.records import Answer
 from trialbed_adapter_kit.harness import CheckFailed, ModelRequest, TrialRecord
 
@@ -96,30 +97,35 @@ def in_order(values: Iterable[Any]) -> list[Any]:
     return sorted(values, key=lambda value: json.dumps(value, sort_keys=True))
 
 
-def difference(expected: Any, seen: Any, place: str = "") -> str | None:
-    """Where two JSON values part, and what stands there; None if they are the same.
+def difference(expected: Any, seen: Any) -> str | None:
+    """Where two JSON values first differ, and what stands there; None if they are the same.
 
-    Types are told apart: 1 is not true, and not "1".
+    Types are told apart: 1 is not true, and not "1". The order of keys does not count.
     """
-    if isinstance(expected, dict) and isinstance(seen, dict):
-        for key in [*expected, *(key for key in seen if key not in expected)]:
-            here = f"{place}.{key}" if place else str(key)
-            if key not in seen:
-                return f"expected {here} = {shown(expected[key])}; seen: it is missing"
-            if key not in expected:
-                return f"expected nothing at {here}; seen: {shown(seen[key])}"
-            if found := difference(expected[key], seen[key], here):
-                return found
-        return None
-    if isinstance(expected, list) and isinstance(seen, list):
-        if len(expected) != len(seen):
-            return f"expected {len(expected)} entries{_at(place)}, {shown(expected)}; seen: {len(seen)}, {shown(seen)}"
-        for index, (one, other) in enumerate(zip(expected, seen, strict=True)):
-            if found := difference(one, other, f"{place}[{index}]"):
-                return found
-        return None
-    if _same(expected, seen):
-        return None
+    for found in differences(expected, seen):
+        holder, place = _at_pointer(expected if found.kind == "lost" else seen, found.pointer)
+        if found.kind == "lost":
+            return f"expected {place} = {shown(found.given)}; seen: it is missing"
+        if found.kind == "added":
+            return f"expected nothing at {place}; seen: {shown(found.sent)}"
+        if found.kind == "changed" or isinstance(holder, list):
+            return _change(found.given, found.sent, place)
+    return None
+
+
+def _at_pointer(value: Any, pointer: str) -> tuple[Any, str]:
+    """What a JSON Pointer points at, and the pointer as it is written in Python: ``a.b[1]``."""
+    place = ""
+    for token in pointer.split("/")[1:]:
+        if isinstance(value, list):
+            value, place = value[int(token)], f"{place}[{token}]"
+        else:
+            key = token.replace("~1", "/").replace("~0", "~")
+            value, place = value[key], f"{place}.{key}" if place else key
+    return value, place
+
+
+def _change(expected: Any, seen: Any, place: str) -> str:
     if isinstance(expected, str) and isinstance(seen, str) and max(len(expected), len(seen)) > SHOWN:
         return _text_difference(expected, seen, place)
     return f"expected {shown(expected)}{_at(place)}; seen: {shown(seen)}"
@@ -133,12 +139,6 @@ def shown(value: Any) -> str:
 def shortened(text: str) -> str:
     """The beginning and the end of a text."""
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 60]} … {text[-40:]} ({len(text)} characters)"
-
-
-def _same(expected: Any, seen: Any) -> bool:
-    if isinstance(expected, bool) or isinstance(seen, bool):
-        return expected is seen
-    return type(expected) is type(seen) and bool(expected == seen)
 
 
 def _text_difference(expected: str, seen: str, place: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import sys
 import threading
 from types import TracebackType
 from typing import Any, Self
+
+from trialbed.addresses import is_loopback
 
 LOOK_UPS = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
 MESSAGES = ("socket.connect", "socket.sendto", "socket.sendmsg")
@@ -90,15 +91,8 @@ def _connected(arguments: tuple[Any, ...]) -> tuple[str | None, int | None]:
 
 def _expected(host: str, port: int | None, known: tuple[tuple[str, int], ...]) -> bool:
     if port is None:
-        return host in OWN_NAMES or _is_loopback(host)
+        return host in OWN_NAMES or is_loopback(host)
     return (host, port) in known
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _written(host: str, port: int | None) -> str:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal, get_args
 
+from trialbed.differences import Difference, differences
 from trialbed.records import ToolSpec
 from trialbed_fidelity._not_measured import NotMeasured
-from trialbed_fidelity.reading._differences import Difference, differences
 
 Effect = Literal["refused", "missing", "renamed", "lost", "added", "changed", "reordered"]
 Order = Literal["kept", "by name", "changed"]

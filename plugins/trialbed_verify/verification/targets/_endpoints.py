@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
+from trialbed.addresses import is_loopback
 from trialbed.errors import UsageError
 
 PORTS = {"http": 80, "https": 443}
@@ -56,7 +56,7 @@ def proxy_for(url: str) -> Proxy | None:
     """
     target = urlsplit(url)
     found = getproxies_environment().get(target.scheme)
-    if not found or _is_loopback(target.hostname or "") or proxy_bypass(_with_port(target)):
+    if not found or is_loopback(target.hostname or "") or proxy_bypass(_with_port(target)):
         return None
     parts = urlsplit(found if "://" in found else f"http://{found}")
     if parts.scheme not in PORTS or not parts.hostname:
@@ -66,13 +66,6 @@ def proxy_for(url: str) -> Proxy | None:
         )
     login = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
     return Proxy(parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl(), login)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def _with_port(target: SplitResult) -> str:

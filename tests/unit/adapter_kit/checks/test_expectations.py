@@ -22,7 +22,11 @@ from trialbed_adapter_kit.checks._expectations import answered, asked, differenc
         ({"a": {"b": [1, 2]}}, {"a": {"b": [1, 3]}}, "expected 2 at a.b[1]; seen: 3"),
         ({"a": 1}, {}, "expected a = 1; seen: it is missing"),
         ({}, {"a": 1}, "expected nothing at a; seen: 1"),
-        ([1], [1, 2], "expected 1 entries, [1]; seen: 2, [1, 2]"),
+        ([1], [1, 2], "expected nothing at [1]; seen: 2"),
+        ([1, 2], [1], "expected [1] = 2; seen: it is missing"),
+        ({"a": [1, 2]}, {"a": [2, 1]}, "expected [1, 2] at a; seen: [2, 1]"),
+        ([{"a": 1, "b": ["x"]}], [{"b": ["x"], "a": 2}], "expected 1 at [0].a; seen: 2"),
+        ({"a/b": {"c~d": 1}}, {"a/b": {"c~d": 2}}, "expected 1 at a/b.c~d; seen: 2"),
     ],
 )
 def test_the_place_where_values_part_is_named(expected, seen, said):

@@ -1,4 +1,4 @@
-"""Compares JSON values: every difference, each at its place."""
+"""Differences between two JSON values, each at its place."""
 
 from __future__ import annotations
 
