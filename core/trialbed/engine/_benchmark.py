@@ -125,7 +125,7 @@ def _dataset(test_set: str) -> str:
 def _selector(name: str) -> str:
     names = [driver.name for driver in list_drivers("selectors")]
     if name not in names:
-        raise UsageError(f"tool_selector_model: unknown selector {name!r}; known are {', '.join(names)}")
+        raise UsageError(f"tool_selector_model: there is no selector {name!r}; the selectors are {', '.join(names)}")
     return name
 
 
