@@ -3,8 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
-from trialbed_server._arguments import main
+from trialbed.errors import TrialbedError
+from trialbed_server._options import options_from
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the server until it is told to end; returns the exit code."""
+    try:
+        options = options_from(argv)
+        from trialbed_server._process import serve
+
+        serve(options)
+    except TrialbedError as error:
+        print(f"trialbed_server: {error}", file=sys.stderr)  # noqa: T201 - why the start failed
+        return error.exit_code
+    return 0
+
 
 if __name__ == "__main__":
     sys.exit(main())

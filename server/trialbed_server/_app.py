@@ -1,23 +1,26 @@
-"""The application: its parts and its routes."""
+"""Builds the application: its parts and its routes."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import cast
 
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import trialbed
+from trialbed.contracts import Dataset, Simulator
+from trialbed.drivers import load_driver
 from trialbed.errors import DriverBroken
 from trialbed.plugins import plugin_manager
+from trialbed.records import Api
+from trialbed.settings import data_dir
 from trialbed_server._clock import Clock, SystemClock
-from trialbed_server._datasets import documented_apis
-from trialbed_server._guard import BearerGuard
-from trialbed_server._lane import LaneApp
 from trialbed_server._metrics import Metrics
+from trialbed_server._middleware import BearerGuard, FastPathApp
 from trialbed_server._options import ServerOptions
 from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
@@ -46,7 +49,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     metrics = Metrics(lambda: len(trials))
     cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options)
     resolver = Resolver(cache, [CacheSource(cache), FrozenSource(cache), SimulatorSource(options.simulator_timeout)])
-    catalog = Catalog(documented_apis(options, simulators), simulators.get(options.simulator or "template"))
+    catalog = Catalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
     virtual = VirtualApi(resolver, catalog, trials, metrics, max_body=options.max_body)
     gateway = Gateway(trials, upstream, clock, metrics, max_body=options.max_body)
     app = _application(virtual, cache, resolver, upstream)
@@ -69,8 +72,8 @@ def _application(virtual: VirtualApi, cache: ResponseCache, resolver: Resolver, 
                 await stack.enter_async_context(upstream)
             yield
 
-    return LaneApp(
-        lane=("/virtual", virtual),
+    return FastPathApp(
+        fast_path=("/virtual", virtual),
         title="Trialbed",
         version=trialbed.__version__,
         lifespan=lifespan,
@@ -116,3 +119,20 @@ def _add_plugin_routes(app: FastAPI) -> None:
                 f"plugin {implementation.plugin_name!r} cannot add its routes: {type(error).__name__}: {error}; "
                 "uninstall or update its distribution"
             ) from error
+
+
+def _documented_apis(options: ServerOptions, simulators: Simulators) -> Iterator[tuple[Api, Simulator]]:
+    """Every Api with its simulator: the one chosen for the server, else the dataset's own.
+
+    Raises:
+        TrialbedError: a dataset or simulator is missing or broken.
+    """
+    for name in options.datasets:
+        dataset = _opened(name, options)
+        simulator = simulators.get(options.simulator or dataset.simulator)
+        yield from ((api, simulator) for api in dataset.apis())
+
+
+def _opened(name: str, options: ServerOptions) -> Dataset:
+    driver, _, test_set = name.partition(":")
+    return cast("Dataset", load_driver("datasets", driver)().open(test_set or None, options.data_dir or data_dir()))

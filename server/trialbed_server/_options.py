@@ -1,10 +1,13 @@
-"""What the server is started with."""
+"""The server's settings, and its command line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import argparse
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from trialbed.addresses import is_loopback
@@ -67,6 +70,16 @@ class ServerOptions:
         return tuple(secret for secret in (self.upstream_key, self.token) if secret)
 
 
+def options_from(argv: Sequence[str] | None) -> ServerOptions:
+    """The options on this command line, with the secrets of the environment."""
+    arguments: dict[str, Any] = vars(_parser().parse_args(argv))
+    arguments["datasets"] = tuple(arguments["datasets"])
+    arguments["max_body"] = int(arguments["max_body"] * MEBIBYTE)
+    arguments["memory"] = int(arguments["memory"] * MEBIBYTE)
+    arguments.update(secrets_from(os.environ))
+    return ServerOptions(**arguments)
+
+
 def secrets_from(environ: Mapping[str, str]) -> dict[str, str | None]:
     """The options that come from the environment, so that they stand in no process list."""
     return {
@@ -79,9 +92,33 @@ def checked_upstream(url: str) -> str:
     """The URL without its final ``/``.
 
     Raises:
-        UsageError: it is no http(s) URL.
+        UsageError: it is not an http(s) URL.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"--upstream {url!r} is not an http(s) URL; give one such as https://api.openai.com/v1")
     return url.rstrip("/")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m trialbed_server",
+        description="Serve the virtual API and the gateway to models. Prints one line of JSON when it listens.",
+        epilog=f"Environment: {UPSTREAM_KEY_VARIABLE} is the upstream's key; {TOKEN_VARIABLE} the token that "
+        "clients must send, required beyond loopback.",
+    )
+    defaults = ServerOptions()
+    add = parser.add_argument
+    add("--host", default=defaults.host)
+    add("--port", type=int, default=defaults.port, help="0 takes a free one")
+    add("--cache", metavar="FILE", default=defaults.cache, help="response cache: a file or a database URL")
+    add("--upstream", metavar="URL", help="the OpenAI-compatible endpoint that models are reached at")
+    add("--dataset", metavar="NAME[:TEST_SET]", dest="datasets", action="append", default=[])
+    add("--data-dir", metavar="DIR", type=Path, help="folder of imported datasets")
+    add("--simulator", metavar="NAME", help="answers for Apis when there is no trial")
+    add("--watch-stdin", action="store_true", help="end when standard input does")
+    add("--max-body", metavar="MIB", type=float, default=defaults.max_body / MEBIBYTE)
+    add("--memory", metavar="MIB", type=float, default=defaults.memory / MEBIBYTE, help="for cached responses")
+    add("--simulator-timeout", metavar="SECONDS", type=float, default=defaults.simulator_timeout)
+    add("--upstream-timeout", metavar="SECONDS", type=float, default=defaults.upstream_timeout)
+    return parser

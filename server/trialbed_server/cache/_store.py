@@ -1,4 +1,4 @@
-"""The response cache's database; every call blocks, so that it belongs in a thread."""
+"""The response cache's database, on SQLite and PostgreSQL alike. Every call blocks; make it in a thread."""
 
 from __future__ import annotations
 
@@ -10,15 +10,50 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, Row, create_engine, event, make_url, select
+from sqlalchemy import (
+    Column,
+    DateTime,
+    Engine,
+    Index,
+    Integer,
+    MetaData,
+    Row,
+    String,
+    Table,
+    Text,
+    create_engine,
+    event,
+    make_url,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from trialbed.errors import DataError, UsageError
 from trialbed_server.cache._entries import Entry, Origin
-from trialbed_server.cache._schema import VERSION, metadata, responses, schema_version
 from trialbed_server.names import StandardName
+
+VERSION = 1
+"""The version of this schema; a database of another version is not touched."""
+
+metadata = MetaData()
+
+schema_version = Table("trialbed_cache_schema", metadata, Column("version", Integer, primary_key=True))
+
+responses = Table(
+    "trialbed_responses",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("provenance", String(200), primary_key=True),
+    Column("revision", String(64), primary_key=True),
+    # The triple as JSON: names come from requests, and ASCII-escaped they fit every database.
+    Column("api", Text, nullable=False),
+    Column("input", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Index("trialbed_responses_api", "api"),
+)
 
 BUSY_TIMEOUT = 30.0
 """Seconds a writer waits for another process's transaction."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import re
+from itertools import islice
 from typing import Any, ClassVar
+
+from jsonschema import Draft202012Validator
 
 from trialbed.contracts import Simulation, Simulator
 from trialbed.records import Api, Json
-from trialbed_server.simulators._skeleton import Filler, parsed_skeleton
-from trialbed_server.simulators._validation import argument_problems
-from trialbed_server.simulators._values import Values
+from trialbed_server.simulators._skeleton import Filler, Values, parsed_skeleton
 from trialbed_server.virtual.keys import canonical_json
 
 VERSION = "1"
 """Of the way answers are made; part of the revision, so that a change makes old answers unused."""
 
 MAX_KEYS = 5
+MAX_PROBLEMS = 5
 _WORD = re.compile(r"[a-z]{5,20}")
 
 
@@ -64,3 +66,14 @@ def _with_reference(response: Any, reference: str) -> Any:
     if isinstance(response, list):
         return [*response, {"reference": reference}]
     return {"result": response, "reference": reference}
+
+
+def argument_problems(api: Api, arguments: dict[str, Any]) -> str:
+    """What is wrong with the arguments, in one line; empty if they fit the Api's schema."""
+    validator = Draft202012Validator(api.parameters_schema())
+    found = sorted(validator.iter_errors(arguments), key=lambda error: (list(map(str, error.path)), error.message))
+    return "; ".join(_problem(list(error.path), error.message) for error in islice(found, MAX_PROBLEMS))
+
+
+def _problem(path: list[Any], message: str) -> str:
+    return f"{'.'.join(map(str, path))}: {message}" if path else message

@@ -1,8 +1,7 @@
 """Trials: which are open, and what the server saw of them."""
 
-from trialbed_server.trials._log import LogBudget, body_text
 from trialbed_server.trials._registry import TrialConflict, TrialGone, TrialRegistry, TrialUnknown
-from trialbed_server.trials._trial import Recording, Trial
+from trialbed_server.trials._trial import LogBudget, Recording, Trial, body_text
 
 __all__ = [
     "LogBudget",

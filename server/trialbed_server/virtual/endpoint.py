@@ -7,10 +7,10 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
+from trialbed.records import ApiCall
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, send_json
 from trialbed_server._metrics import Metrics
 from trialbed_server.trials import Trial, TrialGone, TrialRegistry, TrialUnknown
-from trialbed_server.virtual._recording import ApiRecording
 from trialbed_server.virtual.catalog import Catalog, Target
 from trialbed_server.virtual.keys import request_key
 from trialbed_server.virtual.requests import (
@@ -91,3 +91,39 @@ class VirtualApi:
         reply = await self._resolver.resolve(target, tool_input, key)
         self._metrics.answered(reply.provenance)
         return reply
+
+
+class ApiRecording:
+    """One request of a trial, as it is recorded; in flight until ``end``."""
+
+    def __init__(self, trial: Trial, target: Target, arguments: Any) -> None:
+        self._trial = trial
+        self._target = target
+        self._arguments = arguments
+        self._started = trial.elapsed()
+        self._ended: ApiCall | None = None
+        trial.api_calls.append(self)
+
+    def end(self, body: bytes, provenance: str) -> None:
+        """Record the answer."""
+        answer = json.loads(body)
+        self._ended = self._call(
+            status=200,
+            error=self._trial.budget.keep(answer["error"]),
+            response=self._trial.budget.keep_value(answer["response"]),
+            provenance=provenance,
+        )
+
+    def record(self) -> ApiCall:
+        """What is known now; status 0 while unanswered."""
+        return self._ended or self._call(status=0)
+
+    def _call(self, **fields: Any) -> ApiCall:
+        return ApiCall(
+            started=self._started,
+            duration=self._trial.elapsed() - self._started,
+            api=self._target.ref,
+            offered=self._target.api is not None,
+            arguments=self._trial.budget.keep_value(self._arguments),
+            **fields,
+        )

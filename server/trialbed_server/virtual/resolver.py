@@ -1,20 +1,22 @@
-"""Resolving a call: cache, then whatever else can answer."""
+"""Resolves calls: from the cache, then from the other sources."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from trialbed.errors import TrialbedError
 from trialbed_server.cache import CachedResponse, Entry, ResponseCache
-from trialbed_server.virtual._flights import SingleFlight
 from trialbed_server.virtual.catalog import Target
 from trialbed_server.virtual.keys import canonical_json, request_key
 from trialbed_server.virtual.sources import Call, Made, Source
 
 logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 
 class Reply(NamedTuple):
@@ -34,13 +36,41 @@ def error_body(message: str, response: str = "") -> bytes:
     return json.dumps({"error": message, "response": response}).encode("ascii")
 
 
+class SingleFlight(Generic[Result]):
+    """Shares a computation between all callers that ask for its key while it is running; keeps nothing afterwards."""
+
+    def __init__(self) -> None:
+        self._running: dict[Hashable, asyncio.Task[Result]] = {}
+
+    async def run(self, key: Hashable, work: Callable[[], Awaitable[Result]]) -> Result:
+        """The result of the computation under this key; a caller that is cancelled does not end it for the others."""
+        task = self._running.get(key)
+        if task is None:
+            task = asyncio.ensure_future(self._work(key, work))
+            self._running[key] = task
+        return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """Cancel every computation that is running."""
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _work(self, key: Hashable, work: Callable[[], Awaitable[Result]]) -> Result:
+        try:
+            return await work()
+        finally:
+            del self._running[key]
+
+
 class Resolver:
-    """Answers calls from memory at once, and from its sources, in order, once however many ask."""
+    """Answers calls from memory, else from its sources in order. Equal calls at the same time are resolved once."""
 
     def __init__(self, cache: ResponseCache, sources: Sequence[Source]) -> None:
         self._cache = cache
         self._sources = sources
-        self._flights: SingleFlight[Reply] = SingleFlight()
+        self._single: SingleFlight[Reply] = SingleFlight()
 
     def recent(self, target: Target, key: str) -> CachedResponse | None:
         """The answer if it is in memory."""
@@ -54,11 +84,11 @@ class Resolver:
         """
         key = request_key(target.name, tool_input) if key is None else key
         call = Call(target, tool_input, key)
-        return await self._flights.run((key, target.origin), lambda: self._answer(call))
+        return await self._single.run((key, target.origin), lambda: self._answer(call))
 
     async def close(self) -> None:
-        """End what is being computed."""
-        await self._flights.close()
+        """Cancel every call that is being resolved."""
+        await self._single.close()
 
     async def _answer(self, call: Call) -> Reply:
         try:
@@ -68,7 +98,7 @@ class Resolver:
                     return await self._reply(call, found)
         except TrialbedError as error:
             return error_reply(str(error))
-        return error_reply(f"{call.target.path}: nothing here can answer")
+        return error_reply(f"{call.target.path}: no source can answer")
 
     async def _reply(self, call: Call, found: CachedResponse | Made) -> Reply:
         if isinstance(found, CachedResponse):

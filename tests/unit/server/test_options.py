@@ -6,7 +6,8 @@ import pytest
 
 from trialbed.errors import UsageError
 from trialbed_server import ServerOptions
-from trialbed_server._arguments import main, options_from
+from trialbed_server.__main__ import main
+from trialbed_server._options import options_from
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])

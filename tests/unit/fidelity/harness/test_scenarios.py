@@ -6,7 +6,7 @@ from jsonschema import Draft202012Validator
 
 from trialbed import hard_schemas
 from trialbed_fidelity.harness._scenarios import hard_world, stations
-from trialbed_server.trials._log import BODY_LIMIT
+from trialbed_server.trials._trial import BODY_LIMIT
 
 
 def test_calls_are_spread_from_the_first_tool_to_the_last() -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from trialbed_server.virtual._flights import SingleFlight
+from trialbed_server.virtual.resolver import SingleFlight
 
 
 async def test_one_computation_serves_all_who_wait_and_is_then_forgotten() -> None:
