@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -58,3 +59,8 @@ def test_standard_input_renames_parameters_unless_two_would_meet() -> None:
     assert standard_input({"sourceId": 1, "id": 2}) == {"sourceid": 1, "is_id": 2}
     assert standard_input({"a b": 1, "a_b": 2}) == {"a b": 1, "a_b": 2}
     assert standard_input([1]) == [1]
+
+
+@given(values | st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text()))
+def test_a_key_is_the_digest_of_the_canonical_json_whichever_encoder_is_faster(value: Any) -> None:
+    assert request_key(NAME, value) == hashlib.sha256(canonical_json([*NAME, value]).encode()).hexdigest()

@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trialbed_server.virtual.requests import InputError, MalformedRequest, parse_input, parse_request
 
@@ -67,3 +69,21 @@ def test_inputs_are_objects_or_the_text_of_json(sent: Any, value: Any) -> None:
 def test_other_texts_are_parse_errors_in_stabletoolbenchs_words(sent: str) -> None:
     with pytest.raises(InputError, match=r"^Tool input parse error\.\.\.\n$"):
         parse_input(sent)
+
+
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.integers(2**62, 2**70)
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=8,
+    ),
+    st.booleans(),
+)
+def test_the_input_is_read_exactly(value: Any, ascii_only: bool) -> None:
+    body = json.dumps({**GOOD, "tool_input": {"x": value}}, ensure_ascii=ascii_only)
+    assert repr(parse_request(body.encode()).tool_input) == repr(json.loads(body)["tool_input"])
