@@ -63,6 +63,7 @@ from .store import StoredTrial as StoredTrial
 from .store import StoreReader as StoreReader
 from .store import open_store as open_store
 from .tools import Tool as Tool
+from .tools import tls_for as tls_for
 from .views import Table as Table
 from .views import TableRow as TableRow
 

@@ -87,10 +87,10 @@ class Tool:
 
 
 def tls_for(url: str) -> ssl.SSLContext | bool:
-    """What to verify certificates with.
+    """The ``verify`` argument for an HTTP client (httpx) that talks to this URL.
 
-    Loading the system's certificates takes longer than a whole call of a tool; an endpoint that needs none gets a
-    context that trusts no certificate.
+    Loading the system's certificates takes longer than a whole tool call. For a URL without TLS it is a context that
+    has none and trusts no certificate.
     """
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http://") else True
 

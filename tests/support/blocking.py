@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import ssl
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 
-from trialbed import Answer, ClaimedCall, ModelFailed
+from trialbed import Answer, ClaimedCall, ModelFailed, tls_for
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
@@ -35,7 +34,7 @@ class BlockingAgent(ReferenceAgent):
         return Answer(final_answer="", calls=tuple(self._calls), usage=self._usage, model_turns=turns)
 
     def _http(self) -> httpx.Client:
-        return httpx.Client(timeout=self.limits.timeout, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+        return httpx.Client(timeout=self.limits.timeout, verify=tls_for(self.endpoint.base_url))
 
     def _post(self, http: httpx.Client, messages: list[dict[str, Any]]) -> dict[str, Any]:
         try:

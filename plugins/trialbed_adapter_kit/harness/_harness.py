@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import ssl
 import time
 from collections.abc import Sequence
 from typing import ClassVar, Self, TypedDict, Unpack
@@ -14,7 +13,7 @@ import httpx
 
 from trialbed.contracts import BaseAgent
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
-from trialbed.tools import TOOL_TIMEOUT
+from trialbed.tools import TOOL_TIMEOUT, tls_for
 from trialbed.worker import Trial
 from trialbed_adapter_kit.harness._network import NetworkWatch
 from trialbed_adapter_kit.harness._process import process_state
@@ -218,8 +217,8 @@ class Harness:
 
 
 def tool_client() -> httpx.AsyncClient:
-    """What the tools send with. The harness needs no certificates, and loading them takes longer than a trial."""
-    return httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    """The client that the tools send with."""
+    return httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(f"http://{HOST}"))
 
 
 def _ignore_fork() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from trialbed import ApiRef, Tool, ToolSpec
-from trialbed.tools import tls_for
+from trialbed import ApiRef, Tool, ToolSpec, tls_for
 
 SPEC = ToolSpec(
     name="Weather_now",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -14,25 +13,20 @@ from agno.models.openai.like import OpenAILike
 from agno.models.response import ModelResponse
 from agno.tools.function import Function, FunctionCall
 
-from trialbed import Limits, ModelEndpoint
+from trialbed import Limits, ModelEndpoint, tls_for
 
 UNKNOWN_TOOL = "Error: The requested tool does not exist or is not available."
 """Agno's own words."""
 
 
 def open_client(endpoint: ModelEndpoint, limits: Limits) -> openai.AsyncOpenAI:
-    """The client of one trial, without retries.
-
-    An endpoint without TLS is spared the loading of certificates, which takes longer than the rest of the set-up.
-    """
-    plain = endpoint.base_url.startswith("http://")
-    verify: ssl.SSLContext | bool = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True
+    """The client of one trial, without retries."""
     return openai.AsyncOpenAI(
         base_url=endpoint.base_url,
         api_key=endpoint.api_key,
         timeout=limits.timeout,
         max_retries=0,
-        http_client=openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=verify),
+        http_client=openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=tls_for(endpoint.base_url)),
     )
 
 

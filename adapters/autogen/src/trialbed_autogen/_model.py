@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from autogen_core.models import ModelFamily, ModelInfo
 from autogen_ext.models.openai import BaseOpenAIChatCompletionClient
 from openai.types.chat import ChatCompletion, ChatCompletionMessage
 
-from trialbed import Limits, ModelEndpoint, ModelFailed
+from trialbed import Limits, ModelEndpoint, ModelFailed, tls_for
 
 MAX_ERROR_TEXT = 500
 
@@ -57,18 +56,13 @@ class TrialClient(openai.AsyncOpenAI):
 
 
 def open_client(endpoint: ModelEndpoint, limits: Limits) -> TrialClient:
-    """The trial's connections, to be closed by the caller.
-
-    An endpoint without TLS is spared the loading of certificates, which takes longer than the rest of the set-up.
-    """
-    plain = endpoint.base_url.startswith("http://")
-    verify: ssl.SSLContext | bool = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True
+    """The trial's connections, to be closed by the caller."""
     return TrialClient(
         base_url=endpoint.base_url,
         api_key=endpoint.api_key,
         max_retries=0,
         timeout=limits.timeout,
-        http_client=openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=verify),
+        http_client=openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=tls_for(endpoint.base_url)),
     )
 
 

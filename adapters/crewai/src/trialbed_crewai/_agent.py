@@ -11,7 +11,7 @@ from crewai import Agent
 from crewai.events.utils.console_formatter import set_suppress_console_output
 
 from trialbed import Answer, BaseAgent, Deviation, Limits, ModelEndpoint, Tool
-from trialbed_crewai._line import Line, LineTransport
+from trialbed_crewai._bridge import BridgeTransport, LoopBridge
 from trialbed_crewai._model import RigCompletion, RunFailed
 from trialbed_crewai._names import ToolNames
 from trialbed_crewai._report import Report
@@ -31,8 +31,8 @@ class CrewAIAgent(BaseAgent):
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
-        self._line = Line()
-        self._transport = LineTransport(self._line, endpoint, limits)
+        self._bridge = LoopBridge()
+        self._transport = BridgeTransport(self._bridge, endpoint, limits)
         self._thread = ThreadPoolExecutor(1, "trialbed-crewai")
 
     @classmethod
@@ -51,7 +51,7 @@ class CrewAIAgent(BaseAgent):
             goal="Solve the task",
             backstory=self.system_prompt,
             llm=self._model,
-            tools=crew_tools({self._names.inner(tool.name): tool for tool in tools}, self._line),
+            tools=crew_tools({self._names.inner(tool.name): tool for tool in tools}, self._bridge),
             max_iter=self.limits.max_steps + 1,
             max_retry_limit=0,
             cache=False,
@@ -66,15 +66,11 @@ class CrewAIAgent(BaseAgent):
         Raises:
             ModelFailed: the model could not be reached or refused.
         """
-        self._line.open()
-        try:
+        async with self._bridge.opened():
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, query)
-        finally:
-            self._line.cut()
 
     async def close(self) -> None:
         """Wait for CrewAI's threads, and close the connections."""
-        self._line.cut()
         await asyncio.to_thread(self._thread.shutdown)
         await self._transport.aclose()
 

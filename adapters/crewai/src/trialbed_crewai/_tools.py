@@ -10,7 +10,7 @@ from crewai.tools import BaseTool
 from pydantic import BaseModel, ConfigDict
 
 from trialbed import Tool
-from trialbed_crewai._line import Line
+from trialbed_crewai._bridge import LoopBridge
 
 MARK = "\0"
 
@@ -30,7 +30,7 @@ class AnyArguments(BaseModel):
 
 
 class NoTool(BaseTool):
-    """A tool for an agent without tools, which the model never hears of.
+    """A tool for an agent without tools, which the model is not told of.
 
     CrewAI has another loop for agents without tools, which takes an answer apart where it reads like one of its own
     formats, and may ask again.
@@ -41,7 +41,7 @@ class NoTool(BaseTool):
     args_schema: type[BaseModel] = AnyArguments
 
     def _run(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError("nobody can call it: its name is nobody's")
+        raise NotImplementedError("the model is not told of this tool, so it is never called")
 
 
 class RawTool(BaseTool):
@@ -53,22 +53,22 @@ class RawTool(BaseTool):
 
     args_schema: type[BaseModel] = AnyArguments
     tool: Any
-    line: Any
+    bridge: Any
     numbers: Any
 
     def run(self, /, *_: Any, **arguments: Any) -> str:
         """Make the call."""
-        return numbered(self.line.result_of(self.tool.ainvoke(arguments)), next(self.numbers))
+        return numbered(self.bridge.call(self.tool.ainvoke, arguments), next(self.numbers))
 
     def _run(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError(f"{self.name} is called by `run`")
 
 
-def crew_tools(tools: Mapping[str, Tool], line: Line) -> list[BaseTool]:
+def crew_tools(tools: Mapping[str, Tool], bridge: LoopBridge) -> list[BaseTool]:
     """Wrap the tools, given by CrewAI's names; never an empty list."""
     numbers = itertools.count(1)
     raw = [
-        RawTool(name=name, description=tool.description, tool=tool, line=line, numbers=numbers)
+        RawTool(name=name, description=tool.description, tool=tool, bridge=bridge, numbers=numbers)
         for name, tool in tools.items()
     ]
     return [*raw] or [NoTool()]

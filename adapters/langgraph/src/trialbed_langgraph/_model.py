@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +13,7 @@ from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from trialbed import Limits, ModelEndpoint, ModelFailed
+from trialbed import Limits, ModelEndpoint, ModelFailed, tls_for
 
 MAX_ERROR_TEXT = 500
 
@@ -22,13 +21,11 @@ MAX_ERROR_TEXT = 500
 class Connections:
     """The HTTP clients of one trial.
 
-    LangChain keeps clients for ever, by URL; every trial has its own URL. An endpoint without TLS is spared
-    the loading of certificates, which takes longer than the rest of the set-up.
+    LangChain keeps clients forever, by URL; every trial has its own URL.
     """
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits) -> None:
-        plain = endpoint.base_url.startswith("http://")
-        verify: ssl.SSLContext | bool = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True
+        verify = tls_for(endpoint.base_url)
         self.blocking = openai.DefaultHttpxClient(timeout=limits.timeout, verify=verify)
         self.asynchronous = openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=verify)
 

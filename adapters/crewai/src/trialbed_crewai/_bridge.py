@@ -1,0 +1,72 @@
+"""Lets CrewAI's threads run coroutines on the trial's event loop."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import httpx
+import openai
+from anyio.from_thread import BlockingPortal
+
+from trialbed import Limits, ModelEndpoint, tls_for
+
+Result = TypeVar("Result")
+
+
+class LoopBridge:
+    """Runs coroutines on the trial's event loop for threads, which wait for them.
+
+    CrewAI calls models and tools in threads, which cannot be stopped. What they wait for runs on the loop instead, so
+    that it ends with the trial, and the threads with it.
+    """
+
+    def __init__(self) -> None:
+        self._portal: BlockingPortal | None = None
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Use the running loop; at the end cancel what still runs, and refuse further calls."""
+        failure: Exception | None = None
+        async with BlockingPortal() as self._portal:
+            try:
+                yield
+            except Exception as error:  # noqa: BLE001 - raised below: the portal would put it into an exception group
+                failure = error
+            finally:
+                await self._portal.stop(cancel_remaining=True)
+        if failure is not None:
+            raise failure
+
+    def call(self, function: Callable[..., Awaitable[Result]], *args: Any) -> Result:
+        """Run an async function on the loop and wait for its result; not to be called on the loop.
+
+        Raises:
+            RuntimeError: the trial is over, or has not begun.
+            concurrent.futures.CancelledError: the trial ended before the function did.
+        """
+        if self._portal is None:
+            raise RuntimeError("the trial has not begun")
+        return self._portal.call(function, *args)
+
+
+class BridgeTransport(httpx.BaseTransport):
+    """Sends the requests of a blocking HTTP client over the bridge."""
+
+    def __init__(self, bridge: LoopBridge, endpoint: ModelEndpoint, limits: Limits) -> None:
+        self._bridge = bridge
+        self._client = openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=tls_for(endpoint.base_url))
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request, and read the whole response."""
+        return self._bridge.call(self._exchange, request)
+
+    async def aclose(self) -> None:
+        """Close the connections; on the loop."""
+        await self._client.aclose()
+
+    async def _exchange(self, request: httpx.Request) -> httpx.Response:
+        response = await self._client.send(request)
+        headers = [(name, value) for name, value in response.headers.items() if name != "content-encoding"]
+        return httpx.Response(response.status_code, headers=headers, content=response.content)
