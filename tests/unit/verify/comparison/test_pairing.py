@@ -62,7 +62,7 @@ def test_files_of_different_requests_are_refused_with_their_lines(tmp_path: Path
     said = str(caught.value)
     assert f"{tmp_path}/acme.jsonl lacks 3 rows that {tmp_path}/base.jsonl has: lines 1, 2, 3" in said
     assert f"{tmp_path}/base.jsonl lacks 1 rows that {tmp_path}/acme.jsonl has: line 8" in said
-    assert "with --force the 7 common cases are compared" in said
+    assert "use --force to compare the 7 common cases" in said
     forced = paired(tmp_path, baseline, vendor, force=True)
     assert numbers(forced) == [(n, n) for n in range(4, 11)]
     assert (len(forced.only_baseline), len(forced.only_vendor)) == (3, 1)
