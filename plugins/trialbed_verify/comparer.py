@@ -15,10 +15,10 @@ from trialbed.contracts import Comparer, Comparison
 from trialbed.errors import UsageError
 
 FIGURES = ("f1", "f1_answered", "precision", "recall", "success_rate", "schema_accuracy")
-"""What --fail-under can name."""
+"""Figures that --fail-under accepts."""
 
 FAILING = {"different": ("different",), "not-equivalent": ("different", "inconclusive")}
-"""What --fail-if names -> the verdicts that it is about."""
+"""Choice of --fail-if -> verdicts that it rejects."""
 
 Document = Mapping[str, Any]
 
@@ -36,7 +36,7 @@ class VendorComparer(Comparer):
                 type=FILE,
                 multiple=True,
                 metavar="FILE",
-                help="Results that the others are held against; repeatable for further trials of the same.",
+                help="Results to compare the others with; repeatable, for further trials.",
             ),
             click.Option(
                 ["--vendor", "vendors"],
@@ -49,7 +49,7 @@ class VendorComparer(Comparer):
                 "--margin",
                 type=FiniteRange(min=0, min_open=True, max=1, max_open=True),
                 default=0.02,
-                help="Difference in F1 that counts as none.",
+                help="Largest difference in F1 that counts as equivalent.",
             ),
             click.Option(
                 ["--fail-under"],
@@ -89,12 +89,12 @@ def figure_thresholds(given: Sequence[str]) -> dict[str, float]:
     """Figure -> the least that it may be.
 
     Raises:
-        UsageError: a text is not of the form FIGURE=X, or there is no such figure; says which there are.
+        UsageError: a value is not of the form FIGURE=X, or the figure is unknown.
     """
     thresholds = parse_thresholds(given, example="f1=0.73")
     unknown = [name for name in thresholds if name not in FIGURES]
     if unknown:
-        raise UsageError(f"--fail-under: there is no figure {unknown[0]!r}; there are {', '.join(FIGURES)}")
+        raise UsageError(f"--fail-under: unknown figure {unknown[0]!r}; choose from {', '.join(FIGURES)}")
     return thresholds
 
 

@@ -193,8 +193,8 @@ def _itself(own: Decisions) -> tuple[Column, Column]:
 
 def _schema(trials: list[Trials]) -> tuple[Column, Column]:
     verdicts = response_verdicts(trials)
-    told = [verdicts[case] for case in range(len(trials))]
-    return np.array([sum(values) for values in told]), np.array([float(len(values)) for values in told])
+    known = [verdicts[case] for case in range(len(trials))]
+    return np.array([sum(values) for values in known]), np.array([float(len(values)) for values in known])
 
 
 def _excess(reference: Decisions, found: Agreement, bootstrap: CaseBootstrap) -> Estimate | None:

@@ -82,7 +82,7 @@ def _notes(standing: Document, *, of_all: bool) -> Iterator[str]:
 
 
 def _ties(ranked: list[Document], *, of_all: bool) -> Iterator[str]:
-    """Who cannot be told apart: an equal score, or data that do not settle who is ahead."""
+    """Vendors with equal scores, or whose order the data do not settle."""
     names = {(row["model"], row["vendor"]): _name(row, of_all=of_all) for row in ranked}
     for place, row in enumerate(ranked, 1):
         own = [tuple(name) for name in row["tied_with"] or ()]

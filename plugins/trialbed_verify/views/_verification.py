@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.views import UNKNOWN, Table, TableRow, compact, counts, estimate
-from trialbed_verify.verification.results import UNTOLD
+from trialbed_verify.verification.results import UNNAMED
 
 Summary = Mapping[str, Any]
 
@@ -93,7 +93,7 @@ def _own_notes(summary: Summary) -> Iterator[str]:
         lag = compact(summary["loop_lag_ms"]["p95"])
         yield f"this machine itself was late (p95 {lag} ms); the times are its own as much as the vendor's."
     if summary["failure"]:
-        yield f"was given up, as its driver failed: {summary['failure']}"
+        yield f"was stopped, as its driver failed: {summary['failure']}"
     if summary["notes"]:
         yield f"oddities: {counts(summary['notes'])}"
     for kind, count in summary["problems"].items():
@@ -143,7 +143,7 @@ def _moment(at: str | None) -> str:
 
 def _served(found: Mapping[str, int]) -> str:
     """The names that answers bear, the most frequent first, as far as they can be listed."""
-    if set(found) <= {UNTOLD}:
+    if set(found) <= {UNNAMED}:
         return UNKNOWN
     names = [f"{name} ({count})" if len(found) > 1 else name for name, count in found.items()]
     return ", ".join(names[:3]) + (f", {len(names) - 3} more" if len(names) > 3 else "")
@@ -164,7 +164,7 @@ def _setting(summary: Summary) -> Iterator[str]:
     if asked:
         yield f"For every request: {', '.join(f'{key} {json.dumps(value)}' for key, value in asked.items())}."
     for line in about["bad_lines"]:
-        yield f"Line {line['line']} of the test set is no case: {line['reason']}."
+        yield f"Line {line['line']} of the test set was skipped: {line['reason']}."
 
 
 def _record(summary: Summary) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How vendors stand beside their baselines, as tables."""
+"""Tables of the comparisons and ranks of one verification."""
 
 from __future__ import annotations
 

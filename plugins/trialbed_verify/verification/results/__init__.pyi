@@ -12,6 +12,6 @@ from ._rows import RowReader as RowReader
 from ._summaries import Invocation as Invocation
 from ._summaries import summary as summary
 from ._summaries import write_summary as write_summary
-from ._tally import UNTOLD as UNTOLD
+from ._tally import UNNAMED as UNNAMED
 from ._tally import Tally as Tally
 from ._tally import tally_rows as tally_rows

@@ -41,7 +41,7 @@ CONTENT = (
 """The content of a request. All other keys are settings, or the vendor's."""
 
 OF_THE_VENDOR = frozenset(("model", "stream", "stream_options", "provider", "user", "metadata"))
-"""What may differ between vendors of one model."""
+"""Keys that may differ between vendors of one model."""
 
 
 @dataclass(frozen=True, slots=True)

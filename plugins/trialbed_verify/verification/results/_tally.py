@@ -25,7 +25,7 @@ LONGEST_NAME = 200
 MORE = "(others)"
 """The name under which all further ones are counted."""
 
-UNTOLD = "(not told)"
+UNNAMED = "(not told)"
 """The name under which answers are counted that do not say what served them."""
 
 
@@ -136,7 +136,7 @@ class Tally:
                 self._figures[name].append(row[name])
         served = row.get("served") or {}
         for key, counter in self._served.items():
-            count(counter, served.get(key) or UNTOLD)
+            count(counter, served.get(key) or UNNAMED)
 
     def _count_response(self, row: Row) -> None:
         uncheckable = row["tool_calls_valid"] is None and bool(row.get("calls"))

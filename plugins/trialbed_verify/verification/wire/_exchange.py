@@ -23,13 +23,13 @@ LARGEST = 64 * 2**20
 """Bytes of an answer that are read; no completion comes near it."""
 
 RESET = re.compile(r"\. (?:ConnectionReset|BrokenPipe|OS|Timeout)Error\(")
-"""What aiohttp appends to the error of a body that a lost connection cut; nothing else of it says so."""
+"""Text that aiohttp appends to the error of a body that a lost connection cut off; nothing else shows the cause."""
 
 ENCODING = "content-encoding"
-"""What aiohttp says in the error of a body that it cannot unpack."""
+"""Text in aiohttp's error for a body that it cannot decompress."""
 
 LINGER = 0.5
-"""Seconds that a stream has to close its body after ``[DONE]``; then its connection is given up."""
+"""Seconds that a stream has to close its body after ``[DONE]``; then its connection is closed."""
 
 
 class Exchange:
@@ -216,7 +216,7 @@ def _read_whole(body: bytes | None, kind: str, *, stream: bool) -> Reading:
 
 
 async def _refused(response: aiohttp.ClientResponse) -> Reading:
-    """An answer with a status that is no success."""
+    """An answer with a status other than success."""
     text = f"the endpoint answered with status {response.status}"
     target = response.headers.get("Location")
     if target and response.status // 100 == 3:

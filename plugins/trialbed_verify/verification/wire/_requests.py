@@ -1,4 +1,4 @@
-"""What is sent: a request as it goes over the wire."""
+"""Requests as they are sent."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def test_a_check_that_holds_is_exit_code_0(bench: Bench, official: Path, acme: P
         (("run.json", "run.json", "--margin", "0.1"), "--margin about vendors' result files"),
         (("README.txt",), "README.txt: cannot be compared; what can be compared: runs"),
         (("official.jsonl", "set.jsonl"), "set.jsonl, line 1: not a result row"),
-        (("official.jsonl", "acme.jsonl", "--fail-under", "beauty=1"), "there is no figure 'beauty'; there are f1,"),
+        (("official.jsonl", "acme.jsonl", "--fail-under", "beauty=1"), "unknown figure 'beauty'; choose from f1,"),
     ],
 )
 def test_wrong_use_is_exit_code_2_and_says_what_to_do(

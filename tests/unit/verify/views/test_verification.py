@@ -97,4 +97,4 @@ def test_settings_that_were_asked_for_are_told(tmp_path: Path) -> None:
     summary["provenance"]["bad_lines"] = [{"line": 9, "reason": "not JSON"}]
     notes = verification_tables([summary])[1].notes
     assert 'For every request: temperature 0.0, extra_body {"top_p": 0.9}.' in notes
-    assert "Line 9 of the test set is no case: not JSON." in notes
+    assert "Line 9 of the test set was skipped: not JSON." in notes
