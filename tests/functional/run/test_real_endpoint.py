@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from support.bench import Bench
 
+pytestmark = pytest.mark.slow
+
 KEY = "key-that-nobody-may-ever-see-4711"
 
 

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
+import pytest
 from support.servers import ServerProcess, virtual
 
 from trialbed_server.cache import ResponseStore
 from trialbed_server.names import requested_name
 from trialbed_server.virtual.keys import canonical_json
+
+pytestmark = pytest.mark.slow
 
 WRITERS = 32
 INPUTS = 200

@@ -16,6 +16,8 @@ import httpx
 import pytest
 from support.servers import ServerProcess
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., ServerProcess]
 
 

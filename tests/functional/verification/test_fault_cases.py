@@ -75,7 +75,7 @@ WHOLE = [
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_verify.verification._retries.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("trialbed_verify.verification._retries.SHORTEST_WAIT", 0.001)
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ import pytest
 from support.verification import KEY
 from support.wire import BODY
 
+pytestmark = pytest.mark.slow
+
 STATUS = Path("/proc/self/status")
 """Tells the peak of this program; what ``getrusage`` tells begins with the peak of who started it."""
 
 PROGRAM = f"""
 import re, sys
 from trialbed.cli import main
-
-pytestmark = pytest.mark.slow
 code = main(sys.argv[1:])
 print("peak", re.search("VmHWM: *([0-9]+)", open("{STATUS}").read().replace(chr(9), " "))[1], file=sys.stderr)
 sys.exit(code)

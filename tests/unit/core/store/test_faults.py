@@ -43,6 +43,8 @@ OPENER = """
 import sys
 from trialbed.store import Store
 
+pytestmark = pytest.mark.slow
+
 sys.stdin.readline()
 Store.open(sys.argv[1]).close()
 """
