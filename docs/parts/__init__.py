@@ -1,0 +1,38 @@
+"""The parts of the documentation that are written by the code: the name of each, and the function that writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from parts._commands import commands, run_settings, settings
+from parts._python import benchmark, chat_names, contract_classes, hooks, kit_names, public_names, reading
+from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, policies
+from parts._vendors import call_reasons, fault_answers, faults, oddities, outcomes, problem_kinds, vendor_drivers
+
+__all__ = ["PARTS"]
+
+PARTS: dict[str, Callable[[], str]] = {
+    "benchmark": benchmark,
+    "call-reasons": call_reasons,
+    "chat-names": chat_names,
+    "checks": checks,
+    "commands": commands,
+    "contracts": contract_classes,
+    "document-keys": document_keys,
+    "drivers": drivers,
+    "error-tree": error_tree,
+    "failure-kinds": failure_kinds,
+    "fault-answers": fault_answers,
+    "faults": faults,
+    "hooks": hooks,
+    "kit-names": kit_names,
+    "oddities": oddities,
+    "outcomes": outcomes,
+    "policies": policies,
+    "problem-kinds": problem_kinds,
+    "public-names": public_names,
+    "reading": reading,
+    "run-settings": run_settings,
+    "settings": settings,
+    "vendor-drivers": vendor_drivers,
+}

@@ -1,0 +1,135 @@
+"""The Python API: names, contracts, hooks and what reads runs."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import trialbed
+import trialbed_adapter_kit
+from parts._markdown import docstring, first_paragraph, table
+from trialbed import chat, contracts, hookspecs
+
+FAMILY = re.compile(r"^# -- (.+?) -+$")
+
+
+def hooks() -> str:
+    """Every hook by family, in the order of the source, with its manual."""
+    lines: list[str] = []
+    source = inspect.getsource(hookspecs).splitlines()
+    for number, line in enumerate(source):
+        if family := FAMILY.match(line):
+            lines.append(f"## {family[1][0].upper()}{family[1][1:]}\n")
+        elif line == "@hookspec":
+            name = source[number + 1].split("(")[0].removeprefix("def ")
+            lines.append(_manual(name, getattr(hookspecs, name)))
+    return "\n".join(lines)
+
+
+def contract_classes() -> str:
+    """The contracts: each class with its members."""
+    classes = [getattr(contracts, name) for name in contracts.__all__]
+    chosen = [
+        item for item in classes if inspect.isclass(item) and (inspect.isabstract(item) or item is contracts.Vendor)
+    ]
+    return "\n\n".join(_contract(item) for item in chosen)
+
+
+def benchmark() -> str:
+    """``run_benchmark`` with its manual."""
+    return _manual("run_benchmark", trialbed.run_benchmark)
+
+
+def reading() -> str:
+    """How runs and trials are read: each class with its members."""
+    return "\n\n".join(
+        [_manual("open_store", trialbed.open_store)]
+        + [_reading(item) for item in (trialbed.StoreReader, trialbed.StoredRun, trialbed.StoredTrial)]
+    )
+
+
+def public_names() -> str:
+    """Every name that ``trialbed`` offers."""
+    return table(("name", "what it is"), [(f"`{name}`", _meaning(name)) for name in trialbed.__all__])
+
+
+def chat_names() -> str:
+    """Every name that ``trialbed.chat`` offers."""
+    constants = {
+        "ANSWERED": "the outcomes that are answers",
+        "DONE_EVENT": "the event that ends a stream",
+        "Outcome": "the type of an outcome",
+    }
+    rows = [(f"`{name}`", constants.get(name) or first_paragraph(getattr(chat, name))) for name in chat.__all__]
+    return table(("name", "what it is"), rows)
+
+
+def kit_names() -> str:
+    """Every name that ``trialbed_adapter_kit`` offers."""
+    rows = [(f"`{name}`", _of_kit(getattr(trialbed_adapter_kit, name), name)) for name in trialbed_adapter_kit.__all__]
+    return table(("name", "what it is"), rows)
+
+
+def _of_kit(item: Any, name: str) -> str:
+    """What a name of the kit is; constants have no docstring that could be asked for."""
+    constants = {
+        "CHECKS": "every check, in the order in which they are run",
+        "LEVELS": "the levels of checks, the strictest first",
+        "Level": "the type of a check's level",
+    }
+    return constants.get(name) or first_paragraph(item)
+
+
+def _meaning(name: str) -> str:
+    undocumented = {
+        "AnswerStatus": "How a judge finds an answer: `Solved`, `Unsure` or `Unsolved`.",
+        "FailureKind": "The [kinds of failures](errors.md#failures) of a trial or a score.",
+        "Finish": "How an agent ended: `give_answer` or `give_up_and_restart`.",
+        "Json": "A JSON value: None, bool, int, float, str, list or dict with str keys.",
+        "RunStatus": "`running`, `interrupted` or `finished`.",
+        "SYSTEM_PROMPT": "The system prompt of every trial.",
+        "hookimpl": "Marks an implementation of a hook.",
+    }
+    return undocumented.get(name) or first_paragraph(getattr(trialbed, name))
+
+
+def _contract(item: type) -> str:
+    lines = [f"### {item.__name__}", "", docstring(item), ""]
+    for name, member in vars(item).items():
+        if not inspect.isfunction(inspect.unwrap(getattr(member, "__func__", member))) or name.startswith("_"):
+            continue
+        function = getattr(member, "__func__", member)
+        must = " (must be implemented)" if getattr(member, "__isabstractmethod__", False) else ""
+        lines += [f"**`{name}{_signature(function)}`**{must}", "", docstring(function), ""]
+    return "\n".join(lines).rstrip()
+
+
+def _reading(item: type) -> str:
+    """A class with its properties as a table, and its methods."""
+    values = {name: member for name, member in vars(item).items() if isinstance(member, (property, cached_property))}
+    rows = [(f"`{name}`", first_paragraph(member)) for name, member in values.items()]
+    properties = [table(("property", "what it is"), rows), ""] if rows else []
+    return "\n".join([_contract(item), "", *properties]).rstrip()
+
+
+def _manual(name: str, function: Callable[..., Any]) -> str:
+    return f"### {name}\n\n```python\n{_header(name, function)}\n```\n\n{docstring(function)}\n"
+
+
+def _header(name: str, function: Callable[..., Any]) -> str:
+    whole = f"{name}{_signature(function)}"
+    if len(whole) <= 100:
+        return whole
+    inner, _, result = _signature(function)[1:].rpartition(")")
+    return "\n".join([f"{name}(", *(f"    {part}," for part in _split(inner)), f"){result}"])
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    return re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(function)))

@@ -1,0 +1,73 @@
+"""What vendors can do: outcomes, failures, drivers and faults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import Any
+
+from parts._markdown import escaped, table
+from trialbed import contracts
+from trialbed.drivers import GROUPS
+from trialbed_server.faults import ANSWERS, FAULTS, About
+from trialbed_verify.verification.results import vocabulary
+
+
+def outcomes() -> str:
+    """How a case of a verification can end."""
+    return _words("outcome", vocabulary.OUTCOMES)
+
+
+def problem_kinds() -> str:
+    """Every kind of failure of a verified vendor."""
+    return _words("kind", vocabulary.PROBLEMS)
+
+
+def call_reasons() -> str:
+    """Why a call of a verified vendor is wrong."""
+    return _words("reason", vocabulary.CALL_REASONS)
+
+
+def oddities() -> str:
+    """What is noted of an answer and is no failure."""
+    return _words("note", vocabulary.NOTES)
+
+
+def vendor_drivers() -> str:
+    """Every vendor of ``trialbed-vendors``: where it is, whose key it needs, which names of models it maps."""
+    found = [entry for entry in entry_points(group=GROUPS["vendors"]) if entry.value.startswith("trialbed_vendors")]
+    return table(
+        ("name", "endpoint", "key", "models it has a name of its own for"),
+        [_vendor(entry.name, entry.load()) for entry in sorted(found, key=lambda entry: entry.name)],
+    )
+
+
+def faults() -> str:
+    """Every fault that ``bench serve --faults`` can do."""
+    return table(("fault", "what it does", "settings"), [_about(name, about) for name, about in FAULTS.items()])
+
+
+def fault_answers() -> str:
+    """What can be set of the right answers of ``bench serve --faults``."""
+    rows = [(f"`{name}`", about.text, _default_of(about.settings[name])) for name, about in ANSWERS.items()]
+    return table(("key", "meaning", "default"), rows)
+
+
+def _words(title: str, words: Mapping[Any, str]) -> str:
+    return table((title, "meaning"), [(f"`{word}`", escaped(meaning)) for word, meaning in words.items()])
+
+
+def _vendor(name: str, driver: type[contracts.Vendor]) -> tuple[str, ...]:
+    endpoint = f"`{driver.base_url}`" if driver.base_url else "give its `url`"
+    key = f"`{driver.key_variable}`" if driver.key_variable else ""
+    return f"`{name}`", endpoint, key, ", ".join(f"`{model}`" for model in driver.models)
+
+
+def _about(name: str, about: About) -> tuple[str, ...]:
+    settings = ", ".join(f"`{key}` ({_default_of(default)})" for key, default in about.settings.items())
+    return f"`{name}`", escaped(about.text), settings
+
+
+def _default_of(value: Any) -> str:
+    return f"`{json.dumps(value)}`"
