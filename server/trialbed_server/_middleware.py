@@ -1,4 +1,4 @@
-"""What stands in front of the application: the bearer token, and a fast path to ``/virtual``."""
+"""The fast path to ``/virtual``, and the check of the bearer token."""
 
 from __future__ import annotations
 

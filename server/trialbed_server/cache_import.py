@@ -1,4 +1,4 @@
-"""Importing StableToolBench's cache folders into the response cache."""
+"""Imports StableToolBench's cache folders into the response cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trialbed_server.virtual.keys import canonical_json, request_key, standard_i
 
 IMPORTED = Origin("imported")
 NOT_AN_ANSWER = "Failed to generate fake response"
-"""What StableToolBench's server caches when its simulator fails; it is no answer of any Api."""
+"""What StableToolBench's server caches when its simulator fails; it is not an answer of any Api."""
 
 LAYOUT = "{category}/{tool}_for_{category}/{api}.json"
 

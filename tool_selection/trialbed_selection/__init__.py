@@ -1,4 +1,4 @@
-"""Which tools an agent is offered, and what they are called."""
+"""Selects the tools that an agent is offered, and names them."""
 
 from trialbed_selection.catalog import Catalog
 from trialbed_selection.names import safe_name, tool_names

@@ -1,4 +1,4 @@
-"""How an exchange can end, and what was read when it did."""
+"""The outcomes of an exchange, and the reading of its response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading JSON files whose faults are named by file, line and key."""
+"""Reads JSON files, and names their errors by file, line and key."""
 
 from __future__ import annotations
 

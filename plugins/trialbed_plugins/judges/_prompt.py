@@ -1,4 +1,4 @@
-"""What a model that judges is told."""
+"""The prompt of a model that judges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a model's votes and counting them."""
+"""Reads a model's votes and counts them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?\s*```\Z", re.DOTALL | re.IGNORE
 
 
 class Malformed(ValueError):
-    """A reply that is no vote; says why."""
+    """A reply that is not a vote; says why."""
 
 
 class Vote(Record):

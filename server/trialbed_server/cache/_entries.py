@@ -1,4 +1,4 @@
-"""What the cache keeps of a response."""
+"""Entries of the response cache."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Origin(NamedTuple):
 
 
 ANY = Origin("*")
-"""Stands for every origin: whoever asks with it takes what there is."""
+"""Stands for every origin: with it, any entry is good."""
 
 
 @dataclass(frozen=True)

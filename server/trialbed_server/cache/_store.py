@@ -68,7 +68,7 @@ class ResponseStore:
         location: a file, or a database URL (``postgresql+psycopg://…``).
 
     Raises:
-        UsageError: the location is no usable file or URL.
+        UsageError: the location is not a usable file or URL.
         DataError: what is there is not a response cache of this version.
     """
 

@@ -1,4 +1,4 @@
-"""Every fault by name: what it does and what can be set."""
+"""The faults by name, with their settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which fault a request meets: scripted attempt by attempt, or drawn from a mix."""
+"""Scripts of faults: attempt by attempt, or drawn from a mix."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _fault(value: Any) -> Fault:
     if isinstance(value, str):
         return _short(value)
     if not isinstance(value, dict) or "fault" not in value:
-        raise ValueError(f"{value!r} is no fault: a name, or an object with the name under `fault`")
+        raise ValueError(f"{value!r} is not a fault; give a name, or an object with the name under `fault`")
     return _known(value["fault"], {key: setting for key, setting in value.items() if key != "fault"})
 
 

@@ -1,4 +1,4 @@
-"""Keeping a secret out of what passes through."""
+"""Masks a secret in what passes through."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from trialbed.records import Api, Json
 class FrozenSimulator(Simulator):
     """Answers nothing, so that a run can show that it needs nothing but its cache.
 
-    The virtual API uses every cached answer for it, whoever made it, and names the nearest cached inputs
+    The virtual API uses every cached answer for it, of whatever origin, and names the nearest cached inputs
     when there is none.
     """
 

@@ -1,4 +1,4 @@
-"""Which trials are open."""
+"""The registry of open trials."""
 
 from __future__ import annotations
 

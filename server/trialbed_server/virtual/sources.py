@@ -1,4 +1,4 @@
-"""Where answers come from; the resolver asks one source after the other."""
+"""The sources of answers, which the resolver asks one after the other."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Source(Protocol):
         """Answer, or None to leave it to the next source.
 
         Raises:
-            TrialbedError: nobody after this source may answer either; the text becomes the API error.
+            TrialbedError: no later source may answer either; the text becomes the API error.
         """
 
 
@@ -92,7 +92,7 @@ class SimulatorSource:
         """What the simulator answers.
 
         Raises:
-            SimulationError: it fails, is too slow, or the input is no JSON object.
+            SimulationError: it fails, is too slow, or the input is not a JSON object.
         """
         target = call.target
         if not isinstance(call.tool_input, dict):

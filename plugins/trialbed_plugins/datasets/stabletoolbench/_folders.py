@@ -1,4 +1,4 @@
-"""Where StableToolBench's files are below a folder."""
+"""Finds StableToolBench's files below a folder."""
 
 from __future__ import annotations
 
