@@ -176,7 +176,7 @@ class _Threads(ThreadPoolExecutor):
 
 def _blocked(blocked: LoopBlocked) -> str:
     where = "".join(traceback.format_tb(blocked.__traceback__)[-3:])
-    return f"expected the event loop to run; seen: it was blocked for {BLOCKED:g} s in\n{where}"
+    return f"expected the event loop to stay free; seen: it was blocked for {BLOCKED:g} s in\n{where}"
 
 
 def _advice(check: Check) -> str:

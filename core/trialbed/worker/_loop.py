@@ -7,6 +7,7 @@ import faulthandler
 import platform
 import sys
 import traceback
+from contextlib import suppress
 
 import httpx
 
@@ -62,13 +63,12 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
 
 
 def _entry(framework: str) -> DriverInfo:
-    try:
+    with suppress(DriverNotFound):
         return driver_info("frameworks", framework)
-    except DriverNotFound:
-        # Says how to install it too; imported only now, since every worker would pay for it.
-        from trialbed.environments import adapter_info
+    # Says how to install it too; imported only now, since every worker would pay for it.
+    from trialbed.environments import adapter_info
 
-        return adapter_info(framework)
+    return adapter_info(framework)
 
 
 def _info(entry: DriverInfo, agent_class: type[BaseAgent]) -> FrameworkInfo:

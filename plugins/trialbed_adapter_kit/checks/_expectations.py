@@ -1,4 +1,4 @@
-"""Saying what was expected and what was seen."""
+"""Expectations of checks: what was expected, and what was seen."""
 
 from __future__ import annotations
 

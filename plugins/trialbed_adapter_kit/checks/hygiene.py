@@ -1,4 +1,4 @@
-"""Hygiene: a trial leaves nothing behind, and talks to nobody but the rig."""
+"""Hygiene: a trial leaves nothing behind, and contacts nothing but the rig."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``bench adapter``: where adapters are (``_places``), and the conformance kit run there (``_conformance``)."""
+"""``bench adapter``: finds installed adapters (``_places``), and runs the conformance kit on them (``_runner``)."""
 
 from trialbed_adapter_kit.cli._command import command
 

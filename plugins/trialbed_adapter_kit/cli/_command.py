@@ -70,7 +70,7 @@ def new(name: str, output: Path, as_json: bool) -> None:
 @env_dir_option
 @json_option
 def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: Path | None, as_json: bool) -> int:
-    """Check whether an adapter does what the rig asks for.
+    """Check whether an adapter keeps the contract.
 
     It is checked where it is installed.
     NAME is a framework, or NAME==VERSION for a release of it. Exits with 1 if the adapter does not conform: if a
@@ -100,9 +100,9 @@ def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: 
 def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
     """List frameworks, and where each is.
 
-    That is here, in an environment of its own, or a command that gets it.
-    Nothing is loaded for it. With --deviations each adapter is: what a framework forces to be different from what
-    the rig asks for is what its adapter declares.
+    A framework is installed here, in an environment of its own, or not yet: then the command that installs it is shown.
+    Adapters are loaded with --deviations only: the
+    adapter declares where its framework cannot keep the contract.
     """
     from trialbed.cli.environments import environment_store
     from trialbed_adapter_kit.cli._places import places, with_deviations
@@ -131,7 +131,7 @@ def _free_names(name: str) -> AdapterNames:
     owners = {driver.name: driver.distribution for driver in list_drivers("frameworks")}
     owner = owners.get(name) or (names.distribution if name in FIRST_PARTY else None)
     if owner is not None:
-        raise UsageError(f"there is a framework {name!r} already, of {owner}; choose another name")
+        raise UsageError(f"{owner} already provides a framework {name!r}; choose another name")
     return names
 
 

@@ -1,4 +1,4 @@
-"""Where the adapters of frameworks are, as metadata and records tell; nothing is imported to find out."""
+"""Finds where the adapters of frameworks are installed, from metadata and records; imports none of them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Place:
         environment: the name of the framework's own environment.
         python: the interpreter that has the adapter.
         get: the command that gets an absent one.
-        deviations: what the adapter declares; None where nobody asked.
-        problem: why it cannot be loaded; empty where it can, or nobody asked.
+        deviations: what the adapter declares; None if it was not loaded.
+        problem: why it cannot be loaded; empty if it can, or was not loaded.
     """
 
     framework: str
@@ -116,7 +116,7 @@ def _described(place: Place) -> Place:
             command, env=variables, capture_output=True, text=True, errors="replace", timeout=LOADING, check=False
         )
     except subprocess.TimeoutExpired:
-        return replace(place, problem=f"it does not load within {LOADING:.0f} seconds")
+        return replace(place, problem=f"it did not load within {LOADING:.0f} seconds")
     if done.returncode != 0:
         reason = re.sub(r"^trialbed\.errors\.\w+: ", "", _last_line(done.stderr))
         return replace(place, problem=reason or f"loading it ended with {done.returncode}")

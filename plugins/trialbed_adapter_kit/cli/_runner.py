@@ -1,4 +1,4 @@
-"""Running the conformance kit where an adapter is, and showing what it found."""
+"""Runs the conformance kit where an adapter is installed, and shows what it found."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def choose(names: Sequence[str], level: Level) -> None:
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known)}"
-            raise UsageError(f"there is no check {name!r}; {hint}")
+            hint = f"did you mean {' or '.join(close)}?" if close else f"the checks are {', '.join(known)}"
+            raise UsageError(f"{name!r} is not a check; {hint}")
     if names and not any(known[name] in levels for name in names):
         raise UsageError(f"{', '.join(names)}: not of level {level!r} or above; leave --level out")
 
@@ -107,7 +107,7 @@ def _report(code: int, output: IO[bytes], said: Sequence[str]) -> Report:
         text = "\n".join(said)
         if code == USAGE:
             raise UsageError(text.strip() or "the conformance kit refused its options") from None
-        raise NothingMeasured(f"the conformance kit ended with exit code {code} and no report\n{text}") from None
+        raise NothingMeasured(f"the conformance kit ended with exit code {code} and without a report\n{text}") from None
 
 
 def _show(finding: Finding) -> None:

@@ -1,4 +1,4 @@
-"""What the parts of an adapter's package are called."""
+"""The names of an adapter's package, module and class."""
 
 from __future__ import annotations
 

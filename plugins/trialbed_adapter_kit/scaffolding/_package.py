@@ -1,4 +1,4 @@
-"""Writing a package from the template."""
+"""Writes a package from the template."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write_package(names: AdapterNames, parent: Path) -> list[Path]:
         folder.mkdir()
     except FileExistsError as error:
         raise UsageError(
-            f"{error.filename} is there already; remove it, or name another place with --output"
+            f"{error.filename} already exists; remove it, or choose another folder with --output"
         ) from error
     except OSError as error:
         raise _not_written(folder, error) from error
@@ -48,4 +48,4 @@ def _write(names: AdapterNames, path: Path, content: bytes, folder: Path) -> Pat
 
 
 def _not_written(folder: Path, error: OSError) -> UsageError:
-    return UsageError(f"{folder} cannot be written: {error.strerror}; name another place with --output")
+    return UsageError(f"{folder} cannot be written: {error.strerror}; choose another folder with --output")

@@ -21,7 +21,7 @@ def template_files() -> Iterator[tuple[Path, bytes]]:
     """
     folder = next((folder for folder in (INSTALLED, CHECKOUT) if folder.is_dir()), None)
     if folder is None:
-        raise UsageError(f"{INSTALLED} is missing; install trialbed anew")
+        raise UsageError(f"{INSTALLED} is missing; reinstall trialbed")
     for file in sorted(folder.rglob("*")):
         path = file.relative_to(folder)
         if file.is_file() and not any(map(_is_made, path.parent.parts)):

@@ -82,8 +82,8 @@ def test_only_the_levels_that_are_asked_for_are_checked(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("reference", "--check", "singel_call"), "there is no check 'singel_call'; did you mean single_call"),
-        (("reference", "--check", "zzz"), "there is no check 'zzz'; there are plain_answer, "),
+        (("reference", "--check", "singel_call"), "'singel_call' is not a check; did you mean single_call"),
+        (("reference", "--check", "zzz"), "'zzz' is not a check; the checks are plain_answer, "),
         (("reference", "--check", "parallel_calls_overlap", "--level", "must"), "not of level 'must' or above"),
         (("reference", "--level", "most"), "Invalid value for '--level'"),
         (("nowhere",), "pip install trialbed-nowhere"),
@@ -108,7 +108,7 @@ def test_an_adapter_that_cannot_be_loaded_is_named_with_the_cause(bench: Bench, 
 def test_an_adapter_that_ends_the_process_is_no_conformant_one(bench: Bench, new_adapter: NewAdapter) -> None:
     new_adapter("acme", _loop=("outcome = Outcome()\n", "__import__('os')._exit(0)\n"))
     done = bench("adapter", "check", "acme", code=3)
-    assert "the conformance kit ended with exit code 0 and no report" in done.err
+    assert "the conformance kit ended with exit code 0 and without a report" in done.err
 
 
 def test_what_a_framework_prints_does_not_get_into_the_result(bench: Bench, new_adapter: NewAdapter) -> None:

@@ -43,8 +43,8 @@ def test_it_tells_programs_the_same(bench: Bench, tmp_path: Path) -> None:
         ("My_Loop", "try 'my-loop'"),
         ("trialbed-acme", "try 'acme'"),
         ("../acme", "'../acme' cannot be a framework's name"),
-        ("reference", "there is a framework 'reference' already, of trialbed"),
-        ("crewai", "there is a framework 'crewai' already, of trialbed-crewai"),
+        ("reference", "trialbed already provides a framework 'reference'"),
+        ("crewai", "trialbed-crewai already provides a framework 'crewai'"),
     ],
 )
 def test_a_name_that_cannot_be_or_is_taken_is_wrong_usage(bench: Bench, tmp_path: Path, name: str, said: str) -> None:
@@ -58,7 +58,7 @@ def test_what_is_there_stays(bench: Bench, tmp_path: Path) -> None:
     bench("adapter", "new", "acme")
     mine = tmp_path / "trialbed-acme" / "README.md"
     mine.write_text("mine")
-    assert "trialbed-acme is there already" in bench("adapter", "new", "acme", code=2).err
+    assert "trialbed-acme already exists" in bench("adapter", "new", "acme", code=2).err
     assert mine.read_text() == "mine"
 
 

@@ -81,7 +81,7 @@ def test_lines_fit_with_a_long_name_too(tmp_path: Path) -> None:
 def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "trialbed-acme").mkdir()
     (tmp_path / "trialbed-acme" / "mine").write_text("precious")
-    with pytest.raises(UsageError, match="trialbed-acme is there already; remove it, or name another place"):
+    with pytest.raises(UsageError, match="trialbed-acme already exists; remove it, or choose another folder"):
         write_package(adapter_names("acme"), tmp_path)
     assert content(tmp_path) == {"trialbed-acme/mine": b"precious"}
 
@@ -122,5 +122,5 @@ def test_what_installers_and_developers_leave_in_the_template_is_not_copied(
 def test_an_installation_without_the_template_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("INSTALLED", "CHECKOUT"):
         monkeypatch.setattr(_template, place, tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="nowhere is missing; install trialbed anew"):
+    with pytest.raises(UsageError, match="nowhere is missing; reinstall trialbed"):
         write_package(adapter_names("acme"), tmp_path)
