@@ -21,6 +21,8 @@ from trialbed.errors import DataError
 from trialbed.records import Run, TrialResult
 from trialbed.store import Store, _database
 
+pytestmark = pytest.mark.slow
+
 WRITER = """
 import sys
 from pathlib import Path
@@ -42,8 +44,6 @@ for query_id in range(int(sys.argv[3]), int(sys.argv[4])):
 OPENER = """
 import sys
 from trialbed.store import Store
-
-pytestmark = pytest.mark.slow
 
 sys.stdin.readline()
 Store.open(sys.argv[1]).close()
