@@ -57,7 +57,7 @@ class IdentitySettings:
         tuple[str, ...],
         Setting(
             ("-f", "--framework"),
-            "Framework to run, in this release of it; repeatable.",
+            "Framework to run, optionally a release of it; repeatable.",
             metavar="NAME[==VERSION]",
             document="",
         ),
@@ -69,22 +69,22 @@ class IdentitySettings:
         Setting(("--base-url",), "OpenAI-compatible endpoint of real models, ending in /v1.", metavar="URL"),
     ] = None
     repeat: Annotated[int, Ge(1), Setting(("--repeat",), "Trials per framework and query.")] = 1
-    selector: Annotated[str, Setting(("--selector",), "What chooses the tools that are offered.", metavar="NAME")] = (
+    selector: Annotated[str, Setting(("--selector",), "Selector that chooses the offered tools.", metavar="NAME")] = (
         "query"
     )
-    max_tools: Annotated[int, Ge(1), Setting(("--max-tools",), "Tools offered per query, at most.")] = 120
+    max_tools: Annotated[int, Ge(1), Setting(("--max-tools",), "Maximum number of tools offered per query.")] = 120
     judge: Annotated[
         str,
-        Setting(("--judge",), "What grades the answers.", metavar="rule|MODEL", document="evaluator_model"),
+        Setting(("--judge",), "Judge that grades the answers.", metavar="rule|MODEL", document="evaluator_model"),
     ] = "rule"
     judge_votes: Annotated[int, Ge(1), Setting(("--judge-votes",), "Verdicts per answer.")] = 1
-    max_steps: Annotated[int, Ge(1), Setting(("--max-steps",), "Model requests per trial, at most.")] = 12
-    timeout: Annotated[float, Gt(0), Setting(("--timeout",), "Seconds per trial, at most.")] = 120.0
+    max_steps: Annotated[int, Ge(1), Setting(("--max-steps",), "Maximum number of model requests per trial.")] = 12
+    timeout: Annotated[float, Gt(0), Setting(("--timeout",), "Maximum number of seconds per trial.")] = 120.0
     temperature: Annotated[float, Ge(0), Setting(("--temperature",), "Sampling temperature of the model.")] = 0.0
     max_tokens: Annotated[
-        int | None, Ge(1), Setting(("--max-tokens",), "Tokens per completion, at most. [default: the model's]")
+        int | None, Ge(1), Setting(("--max-tokens",), "Maximum number of tokens per completion. [default: the model's]")
     ] = None
-    seed: Annotated[int, Setting(("--seed",), "Seed that every trial's own seed derives from.")] = 0
+    seed: Annotated[int, Setting(("--seed",), "Seed from which each trial's own seed is derived.")] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +101,7 @@ class RunSettings(IdentitySettings):
         output: folder of the result documents.
     """
 
-    limit: Annotated[int | None, Ge(1), Setting(("-n", "--limit"), "At most so many queries. [default: all]")] = None
+    limit: Annotated[int | None, Ge(1), Setting(("-n", "--limit"), "Maximum number of queries. [default: all]")] = None
     query_ids: Annotated[tuple[str, ...], Setting(("--query-id",), "Only this query; repeatable.", metavar="ID")] = ()
     concurrency: Annotated[int, Ge(1), Setting(("-j", "--concurrency"), "Trials at a time.")] = 4
     api_key_env: Annotated[
@@ -114,7 +114,7 @@ class RunSettings(IdentitySettings):
     ] = "OPENAI_API_KEY"
     server_url: Annotated[
         str | None,
-        Setting(("--server-url",), "Use this running server. [default: start one for the run]", metavar="URL"),
+        Setting(("--server-url",), "Running server to use. [default: start one for the run]", metavar="URL"),
     ] = None
     executor: Annotated[str, Setting(("--executor",), "Where workers run.", metavar="NAME")] = "local"
     store: Annotated[
@@ -124,7 +124,7 @@ class RunSettings(IdentitySettings):
         Path,
         Setting(("--response-cache",), "The virtual API's cache of responses. [default: .trialbed/responses.db]"),
     ] = field(default_factory=response_cache)
-    output: Annotated[Path, Setting(("-o", "--output"), "Folder of the documents.", folder=True)] = (
+    output: Annotated[Path, Setting(("-o", "--output"), "Folder for the result documents.", folder=True)] = (
         Path("results") / "tools"
     )
     data_dir: Annotated[

@@ -47,11 +47,11 @@ Examples:
     multiple=True,
     help="Measure only this part; repeatable. [default: all parts]",
 )
-@option("--tools", type=click.IntRange(min=4), default=20, help="Tools offered per trial; not in schemas and many.")
+@option("--tools", type=click.IntRange(min=4), default=20, help="Tools offered per trial, except in schemas and many.")
 @option(
     "--many", type=click.IntRange(min=2), multiple=True, default=(120, 1000), help="Tool count of many; repeatable."
 )
-@option("--rounds", type=click.IntRange(min=1), default=5, help="Rounds of load that count.")
+@option("--rounds", type=click.IntRange(min=1), default=5, help="Measured rounds of load.")
 @option(
     "--concurrency",
     "concurrencies",
@@ -81,14 +81,14 @@ Examples:
     "--markdown",
     envvar=None,
     type=FILE,
-    help="Write the tables to this file; in a page that marks their place, only that part is replaced.",
+    help="Write the tables to this file; if it marks their place, replace only that part.",
 )
 @option(
     "--from",
     "source",
     envvar=None,
     type=FILE,
-    help="Show the figures that --output wrote to this file, and measure nothing.",
+    help="Show the figures in this file, written by --output, without measuring.",
 )
 @yes_option
 @env_dir_option

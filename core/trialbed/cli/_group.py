@@ -16,7 +16,7 @@ COMMANDS = {
     "data": "List, import and show datasets.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "env": "Build, list, lock and remove environments of frameworks.",
-    "plugins": "List installed drivers, commands and plugins, broken ones with the reason.",
+    "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
     "run": "Run trials and report how well frameworks use tools.",
     "serve": "Run the virtual API and the gateway alone.",
 }

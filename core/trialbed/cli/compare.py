@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 HELP = """Compare runs, or result files of vendors, with intervals.
 
-Name two or more of a kind; the others are held against the first. Of runs, by their ids or result documents: both
-means of every score over the queries that they have in common, and the paired difference.
+Name two or more runs, or two or more result files; all others are compared with the first. Runs are given by id or
+result document. For every score, the means over the queries that both runs have and the paired difference are shown.
 
-Of vendors' results, as bench verify, K2-style tools and Agent Vendor Verifier write them: whether a vendor calls
-tools where the baseline does (paired by content), how many requests it answers, whether its calls fit their schemas,
-its tokens and times. The verdict is whether its decisions are equivalent to the baseline's, different, or whether
-the data cannot tell; for that the baseline needs several trials per case, in one file or in several.
+Vendors' results may come from bench verify, K2-style tools or Agent Vendor Verifier. The report shows whether a vendor
+calls tools where the baseline does (paired by content), how many requests it answers, whether its calls match their
+schemas, and its tokens and times. The verdict is that its decisions are equivalent to the baseline's, different, or
+that the data are inconclusive. A verdict needs several trials per case of the baseline, in one file or in several.
 """
 
 EPILOG = """\b
@@ -40,7 +40,7 @@ Examples:
 SHARED: tuple[click.Option, ...] = (
     click.Option(["-o", "--output"], type=FILE, metavar="FILE", help="Write the comparison as JSON."),
     click.Option(
-        ["--force"], is_flag=True, help="Compare what is common although the requests, settings or datasets differ."
+        ["--force"], is_flag=True, help="Compare what both have even if requests, settings or datasets differ."
     ),
     make_option(
         "--resamples", type=click.IntRange(min=100), default=2000, help="Bootstrap resamples for the intervals."

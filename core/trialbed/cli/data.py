@@ -45,9 +45,9 @@ def list_(data_dir: Path | None, as_json: bool) -> None:
 @data_dir_option
 @json_option
 def import_(folder: Path, data_dir: Path | None, as_json: bool) -> None:
-    """Check a folder of data and keep it.
+    """Check a folder of data and import it.
 
-    --dataset finds its test sets from then on.
+    Afterwards --dataset accepts its test sets.
     """
     from trialbed.errors import UsageError
 
@@ -70,7 +70,7 @@ def import_(folder: Path, data_dir: Path | None, as_json: bool) -> None:
 def import_responses(folder: Path, response_cache: Path | None, as_json: bool) -> None:
     """Import the answers of a StableToolBench cache folder.
 
-    They go into the virtual API's response cache. What cannot be read is named on standard error; the rest is imported.
+    They are added to the virtual API's response cache. Files that cannot be read are listed on standard error.
     """
     from dataclasses import asdict
 
@@ -92,7 +92,7 @@ def import_responses(folder: Path, response_cache: Path | None, as_json: bool) -
 
 @command.command("show", epilog="Example: bench data show mini --query-id 1")
 @click.argument("dataset")
-@click.option("--query-id", help="Show this query whole.")
+@click.option("--query-id", help="Show this query in full.")
 @data_dir_option
 @json_option
 def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: bool) -> None:

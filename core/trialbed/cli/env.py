@@ -24,7 +24,7 @@ Examples:
 """
 
 adapter_option = click.option(
-    "--adapter", metavar="REQUIREMENT", help="The package of its adapter. [default: where Trialbed came from]"
+    "--adapter", metavar="REQUIREMENT", help="The adapter's package. [default: from the same source as Trialbed]"
 )
 
 refresh_option = click.option("--refresh", is_flag=True, help="Choose versions again, to get newer releases.")
@@ -34,7 +34,7 @@ refresh_option = click.option("--refresh", is_flag=True, help="Choose versions a
 def command() -> None:
     """Build, list, lock and remove environments of frameworks.
 
-    A framework that is not installed beside Trialbed runs in an environment of its own. `bench run` builds missing
+    A framework that is not installed together with Trialbed runs in its own environment. `bench run` builds missing
     ones; these commands build them ahead of time and manage them.
     """
 
@@ -46,7 +46,7 @@ def command() -> None:
     "--lock",
     "lock_file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Install exactly the packages of this file, which `bench env lock` wrote.",
+    help="Install exactly the packages in this file, written by `bench env lock`.",
 )
 @refresh_option
 @env_dir_option
@@ -59,7 +59,7 @@ def add(
     env_dir: Path | None,
     as_json: bool,
 ) -> None:
-    """Build environments that are not built yet.
+    """Build environments that do not exist yet.
 
     NAME==VERSION pins a release of the framework. The adapter of a framework that does not come with Trialbed is
     the package trialbed-NAME; --adapter names another, as in a requirements file.
@@ -100,7 +100,7 @@ def list_(env_dir: Path | None, as_json: bool) -> None:
 
 @command.command("lock", epilog="Example: bench env lock crewai --output crewai.lock")
 @click.argument("name", metavar="NAME[==VERSION]")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the lock to this file.")
 @adapter_option
 @refresh_option
 @env_dir_option
@@ -110,8 +110,8 @@ def lock(
 ) -> None:
     """Print the lock of a framework's environment.
 
-    It names every package with its exact version.
-    Without an environment, or with --refresh, versions are chosen now and nothing is installed.
+    The lock lists every package with its exact version.
+    If there is no environment yet, or with --refresh, versions are chosen now and nothing is installed.
     """
     from trialbed.environments import lock_digest
     from trialbed.errors import UsageError
@@ -133,13 +133,13 @@ def lock(
 @command.command("remove", epilog="Example: bench env remove langgraph==1.2.11")
 @click.argument("name", nargs=-1, metavar="[NAME[==VERSION]|DIGEST]...")
 @click.option("--all", "every", is_flag=True, help="Remove every environment, and the remains of killed builds.")
-@click.option("--force", is_flag=True, help="Also environments that a process runs from.")
+@click.option("--force", is_flag=True, help="Also remove environments that are in use.")
 @env_dir_option
 @json_option
 def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None, as_json: bool) -> None:
     """Remove environments.
 
-    Choose all of a framework, those of one release, or one by the digest of its lock.
+    Select all environments of a framework, those of one release, or one by the digest of its lock.
     """
     from trialbed.errors import UsageError
 

@@ -21,7 +21,7 @@ yes_option = option("-y", "--yes", is_flag=True, help="Build missing environment
 env_dir_option = option(
     "--env-dir",
     type=FOLDER,
-    help="Folder of the environments of frameworks. [default: the user's cache folder]",
+    help="Folder for the frameworks' environments. [default: the user's cache folder]",
 )
 
 

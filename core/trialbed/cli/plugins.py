@@ -18,9 +18,9 @@ Examples:
 @click.command("plugins", epilog=EPILOG)
 @json_option
 def command(as_json: bool) -> None:
-    """List installed drivers, commands and plugins, broken ones with the reason.
+    """List installed drivers, commands and plugins, and why broken ones fail.
 
-    Each of them is loaded. One that cannot be loaded is listed with its distribution and the cause.
+    Loads each of them. Those that cannot be loaded are listed with their distribution and the cause.
     """
     from trialbed.cli._inventory import inventory
 

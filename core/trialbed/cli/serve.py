@@ -31,17 +31,17 @@ Examples:
     "datasets",
     multiple=True,
     default=("mini",),
-    help="Dataset whose Apis it answers for; repeatable.",
+    help="Dataset whose Apis to serve; repeatable.",
 )
-@option("--simulator", metavar="NAME", help="What answers for all Apis. [default: each dataset's own]")
-@click.option("--faults", metavar="SCRIPT", help="Serve a vendor that misbehaves instead: a file, JSON, or names.")
+@option("--simulator", metavar="NAME", help="Simulator for all Apis. [default: each dataset's own]")
+@click.option("--faults", metavar="SCRIPT", help="Simulate a faulty vendor instead: a file, JSON, or names.")
 def command(
     api_key_env: str, base_url: str | None, response_cache: Path | None, faults: str | None, **given: Any
 ) -> None:
     """Run the virtual API and the gateway alone.
 
-    StableToolBench clients post to /virtual as they are; `bench run --server-url URL` measures against it. With
-    --faults: an OpenAI-compatible endpoint without a model, that fails as the script says.
+    StableToolBench clients can post to /virtual without changes, and `bench run --server-url URL` uses this server.
+    With --faults, it is an OpenAI-compatible endpoint without a model that fails as the script says.
     """
     if faults is not None:
         _serve_faults(faults, given["host"], given["port"])

@@ -33,14 +33,14 @@ def command() -> None:
     "--output",
     type=FOLDER,
     default=Path(),
-    help="Folder in which the package's folder is made. [default: the working directory]",
+    help="Folder in which to create the package's folder. [default: the working directory]",
 )
 @json_option
 def new(name: str, output: Path, as_json: bool) -> None:
     """Start a package for an adapter.
 
-    It works, over a stand-in for the framework.
-    NAME is what --framework will take: lower-case letters, digits and dashes. The package is called trialbed-NAME.
+    The package works as it is, with a stand-in for the framework.
+    NAME is the name for --framework: lower-case letters, digits and dashes. The package is called trialbed-NAME.
     """
     from trialbed_adapter_kit.scaffolding import MARK, write_package
 
@@ -58,23 +58,23 @@ def new(name: str, output: Path, as_json: bool) -> None:
 
 @command.command("check", epilog="Example: bench adapter check langgraph --level must")
 @click.argument("name")
-@click.option("--check", "checks", multiple=True, metavar="CHECK", help="Only this check; repeatable.")
+@click.option("--check", "checks", multiple=True, metavar="CHECK", help="Run only this check; repeatable.")
 @click.option(
     "--level",
     type=click.Choice(["must", "should", "may"]),
     default="may",
     show_default=True,
-    help="Only checks of this level and above.",
+    help="Run only checks of this level and above.",
 )
 @yes_option
 @env_dir_option
 @json_option
 def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: Path | None, as_json: bool) -> int:
-    """Check whether an adapter keeps the contract.
+    """Check whether an adapter conforms to the contract.
 
-    It is checked where it is installed.
-    NAME is a framework, or NAME==VERSION for a release of it. Exits with 1 if the adapter does not conform: if a
-    check fails that its deviations do not declare, or passes although they do.
+    The checks run where the adapter is installed.
+    NAME is a framework, or NAME==VERSION for a release of it. Exits with 1 if the adapter does not conform: a check
+    fails that its deviations do not declare, or a check passes that they do declare.
     """
     from trialbed.cli.environments import chosen_environments
     from trialbed.records import framework_name
@@ -93,16 +93,16 @@ def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: 
 
 @command.command("list", epilog="Example: bench adapter list --deviations")
 @click.option(
-    "--deviations", is_flag=True, help="Load each adapter, in a process of its own, and count what it declares."
+    "--deviations", is_flag=True, help="Load each adapter in its own process and count the deviations it declares."
 )
 @env_dir_option
 @json_option
 def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
-    """List frameworks, and where each is.
+    """List frameworks and where each is installed.
 
-    A framework is installed here, in an environment of its own, or not yet: then the command that installs it is shown.
-    Adapters are loaded with --deviations only: the
-    adapter declares where its framework cannot keep the contract.
+    A framework is installed here or in its own environment; for others, the command that installs it is shown.
+    No adapter is loaded, except with --deviations, which shows how each framework deviates from the contract
+    according to its adapter.
     """
     from trialbed.cli.environments import environment_store
     from trialbed_adapter_kit.cli._places import places, with_deviations

@@ -30,17 +30,17 @@ Examples:
     "baselines",
     multiple=True,
     metavar="VENDOR",
-    help="A model's baseline; one per model.",
+    help="Baseline of a model; one per model.",
 )
 @click.option("--model", metavar="NAME", help="Name of the files' one model, if they name it differently.")
 @click.option("--force", is_flag=True, help="Rank by the common cases if requests or settings differ.")
-@option("--k", type=click.IntRange(min=0), default=5, help="Added to each rank.")
-@option("--min-success", type=FiniteRange(0, 1), default=0.9, help="Least success rate for being ranked.")
+@option("--k", type=click.IntRange(min=0), default=5, help="Constant added to each rank.")
+@option("--min-success", type=FiniteRange(0, 1), default=0.9, help="Minimum success rate to be ranked.")
 @option(
     "--max-protocol-errors",
     type=FiniteRange(0, 1),
     default=0.05,
-    help="Largest share of answers that break the protocol for being ranked.",
+    help="Maximum share of answers that break the protocol to be ranked.",
 )
 @option(
     "--min-f1",

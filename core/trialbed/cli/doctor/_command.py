@@ -18,8 +18,8 @@ Examples:
 def command(as_json: bool) -> int:
     """Check what is installed, what is missing and how to get it.
 
-    Exits with 1 if something that is installed is broken. What is merely missing (an adapter, a key) is listed with
-    the command that gets it.
+    Exits with 1 if something installed is broken. Things that are merely missing (an adapter, a key) are listed with
+    the command that installs or sets them.
     """
     from trialbed.cli.doctor._checks import checks
 

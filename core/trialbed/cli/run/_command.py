@@ -40,7 +40,7 @@ Examples:
     multiple=True,
     default=("table",),
     metavar="NAME",
-    help="How the results are printed; repeatable.",
+    help="Reporter that prints the results; repeatable.",
 )
 @click.option("--fresh", is_flag=True, help="Discard an unfinished run of this configuration and start over.")
 @yes_option
@@ -56,12 +56,12 @@ def command(
 ) -> int:
     """Run trials and report how well frameworks use tools.
 
-    Every trial is observed at the wire by a server that is started for the run. The same command again
-    resumes an unfinished run; after a finished one it is a new run. Without options: the reference loop on the
+    A server is started for the run and observes every trial at the wire. Repeating the command resumes an
+    unfinished run; after a finished run it starts a new one. Without options, it runs the reference loop on the
     embedded dataset with a scripted model.
 
-    A framework that is not installed here, or not in the release that is asked for, runs in an environment of
-    its own, which is built with uv at the first time (see bench env).
+    If a framework, or the requested release of it, is not installed here, it runs in its own environment, which uv
+    builds on first use (see bench env).
     """
     from trialbed.cli.thresholds import below, parse_thresholds
 
