@@ -31,7 +31,7 @@ GROUPS = {
 """Kind of driver -> entry-point group. ``components`` are the parts of Trialbed itself that core loads lazily."""
 
 Advice = Callable[[str, str | None, Sequence[str]], str]
-"""What to do about a missing driver, from its name, the closest name if one is close, and the installed names."""
+"""Builds advice on a missing driver from its name, the closest name if one is close, and the installed names."""
 
 
 @dataclass(frozen=True)

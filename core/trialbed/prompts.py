@@ -17,7 +17,7 @@ SYSTEM_PROMPT = (
 
 
 def finish_of(text: str) -> Finish | None:
-    """How an agent ended whose last message says ``text``: None for an empty one."""
+    """The finish of an agent whose last message says ``text``: None for an empty one."""
     stripped = text.strip()
     if not stripped:
         return None

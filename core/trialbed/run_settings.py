@@ -23,7 +23,7 @@ from trialbed.settings import data_dir, response_cache, store_file
 
 @dataclass(frozen=True)
 class Setting:
-    """How a setting is given and shown.
+    """The option of a setting, and the ways in which its value is shown.
 
     Attributes:
         option: the spellings of its option, the long one last.

@@ -1,4 +1,4 @@
-"""The conformance kit: does an adapter keep the contract?
+"""The conformance kit checks whether an adapter keeps the contract.
 
 It runs trials of the adapter against a scripted model and scripted Apis, and looks at both ends of the wire.
 ``check_adapter`` runs every check in this process, ``trialbed_adapter_kit.testing.AdapterConformance`` makes a pytest

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from trialbed_adapter_kit.harness import Harness
 
 Level = Literal["must", "should", "may"]
-"""How much depends on a check.
+"""The weight of a check.
 
 ``must``: without it, numbers about the framework would be wrong; a deviation from it cannot be declared.
 ``should``: it fails unless the adapter's ``deviations`` declare it.
@@ -22,7 +22,7 @@ Level = Literal["must", "should", "may"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 Outcome = Literal["passed", "failed", "declared", "outdated", "error"]
-"""How a check ended: ``declared`` failed as the adapter's deviations say it would, ``outdated`` passed although
+"""The outcome of a check: ``declared`` failed as the adapter's deviations say it would, ``outdated`` passed although
 they say it would fail (or names a check that does not exist), ``error`` could not be completed."""
 
 PROBLEMS = ("failed", "outdated", "error")
@@ -30,7 +30,7 @@ MARKS = {"passed": "✓", "failed": "✗", "declared": "-", "outdated": "✗", "
 """Outcome -> the character before it in text."""
 
 Procedure = Callable[["Harness"], Awaitable[None]]
-"""Runs trials on a harness; raises ``CheckFailed`` if the adapter does not do what the check asks for."""
+"""Runs trials on a harness; raises ``CheckFailed`` if the adapter fails the check."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Check:
 
     @property
     def summary(self) -> str:
-        """What is checked, in a line."""
+        """The first line of the check's docstring."""
         return (self.run.__doc__ or self.name).strip().splitlines()[0]
 
 

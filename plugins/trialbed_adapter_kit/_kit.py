@@ -156,7 +156,7 @@ def check_adapter(
 
 
 def contract_warnings(agent_class: type[BaseAgent]) -> Iterator[str]:
-    """What an adapter for an older contract has to change before that contract is dropped."""
+    """Advice on what to change in an adapter for an older contract before that contract is dropped."""
     name = agent_class.__name__
     if getattr(agent_class, "contract", AGENT_CONTRACT) in OLD_AGENT_CONTRACTS:
         yield (

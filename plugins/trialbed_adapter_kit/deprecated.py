@@ -1,4 +1,4 @@
-"""The names of the kit before it moved here from ``trialbed.conformance``; they go with the next release.
+"""The names of the kit before it moved here from ``trialbed.conformance``; they are removed in the next release.
 
 ``trialbed.conformance`` offers them, and the fixture ``stage`` yields a ``Stage``. What was renamed is in ``RENAMED``.
 """

@@ -19,7 +19,7 @@ AnyHarness = TypeVar("AnyHarness", bound="Harness")
 __all__ = ["REPORT", "harness", "stage"]
 
 REPORT = "trialbed_conformance"
-"""The user property of a test under which its findings stand, as a report in JSON."""
+"""The user property of a test that holds its findings, as a report in JSON."""
 
 LEVELS = ("must", "should", "may")
 
@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say in a line per adapter how it did."""
+    """Report one line per adapter."""
     written = [
         value
         for reports in terminalreporter.stats.values()
@@ -82,7 +82,7 @@ def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
 
 @pytest.fixture
 def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
-    """The fixture ``harness`` under its old name, with the old names of its methods; it goes with the next release."""
+    """The fixture ``harness`` and its methods under their old names; removed in the next release."""
     request.node.warn(DeprecationWarning('the fixture "stage" has a new name: use "harness" instead'))
     from trialbed_adapter_kit.deprecated import Stage
 

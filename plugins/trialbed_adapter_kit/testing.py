@@ -1,4 +1,4 @@
-"""For the tests of an adapter: every conformance check as a pytest test.
+"""Runs every conformance check as a pytest test of an adapter.
 
 ::
 
@@ -77,7 +77,7 @@ def _first_line(finding: Finding) -> str:
 
 
 class _ClassKit:
-    """What the tests of one class share: the kit, and an environment like a worker's."""
+    """The kit and an environment like a worker's, which the tests of one class share."""
 
     def __init__(self, owner: type[AdapterConformance]) -> None:
         with ExitStack() as stack:

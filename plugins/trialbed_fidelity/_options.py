@@ -15,7 +15,7 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 @dataclass(frozen=True, kw_only=True)
 class FidelityOptions:
-    """What to measure.
+    """The options of a measurement.
 
     Attributes:
         frameworks: labels; the reference is always measured too, first.

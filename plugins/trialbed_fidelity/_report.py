@@ -44,7 +44,7 @@ class FrameworkFidelity(Record):
 
 
 class FidelityReport(Record):
-    """What each framework does to the traffic; ``reference``, the baseline, is the first."""
+    """The effect of each framework on the traffic; ``reference``, the baseline, is the first."""
 
     conditions: Conditions
     frameworks: tuple[FrameworkFidelity, ...]

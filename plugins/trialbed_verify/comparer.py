@@ -29,7 +29,7 @@ class VendorComparer(Comparer):
     contents: ClassVar[str] = "vendors' result files (of bench verify and tools like it)"
 
     def options(self) -> Sequence[click.Option]:
-        """What names the files by their side, what is equivalent, and what fails."""
+        """Options that name the files' sides, set the margin of equivalence, and say what fails."""
         return [
             click.Option(
                 ["--baseline", "baselines"],
@@ -138,7 +138,7 @@ def _is_run(path: Path) -> bool:
 
 
 def _failed(document: Document, thresholds: Mapping[str, float], verdicts: Sequence[str]) -> list[str]:
-    """Where a vendor is below a threshold or has one of these verdicts, one line each."""
+    """The thresholds that a vendor misses and the verdicts that fail it, one line each."""
     vendor, found = document["vendor"]["vendor"], _figures(document)
     problems = [
         f"{vendor}: {name} is {'not known' if found[name] is None else format(found[name], '.4f')}, below {least:g}"

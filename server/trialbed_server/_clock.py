@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where the server takes time from."""
+    """The server's source of time."""
 
     def monotonic(self) -> float:
         """Seconds that only ever grow."""

@@ -16,14 +16,14 @@ from trialbed_server.virtual.keys import canonical_json, request_key, standard_i
 
 IMPORTED = Origin("imported")
 NOT_AN_ANSWER = "Failed to generate fake response"
-"""What StableToolBench's server caches when its simulator fails; it is not an answer of any Api."""
+"""The response that StableToolBench's server caches when its simulator fails, which is not an Api's answer."""
 
 LAYOUT = "{category}/{tool}_for_{category}/{api}.json"
 
 
 @dataclass(frozen=True)
 class ImportProblem:
-    """What was not imported: a file, or one key of it, and why."""
+    """A file, or one key of it, that was not imported, and the reason."""
 
     file: Path
     key: str | None
@@ -32,7 +32,7 @@ class ImportProblem:
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import did.
+    """The outcome of an import.
 
     Attributes:
         files: files read.

@@ -36,7 +36,7 @@ def change_name(name: str) -> str:
 
 
 def parameter_name(name: str) -> str:
-    """How StableToolBench's clients spell a parameter."""
+    """A parameter's name as StableToolBench's clients spell it."""
     return change_name(standardize(name))
 
 

@@ -43,7 +43,7 @@ class Catalog:
 
 
 def description(api: Api) -> str:
-    """What the model reads of an Api: the original names, what the Api does, what the tool is for."""
+    """The text about an Api that the model reads: the original names, the Api's and the tool's descriptions."""
     words = [f"{api.tool_name} / {api.api_name}", api.description]
     if api.tool_description:
         words.append(f"About {api.tool_name}: {api.tool_description}")

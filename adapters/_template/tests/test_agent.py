@@ -1,4 +1,4 @@
-"""What is particular to this framework.
+"""Tests of behaviour that is particular to this framework.
 
 REPLACE: a test for each trap of your framework. The kit has the general ones.
 """

@@ -98,12 +98,12 @@ async def test_a_completion_without_a_message_is_named_as_such(harness, choices)
     document = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
     record = await harness.run(Raw(200, json.dumps(document)), "an answer that is never asked for")
     assert record.failure.kind == "model"
-    assert "no completion" in record.failure.message
+    assert "did not answer with a completion" in record.failure.message
     assert len(record.requests) == 1
 
 
 async def test_an_error_of_agno_itself_is_no_answer(harness):
-    # Agno reads the arguments of tools of this name, and trips over one that is no text.
+    # Agno reads the arguments of tools of this name, and fails on one that is not a text.
     wrong = asks(call("analyze", {"title": "a", "next_action": 5}))
     record = await harness.run(wrong, "done", tools=[tool("analyze", parameters=OBJECT)])
     assert record.answer is None

@@ -1,4 +1,4 @@
-"""What every adapter must do, and what this one declares that Agno cannot."""
+"""The conformance checks, less the deviations that the adapter for Agno declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is particular to AutoGen."""
+"""Tests of behaviour that is particular to AutoGen."""
 
 from __future__ import annotations
 

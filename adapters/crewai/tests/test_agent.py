@@ -1,4 +1,4 @@
-"""What is particular to CrewAI."""
+"""Tests of behaviour that is particular to CrewAI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every adapter must do, and what this one declares that its framework cannot."""
+"""The conformance checks, less the deviations that the adapter for CrewAI declares."""
 
 from __future__ import annotations
 

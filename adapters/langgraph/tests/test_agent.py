@@ -77,5 +77,5 @@ async def test_a_completion_without_a_message_is_the_models_failure(harness, cho
     document = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
     record = await harness.run(Raw(200, json.dumps(document)), "an answer that is never asked for")
     assert record.failure.kind == "model"
-    assert "no completion" in record.failure.message
+    assert "did not answer with a completion" in record.failure.message
     assert len(record.requests) == 1

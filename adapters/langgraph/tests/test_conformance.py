@@ -1,4 +1,4 @@
-"""What every adapter must do, and what this one declares that LangGraph cannot."""
+"""The conformance checks, less the deviations that the adapter for LangGraph declares."""
 
 from __future__ import annotations
 

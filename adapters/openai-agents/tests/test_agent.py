@@ -1,4 +1,4 @@
-"""What is particular to the OpenAI Agents SDK."""
+"""Tests of behaviour that is particular to the OpenAI Agents SDK."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOCKED = {"error": {"message": "locked", "type": "invalid_request_error", "code"
 
 @pytest.fixture
 def traces() -> Iterator[list[Any]]:
-    """What is traced, with tracing on."""
+    """The spans that are traced while tracing is on."""
     seen: list[Any] = []
 
     class Recorder(TracingProcessor):

@@ -15,7 +15,7 @@ ROLES = ("tool", "assistant", "user", "system")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value stands; linked to its parent, so that a deep chain costs nothing until it is named."""
+    """The place of a value; linked to its parent, so that a deep chain costs nothing until it is named."""
 
     text: str
     parent: Place | None = None

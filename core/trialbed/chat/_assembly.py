@@ -55,7 +55,7 @@ class Assembly:
         return token
 
     def completion(self) -> dict[str, Any]:
-        """What has come so far, as a response that was not streamed."""
+        """The chunks so far, as a response that was not streamed."""
         choices = [self._choices[number].document(number) for number in sorted(self._choices)]
         return {**self._head, "object": "chat.completion", "choices": choices, "usage": self._usage}
 

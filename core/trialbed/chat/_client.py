@@ -28,7 +28,7 @@ SHOWN = 300
 
 EVENTS_TYPE = "text/event-stream"
 RETRIED = ("transport", "timeout", "http_429", "http_5")
-"""How the kinds of problems begin that another attempt may solve."""
+"""Prefixes of the kinds of problems that another attempt may solve."""
 
 
 class ChatClient:

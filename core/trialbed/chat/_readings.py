@@ -19,7 +19,7 @@ ANSWERED: frozenset[Outcome] = frozenset(("tool_calls", "stop", "other"))
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What went wrong: a kind from a fixed list (``cut_stream``, ``http_429``) and the details in words."""
+    """A problem: a kind from a fixed list (``cut_stream``, ``http_429``) and the details in words."""
 
     kind: str
     message: str
@@ -31,13 +31,13 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read of one response.
+    """The reading of one response.
 
     Attributes:
         response: the completion, whole or assembled from its stream as far as it came; None if there is none.
         finish_reason: of the first choice.
         first_token: when the first token with content, arguments or reasoning came, on the caller's clock.
-        notes: oddities that are not failures, such as calls delivered with another finish reason.
+        notes: peculiarities that are not failures, such as calls delivered with another finish reason.
     """
 
     outcome: Outcome

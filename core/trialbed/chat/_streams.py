@@ -25,7 +25,7 @@ SHOWN = 300
 
 
 class State(Enum):
-    """Where a stream is."""
+    """The phase that a stream is in."""
 
     WAITING = "no event has come"
     OPEN = "the answer is under way"
@@ -69,7 +69,7 @@ class StreamReader:
             self._broken(kind, message)
 
     def end(self, now: float = 0.0, cut: str | None = None) -> Reading:
-        """What was read, now that the body has ended.
+        """Returns the reading, once the body has ended.
 
         Args:
             now: when it ended, on the caller's clock.

@@ -61,7 +61,7 @@ class Kind:
 
     @property
     def contents(self) -> str:
-        """What it compares, in words."""
+        """The kind of things it compares, in words."""
         return self.comparer.contents
 
     def given(self, context: click.Context) -> list[click.Option]:

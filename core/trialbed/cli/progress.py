@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 LINES = 10
-"""How many lines are printed where there is no terminal."""
+"""Number of lines that are printed where there is no terminal."""
 
 
 class Resumable(Protocol):

@@ -21,7 +21,7 @@ class RunComparer(Comparer):
     contents: ClassVar[str] = "runs (ids, or result documents of bench run)"
 
     def options(self) -> Sequence[click.Option]:
-        """Where runs are looked up."""
+        """Options that say where to look runs up."""
         from trialbed.cli.options import make_option
 
         return [

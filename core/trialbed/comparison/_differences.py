@@ -20,7 +20,7 @@ JUDGED = "sopr_score"
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """How to compare.
+    """Options of a comparison.
 
     Attributes:
         force: compare the queries of the same id even where the datasets differ, and verdicts of different judges.
@@ -60,7 +60,7 @@ def compare(baseline: Side, candidate: Side, options: CompareOptions) -> dict[st
 
 
 def _checked(baseline: Side, candidate: Side, options: CompareOptions) -> list[str]:
-    """What keeps the figures from being what they seem; raises where they would mean nothing."""
+    """Notes on conditions that distort the figures; raises where the figures would mean nothing."""
     notes = []
     common = set(baseline.queries) & set(candidate.queries)
     if not common:

@@ -1,4 +1,4 @@
-"""What is compared: the trials of one framework in one run, from a result document or from the store."""
+"""The sides of a comparison: trials of one framework in one run, from a result document or from the store."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Side:
 
     @property
     def failures(self) -> dict[str, int]:
-        """How many trials failed, by kind."""
+        """Number of failed trials, by kind."""
         return dict(Counter(trial.failure for trial in self.trials if trial.failure))
 
     def values(self, score: str) -> dict[QueryId, float]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparer found.
+    """The findings of a comparer.
 
     Attributes:
         document: all of it, as JSON.

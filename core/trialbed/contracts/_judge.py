@@ -10,7 +10,7 @@ from trialbed.records import Answer, ModelEndpoint, Query, Record, WireLog
 AnswerStatus = Literal["Solved", "Unsure", "Unsolved"]
 
 STATUS_VALUES: dict[AnswerStatus, float] = {"Solved": 1.0, "Unsure": 0.5, "Unsolved": 0.0}
-"""What a status counts in the Solvable Pass Rate (StableToolBench, Guo et al. 2024)."""
+"""The value of each status in the Solvable Pass Rate (StableToolBench, Guo et al. 2024)."""
 
 
 class Verdict(Record):

@@ -35,7 +35,7 @@ class SelectionStage(Protocol):
 
 
 class SelectionFactory(Protocol):
-    """What the component ``selection`` provides as ``open_selection``."""
+    """Opens a stage of tool selection; the component ``selection`` provides it as ``open_selection``."""
 
     def __call__(self, apis: Sequence[Api]) -> SelectionStage:
         """A stage over a dataset's Apis."""

@@ -9,7 +9,7 @@ from trialbed.records import Api, Json, Record
 
 
 class Simulation(Record):
-    """What a simulated Api answers: ``error`` is empty on success. An error is never cached."""
+    """The answer of a simulated Api: ``error`` is empty on success. An error is never cached."""
 
     response: Json = ""
     error: str = ""

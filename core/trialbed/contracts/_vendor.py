@@ -55,7 +55,7 @@ class Vendor:
 
 
 class ModelAdapter(ABC):
-    """What a family of models needs changed in requests; a driver of the group ``trialbed.model_adapters``.
+    """The changes a family of models needs in requests; a driver of the group ``trialbed.model_adapters``.
 
     Class attributes:
         contract: the contract's version the driver was written for (``"1"``); checked at load.

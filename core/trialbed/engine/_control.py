@@ -41,7 +41,7 @@ class ControlClient:
         await self._session.close()
 
     async def health(self) -> dict[str, Any]:
-        """What the server says of itself.
+        """Returns the server's report on itself.
 
         Raises:
             ServerUnavailable: nothing answers there, or something else does.

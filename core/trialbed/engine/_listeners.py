@@ -43,7 +43,7 @@ class Listeners:
         return tuple(scores.values())
 
     def aggregate(self, run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:
-        """What plugins add to a summary; what a plugin fails to give is logged under its name and left out.
+        """The plugins' additions to a summary; one that a plugin fails to give is logged under its name and left out.
 
         Raises:
             DataError: two plugins give the same key; names the second and the key.

@@ -1,4 +1,4 @@
-"""What is asked for, looked up: a run's options, its dataset and queries, its configuration and its trials."""
+"""The plan of a run: its options, its dataset and queries, its configuration and its trials."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _is_file(spec: str) -> bool:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a run needs that does not depend on the server or the workers."""
+    """The parts of a run that do not depend on the server or the workers."""
 
     options: RunOptions
     dataset: Dataset

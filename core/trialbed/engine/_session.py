@@ -27,7 +27,7 @@ INFRASTRUCTURE = ("model", "server")
 """Failures of these kinds do not concern the framework."""
 
 FIRST_TRIALS = 8
-"""How many of a session's first trials may all fail in this way before it is given up."""
+"""Number of a session's first trials that may all fail in this way before the session is abandoned."""
 
 
 class FailFast:

@@ -169,7 +169,7 @@ def install_command(name: str, *pins: str) -> str:
 
 
 def _how_to_install(name: str, close: str | None, installed: Sequence[str]) -> str:
-    """What follows the message that an adapter is not installed."""
+    """Advice that follows the message that an adapter is not installed."""
     if close in installed:
         return (
             f" If {name} is another framework, say where its adapter is: `bench env add {name} --adapter REQUIREMENT`."

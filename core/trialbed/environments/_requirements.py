@@ -94,7 +94,7 @@ def read_requirement(text: str) -> str:
     """The requirement for ``NAME``, ``NAME==VERSION``, ``NAME @ URL``, a URL, a path or ``-e PATH``.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: the text has none of these forms.
     """
     text = text.strip()
     if text.startswith("-e "):

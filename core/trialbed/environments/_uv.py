@@ -138,7 +138,7 @@ def is_machine_failure(stderr: str) -> bool:
 
 
 def failure_reason(stderr: str) -> str:
-    """What uv wrote, as one paragraph without decoration, progress and secrets."""
+    """The output of uv as one paragraph, without decoration, progress and secrets."""
     sentences: list[str] = []
     for line in without_credentials(redact(stderr), f"{REDACTED}@").splitlines():
         text = line[len(mark[0]) if (mark := _MARK.match(line)) else 0 :].strip()

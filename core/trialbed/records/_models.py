@@ -25,7 +25,7 @@ class ModelEndpoint(Record):
 
 
 class Limits(Record):
-    """What bounds a trial: model requests (``max_steps``) and wall time in seconds (``timeout``)."""
+    """The bounds of a trial: model requests (``max_steps``) and wall time in seconds (``timeout``)."""
 
     max_steps: int = Field(default=12, ge=1)
     timeout: float = Field(default=120.0, gt=0)

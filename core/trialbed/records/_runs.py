@@ -14,7 +14,7 @@ from trialbed.run_settings import IdentitySettings
 
 
 class RunConfig(Record, IdentitySettings):
-    """What makes two runs the same run; its digest decides what a command resumes.
+    """The settings that identify a run; their digest decides which run a command resumes.
 
     The settings of the run's identity, and what they led to when the run began.
 
@@ -33,7 +33,7 @@ class RunConfig(Record, IdentitySettings):
 
     @property
     def limits(self) -> Limits:
-        """What bounds each trial."""
+        """The bounds of each trial."""
         return Limits(max_steps=self.max_steps, timeout=self.timeout)
 
 

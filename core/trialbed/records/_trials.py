@@ -41,7 +41,7 @@ class TrialSpec(Record):
 
 
 class Outcome(Record):
-    """How a trial ended: an answer or a failure, and how long the agent ran.
+    """The outcome of a trial: an answer or a failure, and how long the agent ran.
 
     Attributes:
         wall_time: seconds from binding the tools to the end of ``answer()``.

@@ -20,7 +20,7 @@ MAX_NAME = 80
 
 
 def document_path(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
-    """Where a result document stands in a folder; nothing in its names can lead out of it."""
+    """The path of a result document in a folder; nothing in its names can lead out of the folder."""
     about = document["metadata"]
     return Path(folder) / f"{_safe(about['agent_name'])}_{_safe(about['test_set'])}.json"
 

@@ -1,4 +1,4 @@
-"""What a wire log adds up to: time, tokens and requests."""
+"""Sums up a wire log: time, tokens and requests."""
 
 from __future__ import annotations
 

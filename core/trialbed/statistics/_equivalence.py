@@ -17,7 +17,7 @@ Finding = Literal["equivalent", "different", "inconclusive"]
 
 @dataclass(frozen=True)
 class Equivalence:
-    """What is found of a difference.
+    """The finding on a difference.
 
     Attributes:
         finding: ``equivalent``: it lies within the margin; ``different``: it lies beyond it; ``inconclusive``:

@@ -22,7 +22,7 @@ RESAMPLES = 2_000
 """Drawn where no other number is asked for: enough for an interval of 95 %."""
 
 MOST_OFTEN = 255
-"""How often a case can count in one resample: it is drawn once on average, so no draw ever comes near."""
+"""The most often that a case can count in one resample: it is drawn once on average, so no draw comes near."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class CaseBootstrap:
 
     @cached_property
     def _weights(self) -> list[NDArray[Any]]:
-        """How often each case is in each resample, in blocks of shape (BLOCK, cases)."""
+        """The counts of each case in each resample, in blocks of shape (BLOCK, cases)."""
         return list(self._blocks())
 
     def _blocks(self) -> Iterator[NDArray[Any]]:

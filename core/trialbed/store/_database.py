@@ -16,7 +16,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.store._schema import SCHEMA_VERSION, about, metadata
 
 BUSY_SECONDS = 60
-"""How long a writer waits for another process's transaction."""
+"""Seconds that a writer waits for another process's transaction."""
 
 SETUP_LOCK = 0x7472_6961
 """Names the advisory lock under which PostgreSQL creates or migrates the schema once."""

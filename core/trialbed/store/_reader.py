@@ -153,7 +153,7 @@ class StoredRun:
 
     @property
     def config(self) -> RunConfig:
-        """What was measured: frameworks, dataset, model, seed and every other setting of the run's identity."""
+        """The configuration: frameworks, dataset, model, seed and every other setting of the run's identity."""
         return self.record.config
 
     @property
@@ -283,7 +283,7 @@ class StoredTrial:
 
     @cached_property
     def wire(self) -> WireLog:
-        """What the server saw: model requests with their responses, and calls of Apis, in order.
+        """The server's log: model requests with their responses, and calls of Apis, in order.
 
         Raises:
             DataError: the store is closed, or a body is damaged.

@@ -98,7 +98,7 @@ def insert_selection(
 
 
 def read_selection(connection: Connection, run_id: str, query_id: int | str) -> tuple[ToolSpec, ...] | None:
-    """What a query was offered."""
+    """The tools that were offered for a query."""
     query = select(selections.c.tools).where(
         selections.c.run_id == run_id, selections.c.query_id == encode_id(query_id)
     )

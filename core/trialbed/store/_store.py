@@ -142,7 +142,7 @@ class Store:
             raise DataError(f"the store has no run {run_id!r}; create it before its selections") from error
 
     def selection(self, run_id: str, query_id: int | str) -> tuple[ToolSpec, ...] | None:
-        """What a query of this run is offered, None where nothing was kept yet."""
+        """The tools offered for a query of this run, None where nothing is kept yet."""
         with self._database.read() as connection:
             return read_selection(connection, run_id, query_id)
 

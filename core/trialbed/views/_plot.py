@@ -66,7 +66,7 @@ class IntervalPlot:
 
     @property
     def bottom(self) -> int:
-        """Where the axis is."""
+        """The vertical position of the axis."""
         return HEAD + ROW * len(self.points)
 
     @property
@@ -82,7 +82,7 @@ class IntervalPlot:
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """Where on the axis there are round numbers, and which."""
+        """The positions of round numbers on the axis, with the numbers."""
         low, high = self.ends
         step = _round_step((high - low) / TICKS)
         numbers = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
@@ -94,12 +94,12 @@ class IntervalPlot:
         return "; ".join(f"{point.label}: {point.text or compact(point.value)}" for point in self.points)
 
     def x(self, value: float) -> float:
-        """Where on the drawing a value is, from the left."""
+        """The position of a value on the drawing, from the left."""
         low, high = self.ends
         return round(LABELS + AREA * (min(max(value, low), high) - low) / (high - low), 1)
 
     def y(self, row: int) -> float:
-        """Where the middle of a row is, from the top."""
+        """The position of the middle of a row, from the top."""
         return HEAD + ROW * (row + 0.5)
 
 

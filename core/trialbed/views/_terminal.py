@@ -68,7 +68,7 @@ def _widths(lines: Sequence[Sequence[str]], room: int) -> list[int]:
 
 
 def _width(widths: Iterable[int]) -> int:
-    """What columns need side by side."""
+    """The width of columns side by side."""
     return sum(width + GAP for width in widths) - GAP
 
 

@@ -15,7 +15,7 @@ SHOWN = 300
 
 
 def expect(right: bool, expected: str, seen: Any) -> None:
-    """Fail unless it is right.
+    """Fail unless the condition holds.
 
     Args:
         expected: in words.
@@ -29,7 +29,7 @@ def expect(right: bool, expected: str, seen: Any) -> None:
 
 
 def expect_equal(what: str, seen: Any, expected: Any) -> None:
-    """Fail unless both are the same JSON value; says where they part.
+    """Fail unless both are the same JSON value; says where they differ.
 
     Raises:
         CheckFailed: they differ.
@@ -53,7 +53,7 @@ def answered(record: TrialRecord, text: str | None = None) -> Answer:
 
 
 def asked(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
-    """The requests of a trial that asked the model so often.
+    """The requests of a trial that asked the model this many times.
 
     Raises:
         CheckFailed: it asked more or less often.
@@ -98,7 +98,7 @@ def in_order(values: Iterable[Any]) -> list[Any]:
 
 
 def difference(expected: Any, seen: Any) -> str | None:
-    """Where two JSON values first differ, and what stands there; None if they are the same.
+    """The first place where two JSON values differ, and both values there; None if they are the same.
 
     Types are told apart: 1 is not true, and not "1". The order of keys does not count.
     """
@@ -114,7 +114,7 @@ def difference(expected: Any, seen: Any) -> str | None:
 
 
 def _at_pointer(value: Any, pointer: str) -> tuple[Any, str]:
-    """What a JSON Pointer points at, and the pointer as it is written in Python: ``a.b[1]``."""
+    """The value at a JSON Pointer, and the pointer as it is written in Python: ``a.b[1]``."""
     place = ""
     for token in pointer.split("/")[1:]:
         if isinstance(value, list):
@@ -142,7 +142,7 @@ def shortened(text: str) -> str:
 
 
 def _text_difference(expected: str, seen: str, place: str) -> str:
-    """Where a long text begins to differ, and what stands there."""
+    """The first position where a long text differs, and the text there."""
     at = next((i for i, pair in enumerate(zip(expected, seen, strict=False)) if pair[0] != pair[1]), None)
     at = min(len(expected), len(seen)) if at is None else at
     return (

@@ -1,4 +1,4 @@
-"""Arguments: what the model writes is what the Api gets."""
+"""Arguments: the Api gets exactly what the model writes."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ INVALID = {"count": "seven", "kind": "c", "colour": None}
     hint="Do not build a typed object from the arguments: pass the parsed JSON on.",
 )
 async def argument_types_are_kept(harness: Harness) -> None:
-    """Numbers, booleans, null, texts, lists and objects arrive as what they are."""
+    """Numbers, booleans, null, texts, lists and objects arrive with their own types."""
     schema = {"type": "object", "properties": dict.fromkeys(TYPES, ANYTHING)}
     await _arrives(harness, TYPES, schema)
 
 
 @should(
-    reason="A text that says `7` or `true` is not a number; another value is another call.",
-    hint="Switch the framework's coercion of arguments off, or hand it the arguments past it.",
+    reason="A text that says `7` or `true` is not a number; a changed value makes a different call.",
+    hint="Switch the framework's coercion of arguments off, or pass the arguments around it.",
 )
 async def text_arguments_stay_text(harness: Harness) -> None:
     """Texts that look like numbers, booleans, null, JSON or dates arrive as texts."""
@@ -73,7 +73,7 @@ async def text_arguments_stay_text(harness: Harness) -> None:
 
 
 @must(
-    reason="Parameters of real Apis have such names; a framework that spreads arguments over a signature trips.",
+    reason="Parameters of real Apis have such names; they break frameworks that pass arguments by keyword.",
     hint="Let the framework call with one mapping, and use tool.ainvoke(mapping), never tool(**mapping) by keyword.",
 )
 async def hostile_argument_names(harness: Harness) -> None:
@@ -83,7 +83,7 @@ async def hostile_argument_names(harness: Harness) -> None:
 
 
 @must(
-    reason="Queries come in all languages.",
+    reason="Queries are written in many languages.",
     hint="Do not encode arguments by hand.",
 )
 async def unicode_arguments(harness: Harness) -> None:
@@ -95,7 +95,7 @@ async def unicode_arguments(harness: Harness) -> None:
 
 @should(
     reason="Some Apis take documents as arguments.",
-    hint="Look for a bound of the framework's on the length of arguments.",
+    hint="Look for a limit that the framework sets on the length of arguments.",
 )
 async def large_arguments(harness: Harness) -> None:
     """An argument of 200,000 characters and one that is 40 levels deep arrive whole."""
@@ -106,7 +106,7 @@ async def large_arguments(harness: Harness) -> None:
 
 
 @should(
-    reason="Models write nothing at all for a tool that needs nothing.",
+    reason="Models may write no arguments at all for a tool that needs none.",
     hint="Read an empty text as {}; some frameworks do not.",
 )
 async def empty_arguments(harness: Harness) -> None:
@@ -118,7 +118,7 @@ async def empty_arguments(harness: Harness) -> None:
 
 
 @must(
-    reason="A model's wrong call is its own; the run goes on, and the model learns of it.",
+    reason="The model must learn that its call was wrong, and the run must go on.",
     hint="Either make the call as it is, or answer it with a tool message that says what is wrong.",
 )
 async def invalid_arguments_do_not_end_the_run(harness: Harness) -> None:
@@ -131,7 +131,7 @@ async def invalid_arguments_do_not_end_the_run(harness: Harness) -> None:
 
 
 @should(
-    reason="Whether arguments are right is the Api's to say; a framework that repairs them hides what a model does.",
+    reason="The Api decides whether arguments are right; a framework that repairs them hides the model's mistakes.",
     hint="Bind the raw schema, and switch validation, defaults and coercion of arguments off.",
 )
 async def arguments_are_not_repaired(harness: Harness) -> None:
@@ -140,8 +140,8 @@ async def arguments_are_not_repaired(harness: Harness) -> None:
 
 
 @should(
-    reason="A default is the Api's to fill in; a value that the model did not write is another call.",
-    hint="Do not fill in defaults, or None for what is left out.",
+    reason="The Api fills in defaults; a value that the model did not write makes a different call.",
+    hint="Do not fill in defaults, or None for parameters that are left out.",
 )
 async def defaults_are_not_filled_in(harness: Harness) -> None:
     """Optional parameters that the model leaves out are left out of the call, defaults or not."""

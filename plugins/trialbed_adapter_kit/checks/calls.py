@@ -1,4 +1,4 @@
-"""Calls: what the model asks for is done, once, and it learns what came of it."""
+"""Calls: each call that the model asks for is made once, and the model gets its result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = ("one", "two", "three")
 
 
 @must(
-    reason="A task that needs no tool is measured too.",
+    reason="Tasks that need no tool are measured too.",
     hint="Return the model's text as final_answer, with finish_of(text) as finish.",
 )
 async def plain_answer(harness: Harness) -> None:
@@ -35,7 +35,7 @@ async def plain_answer(harness: Harness) -> None:
 
 
 @must(
-    reason="Queries come without tools too, and an empty list of tools is an error at many endpoints.",
+    reason="Some queries have no tools, and many endpoints reject an empty list of tools.",
     hint="Leave the request's tools out where there are none.",
 )
 async def no_tools(harness: Harness) -> None:
@@ -47,8 +47,8 @@ async def no_tools(harness: Harness) -> None:
 
 
 @must(
-    reason="One call is the unit of everything that is measured.",
-    hint="Hand the model's arguments to tool.ainvoke() as they are, and its text back as the tool message.",
+    reason="Every measurement builds on single calls.",
+    hint="Pass the model's arguments to tool.ainvoke() as they are, and return its text as the tool message.",
 )
 async def single_call(harness: Harness) -> None:
     """One call is made once, with the model's arguments, and the model gets the result."""
@@ -75,7 +75,7 @@ async def sequential_calls(harness: Harness) -> None:
 
 
 @must(
-    reason="A model may ask for several calls in one turn; one that is left out is a call the model believes made.",
+    reason="A model may ask for several calls in one turn; the model assumes that all of them are made.",
     hint="Make every call of the turn before you ask the model again.",
 )
 async def parallel_calls(harness: Harness) -> None:
@@ -90,11 +90,11 @@ async def parallel_calls(harness: Harness) -> None:
 
 
 @must(
-    reason="A result under another call's id tells the model something untrue.",
+    reason="A result under another call's id misinforms the model.",
     hint="Take the tool_call_id from the call that the result belongs to, not from the order of arrival.",
 )
 async def parallel_results_match_ids(harness: Harness) -> None:
-    """Three calls that end in reverse order, if they are made at once: each result stands under its own call's id."""
+    """Three calls that end in reverse order, if they are made at once: each result has its own call's id."""
     barrier, ended = Barrier(3, timeout=3.0), [asyncio.Event() for _ in WORDS]
 
     async def in_reverse(made: ToolCall) -> ApiReply:
@@ -117,11 +117,11 @@ async def parallel_results_match_ids(harness: Harness) -> None:
 
 
 @should(
-    reason="Parallel calls that wait for each other make a framework slower than the model's plan allows.",
+    reason="Parallel calls that wait for each other make a framework slower than it needs to be.",
     hint="Gather the calls of a turn; many frameworks have a switch for it.",
 )
 async def parallel_calls_overlap(harness: Harness) -> None:
-    """Three calls of one turn are under way at the same time."""
+    """Three calls of one turn run at the same time."""
     barrier = Barrier(3)
     turn = asks(*(call("Echo_text", {"text": word}) for word in WORDS))
     record = await harness.run(turn, "done", tools=[tool(behave=barrier.tool())])
@@ -131,7 +131,7 @@ async def parallel_calls_overlap(harness: Harness) -> None:
 
 
 @must(
-    reason="Models spread work over many calls of one turn.",
+    reason="Models may spread their work over many calls in one turn.",
     hint="Do not cut the calls of a turn off at some number.",
 )
 async def many_calls_in_one_turn(harness: Harness) -> None:
@@ -176,7 +176,7 @@ async def repeated_calls_are_made_again(harness: Harness) -> None:
     hint="Match results to the calls of the turn just made, not by id over the whole conversation.",
 )
 async def ids_may_come_again(harness: Harness) -> None:
-    """Ids that come again in a later turn stand for new calls with results of their own."""
+    """Ids that a later turn repeats belong to new calls with their own results."""
     turns = [asks(call("Echo_text", {"text": word}, id="call_0")) for word in WORDS]
     record = await harness.run(*turns, "done")
     answer = answered(record, "done")
@@ -188,7 +188,7 @@ async def ids_may_come_again(harness: Harness) -> None:
 
 
 @should(
-    reason="The model must recognise its own calls in the conversation, or it plans with what it did not say.",
+    reason="The model must recognise its own calls in the conversation, or it continues from words it did not say.",
     hint="Send the assistant message back with its tool_calls: ids, names and arguments as they came.",
 )
 async def calls_stay_in_the_conversation(harness: Harness) -> None:
@@ -208,7 +208,7 @@ async def calls_stay_in_the_conversation(harness: Harness) -> None:
     hint="Keep the content of an assistant message that has tool_calls.",
 )
 async def text_beside_calls_is_kept(harness: Harness) -> None:
-    """Text that the model says beside a call stays in the conversation, and is no final answer."""
+    """Text that the model writes beside a call stays in the conversation, and is not the final answer."""
     record = await harness.run(asks(call("Echo_text", {"text": "a"}), text="First I ask the parrot."), "done")
     answered(record, "done")
     _, second = asked(record, 2)
@@ -220,7 +220,7 @@ async def text_beside_calls_is_kept(harness: Harness) -> None:
     hint="Look at tool_calls, not at finish_reason.",
 )
 async def calls_count_whatever_the_finish_reason(harness: Harness) -> None:
-    """A message with a call is one, whether its finish reason is `stop`, `length` or `tool_calls`."""
+    """A call in a message is made, whether the finish reason is `stop`, `length` or `tool_calls`."""
     for reason in ("stop", "length", "tool_calls"):
         record = await harness.run(Reply(None, (call("Echo_text", {"text": "x"}),), reason=reason), "done")
         answered(record, "done")
@@ -229,8 +229,8 @@ async def calls_count_whatever_the_finish_reason(harness: Harness) -> None:
 
 
 @must(
-    reason="Vendors add fields of their own to messages; each would end some framework's run.",
-    hint="Read the fields you know, and let the rest be.",
+    reason="Vendors add their own fields to messages; strict parsers fail on them.",
+    hint="Read the fields you know, and ignore the rest.",
 )
 async def fields_of_vendors_are_tolerated(harness: Harness) -> None:
     """Messages with fields that vendors add are read like any other."""

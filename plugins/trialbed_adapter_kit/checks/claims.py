@@ -1,4 +1,4 @@
-"""Claims: what the framework reports is what happened."""
+"""Claims: the framework reports what happened."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def claims_are_in_order(harness: Harness) -> None:
 
 
 @should(
-    reason="Results and answers are read together; a claim without its response tells half of the story.",
+    reason="Results and answers are read together; a claim without its response is incomplete.",
     hint="Put the text of the tool message into ClaimedCall.response.",
 )
 async def responses_are_claimed(harness: Harness) -> None:
@@ -55,7 +55,7 @@ async def responses_are_claimed(harness: Harness) -> None:
 
 
 @must(
-    reason="A call whose Api failed was made.",
+    reason="A call was made even if its Api failed.",
     hint="Claim it like any other; frameworks may list failed calls elsewhere.",
 )
 async def failed_calls_are_claimed(harness: Harness) -> None:
@@ -67,11 +67,11 @@ async def failed_calls_are_claimed(harness: Harness) -> None:
 
 
 @must(
-    reason="A call that never left the framework is not made, whatever the model wanted.",
+    reason="A call that never left the framework was not made.",
     hint="Leave out calls of unknown tools and with broken arguments: they reached no Api.",
 )
 async def calls_not_made_are_not_claimed(harness: Harness) -> None:
-    """Calls of an unknown tool, or with arguments that are no JSON object, are not claimed unless they were made."""
+    """Calls of an unknown tool, or with arguments that are not a JSON object, are not claimed unless they were made."""
     turn = asks(
         call("Echo_nobody", {"text": "x"}),
         call("Echo_a", '{"text": '),
@@ -84,7 +84,7 @@ async def calls_not_made_are_not_claimed(harness: Harness) -> None:
 
 
 @must(
-    reason="Calls of a trial that was cut off were made as well.",
+    reason="Calls of a trial that was cut off were made too.",
     hint="Keep what the framework reports where it ends by its limit; some lose it with an exception.",
 )
 async def calls_are_claimed_at_the_step_limit(harness: Harness) -> None:
@@ -96,8 +96,8 @@ async def calls_are_claimed_at_the_step_limit(harness: Harness) -> None:
 
 
 @must(
-    reason="Tokens are money; a wrong number is worse than none.",
-    hint="Add up what the framework reports of every turn, the last one too; else say None.",
+    reason="Tokens cost money; a wrong number is worse than no number.",
+    hint="Add up what the framework reports of every turn, the last one too; otherwise return None.",
 )
 async def claimed_usage_is_the_sum(harness: Harness) -> None:
     """Claimed tokens, if any, are the sum of what the model reported."""
@@ -107,11 +107,11 @@ async def claimed_usage_is_the_sum(harness: Harness) -> None:
 
 
 @must(
-    reason="No report is not zero.",
+    reason="A missing report does not mean zero.",
     hint="Return usage=None where the model reported none.",
 )
 async def unknown_usage_is_none(harness: Harness) -> None:
-    """Where the model reports no tokens, none are claimed: None, not 0."""
+    """If the model reports no tokens, none are claimed: None, not 0."""
     record = await harness.run(
         asks(call("Echo_a", {"text": "x"}), usage=None), says("done", usage=None), tools=_tools()
     )
@@ -120,8 +120,8 @@ async def unknown_usage_is_none(harness: Harness) -> None:
 
 
 @may(
-    reason="A framework that counts tokens can be held to its count.",
-    hint="Nothing needs to be done where the framework does not count.",
+    reason="A framework's own token count can be checked.",
+    hint="Nothing needs to be done if the framework does not count.",
 )
 async def usage_is_claimed(harness: Harness) -> None:
     """Tokens are claimed."""
@@ -129,8 +129,8 @@ async def usage_is_claimed(harness: Harness) -> None:
 
 
 @must(
-    reason="Turns claimed wrongly would hide requests that the framework made by itself.",
-    hint="Count the model's messages that the framework reports, the last one too; else say None.",
+    reason="A wrong number of turns hides requests that the framework made on its own.",
+    hint="Count the model's messages that the framework reports, the last one too; otherwise return None.",
 )
 async def claimed_turns_are_right(harness: Harness) -> None:
     """Claimed turns, if any, are the requests that were made, at the step limit too."""
@@ -142,8 +142,8 @@ async def claimed_turns_are_right(harness: Harness) -> None:
 
 
 @may(
-    reason="A framework that counts its turns can be held to its count.",
-    hint="Nothing needs to be done where the framework does not count.",
+    reason="A framework's own count of turns can be checked.",
+    hint="Nothing needs to be done if the framework does not count.",
 )
 async def turns_are_claimed(harness: Harness) -> None:
     """Turns are claimed."""

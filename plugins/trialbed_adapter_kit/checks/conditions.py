@@ -25,8 +25,8 @@ USUAL = {"model", "messages", "temperature", "seed", "max_tokens", "tools", "str
 
 
 @must(
-    reason="A framework that does not pass the query on is not measured on it.",
-    hint="Hand the query over as the user's message.",
+    reason="Without the query, the framework is not measured on it.",
+    hint="Pass the query as the user's message.",
 )
 async def query_is_sent(harness: Harness) -> None:
     """The query's text stands in a user message of every request."""
@@ -37,7 +37,7 @@ async def query_is_sent(harness: Harness) -> None:
 
 @must(
     reason="All frameworks get the same instructions.",
-    hint="Hand self.system_prompt over as the framework's instructions.",
+    hint="Pass self.system_prompt as the framework's instructions.",
 )
 async def system_prompt_is_sent(harness: Harness) -> None:
     """The system prompt's text stands in a system (or developer) message of every request."""
@@ -72,8 +72,8 @@ async def nothing_is_added_between_turns(harness: Harness) -> None:
 
 
 @must(
-    reason="Another model is another experiment.",
-    hint="Hand self.endpoint.model over as it is; some frameworks take a prefix for the vendor.",
+    reason="With another model, the results cannot be compared.",
+    hint="Pass self.endpoint.model as it is; some frameworks read a prefix as the vendor.",
 )
 async def model_is_named(harness: Harness) -> None:
     """Every request names the trial's model, slashes, dots and colons included."""
@@ -84,28 +84,28 @@ async def model_is_named(harness: Harness) -> None:
 
 @should(
     reason="Frameworks' defaults differ; the rig's temperature is the same for all.",
-    hint="Set the temperature on the model's settings, 0 too: it is easily taken for none.",
+    hint="Set the temperature in the model's settings, including 0, which is easily mistaken for unset.",
 )
 async def temperature_is_sent(harness: Harness) -> None:
-    """Every request has the trial's temperature, 0 too."""
+    """Every request has the trial's temperature, including 0."""
     await _number_is_sent(harness, "temperature", (0.0, 0.7))
 
 
 @should(
-    reason="The seed makes a trial repeatable where the model can do it.",
-    hint="Set the seed on the model's settings, 0 too: it is easily taken for none.",
+    reason="The seed makes a trial repeatable if the model supports it.",
+    hint="Set the seed in the model's settings, including 0, which is easily mistaken for unset.",
 )
 async def seed_is_sent(harness: Harness) -> None:
-    """Every request has the trial's seed, 0 too."""
+    """Every request has the trial's seed, including 0."""
     await _number_is_sent(harness, "seed", (0, 123456789))
 
 
 @should(
-    reason="The bound on a completion is part of the conditions.",
+    reason="The limit on a completion's length is the same for all.",
     hint="Send it as `max_tokens`, which all compatible endpoints know; SDKs may rename it.",
 )
 async def max_tokens_is_sent(harness: Harness) -> None:
-    """Every request has the trial's max_tokens under that name, and none where there is none."""
+    """Every request has the trial's max_tokens under that name, or no limit if the trial has none."""
     for request in await _requests(harness, max_tokens=321):
         expect_equal("max_tokens", request.body.get("max_tokens"), 321)
         expect("max_completion_tokens" not in request.body, "no other bound", request.body.get("max_completion_tokens"))
@@ -115,7 +115,7 @@ async def max_tokens_is_sent(harness: Harness) -> None:
 
 
 @should(
-    reason="A streamed response is timed and counted in another way.",
+    reason="Streamed responses are timed and counted differently.",
     hint="Switch streaming off.",
 )
 async def responses_are_not_streamed(harness: Harness) -> None:
@@ -126,7 +126,7 @@ async def responses_are_not_streamed(harness: Harness) -> None:
 
 @must(
     reason="The gateway knows a trial by its URL and takes the dummy key; endpoints without a gateway take no other.",
-    hint="Hand self.endpoint.api_key to the client; do not let it read one from the environment.",
+    hint="Pass self.endpoint.api_key to the client; do not let it read one from the environment.",
 )
 async def key_is_sent(harness: Harness) -> None:
     """Every request carries the trial's key as a bearer token."""
@@ -135,7 +135,7 @@ async def key_is_sent(harness: Harness) -> None:
 
 
 @must(
-    reason="The gateway measures chat completions; what goes elsewhere is not measured.",
+    reason="The gateway measures chat completions; requests elsewhere are not measured.",
     hint="Choose the chat completions API, and switch look-ups of models off.",
 )
 async def only_chat_completions_are_asked_for(harness: Harness) -> None:
@@ -153,14 +153,14 @@ async def only_chat_completions_are_asked_for(harness: Harness) -> None:
     hint="Look for times, random ids and sets in what the framework sends.",
 )
 async def requests_can_be_repeated(harness: Harness) -> None:
-    """Two trials that are the same send the same requests."""
+    """Two identical trials send identical requests."""
     one = [request.body for request in await _requests(harness)]
     other = [request.body for request in await _requests(harness)]
     expect_equal("requests of a second trial, compared with the first's", other, one)
 
 
 @may(
-    reason="Further settings can change what a model does; most do not.",
+    reason="Further settings can change how a model behaves, though most do not.",
     hint="Nothing needs to be done; declare what matters in deviations.",
 )
 async def nothing_else_is_set(harness: Harness) -> None:
@@ -182,7 +182,7 @@ async def connection_is_reused(harness: Harness) -> None:
 
 
 async def _number_is_sent(harness: Harness, setting: str, numbers: Sequence[float]) -> None:
-    """Every request has the setting as the trial has it; ``false`` is no 0."""
+    """Every request has the setting as the trial has it; ``false`` does not count as 0."""
     for number in numbers:
         for request in await _requests(harness, **{setting: number}):
             seen = request.body.get(setting)

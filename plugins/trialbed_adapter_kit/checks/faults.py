@@ -1,4 +1,4 @@
-"""Faults: a failing tool or a confused model costs a turn, a failing model the trial."""
+"""Faults: a failing tool or an invalid call costs a turn, a failing model costs the trial."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ NO_JSON = ('{"text": ', "text=hello", "{'text': 'hello'}", '{"text": "a"} {"text
 
 
 @must(
-    reason="An Api that fails is a situation to cope with, not the end of the task.",
-    hint="tool.ainvoke() returns errors as text that begins with `Error:`; hand it on like any result.",
+    reason="A failing Api is part of the task, not the end of it.",
+    hint="tool.ainvoke() returns errors as text that begins with `Error:`; pass it on like any other result.",
 )
 async def tool_error_goes_to_the_model(harness: Harness) -> None:
     """An Api's error reaches the model as the call's result, and the run goes on."""
@@ -43,8 +43,8 @@ async def tool_error_goes_to_the_model(harness: Harness) -> None:
 
 
 @must(
-    reason="The way to an Api can fail as well as the Api.",
-    hint="tool.ainvoke() never raises for it; do not raise in its place.",
+    reason="The connection to an Api can fail as well as the Api itself.",
+    hint="tool.ainvoke() returns such failures as text; do not raise an exception for them.",
 )
 async def broken_api_goes_to_the_model(harness: Harness) -> None:
     """A server error in place of the Api's answer reaches the model as text, and the run goes on."""
@@ -56,11 +56,11 @@ async def broken_api_goes_to_the_model(harness: Harness) -> None:
 
 
 @must(
-    reason="A slow Api is no failing one.",
+    reason="A slow Api has not failed.",
     hint="Do not give up on a tool before the trial's time limit.",
 )
 async def slow_tool(harness: Harness) -> None:
-    """A tool that takes its time is waited for, and asked once."""
+    """A slow tool is waited for, and called once."""
     gate = Gate(timeout=0.5)
     record = await harness.run(asks(call("Echo_text", {"text": "slow"})), "done", tools=[tool(behave=gate.tool())])
     answered(record, "done")
@@ -70,7 +70,7 @@ async def slow_tool(harness: Harness) -> None:
 
 
 @must(
-    reason="Models invent tools; that is theirs to learn.",
+    reason="Models invent tools, and must be able to correct themselves.",
     hint="Answer with a tool message that says there is no such tool; many frameworks raise by default.",
 )
 async def unknown_tool_goes_back(harness: Harness) -> None:
@@ -84,18 +84,18 @@ async def unknown_tool_goes_back(harness: Harness) -> None:
 
 
 @must(
-    reason="Models write broken JSON; that is theirs to learn.",
+    reason="Models write broken JSON, and must be able to correct themselves.",
     hint="Answer with a tool message that says what is wrong; many frameworks raise, or end the run silently.",
 )
 async def bad_json_goes_back(harness: Harness) -> None:
-    """Arguments that are no JSON are answered with a text, and the run goes on."""
+    """Arguments that are not JSON are answered with a text, and the run goes on."""
     for text in NO_JSON:
         await _goes_back(harness, text)
 
 
 @must(
-    reason="JSON that is no object is no set of arguments.",
-    hint="Check that the parsed arguments are a dict before they go anywhere.",
+    reason="Arguments are a JSON object; any other JSON value is a mistake of the model's.",
+    hint="Check that the parsed arguments are a dict before you pass them on.",
 )
 async def arguments_that_are_no_object_go_back(harness: Harness) -> None:
     """Arguments that are a list, a text, a number, a boolean or null are answered with a text, and the run goes on."""
@@ -104,11 +104,11 @@ async def arguments_that_are_no_object_go_back(harness: Harness) -> None:
 
 
 @should(
-    reason="A call made of what the model did not write is the framework's call, not the model's.",
-    hint="Switch the repair of broken JSON off, or refuse such arguments before the framework gets to them.",
+    reason="A call with arguments that the model did not write is the framework's, not the model's.",
+    hint="Switch the repair of broken JSON off, or refuse such arguments before the framework reads them.",
 )
 async def broken_arguments_are_no_call(harness: Harness) -> None:
-    """Arguments that are no JSON, or no object, are not made into a call."""
+    """Arguments that are not a JSON object do not lead to a call."""
     for text in (*NO_JSON, *NO_OBJECTS):
         record = await harness.run(asks(call("Echo_text", text)), "done")
         made = [item.arguments for item in record.calls]
@@ -116,11 +116,11 @@ async def broken_arguments_are_no_call(harness: Harness) -> None:
 
 
 @must(
-    reason="One slip must not cost the calls beside it.",
+    reason="One invalid call must not prevent the valid ones.",
     hint="Answer the invalid calls of a turn one by one, and make the valid ones.",
 )
 async def valid_calls_beside_invalid_ones(harness: Harness) -> None:
-    """Beside a broken, an unknown and a listy call the valid ones are made, and every call has its result."""
+    """Valid calls are made beside invalid ones in the same turn, and every call gets a result."""
     turn = asks(
         call("Echo_text", {"text": "first"}),
         call("Echo_text", '{"text": '),
@@ -140,17 +140,17 @@ async def valid_calls_beside_invalid_ones(harness: Harness) -> None:
 
 
 @must(
-    reason="A model that refuses is no answer of the framework; error texts must not be taken for one.",
+    reason="An endpoint's error is not the framework's answer, and must not be scored as one.",
     hint="Raise trialbed.ModelFailed for every error of the endpoint; some frameworks return the error as the answer.",
 )
 async def model_errors_fail_the_trial(harness: Harness) -> None:
-    """Each error status of the model's endpoint is raised as ModelFailed."""
+    """Each error status of the model's endpoint leads to ModelFailed."""
     for status in STATUSES:
         _model_failed(await harness.run(fails(status)), f"status {status}")
 
 
 @should(
-    reason="A retry is a request the rig did not ask for; the gateway deals with vendors' limits for all alike.",
+    reason="A retry is a request the rig did not ask for; the gateway handles vendors' limits in the same way for all.",
     hint="Set the client's and the framework's retries to 0.",
 )
 async def model_errors_are_not_retried(harness: Harness) -> None:
@@ -161,11 +161,11 @@ async def model_errors_are_not_retried(harness: Harness) -> None:
 
 
 @should(
-    reason="Who reads the failures of a run wants to know what the endpoint said.",
+    reason="A failure can be explained only if the endpoint's own words are kept.",
     hint="Put the SDK's error text into ModelFailed.",
 )
 async def model_errors_are_named(harness: Harness) -> None:
-    """The failure's message has the status and the endpoint's own words."""
+    """The failure's message contains the status and the endpoint's own words."""
     for status in (400, 429, 503):
         record = await harness.run(fails(status))
         message = record.failure.message if record.failure else "no failure"
@@ -176,8 +176,8 @@ async def model_errors_are_named(harness: Harness) -> None:
 
 
 @must(
-    reason="A later failure is as much the model's as one at the start.",
-    hint="Raise trialbed.ModelFailed wherever it happens; do not return what there is so far.",
+    reason="A failure of the model is one at any point of the trial.",
+    hint="Raise trialbed.ModelFailed wherever it happens; do not return a partial answer.",
 )
 async def model_error_after_calls(harness: Harness) -> None:
     """An error of the model's endpoint after a call fails the trial as well."""
@@ -190,7 +190,7 @@ async def model_error_after_calls(harness: Harness) -> None:
     hint="Raise trialbed.ModelFailed for errors of the connection too.",
 )
 async def unreachable_model_fails_the_trial(harness: Harness) -> None:
-    """A model that cannot be reached is raised as ModelFailed."""
+    """A model that cannot be reached leads to ModelFailed."""
     with closing(socket.socket()) as unused:
         unused.bind(("127.0.0.1", 0))  # and does not listen
         record = await harness.run("never", base_url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1")
@@ -198,27 +198,27 @@ async def unreachable_model_fails_the_trial(harness: Harness) -> None:
 
 
 @must(
-    reason="A response without a message is no answer.",
+    reason="A response without a message cannot be an answer.",
     hint="Look for IndexError or None where the framework reads choices[0], and raise trialbed.ModelFailed.",
 )
 async def response_without_choices_fails_the_trial(harness: Harness) -> None:
-    """A completion without choices is raised as ModelFailed."""
+    """A completion without choices leads to ModelFailed."""
     document = '{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'
     _model_failed(await harness.run(Raw(200, document)), "a completion with `choices: []`")
 
 
 @must(
-    reason="A proxy's error page is no answer.",
-    hint="Raise trialbed.ModelFailed where the response is no JSON object of a completion.",
+    reason="A proxy's error page is not an answer of the model.",
+    hint="Raise trialbed.ModelFailed if the response is not a completion as a JSON object.",
 )
 async def response_that_is_no_json_fails_the_trial(harness: Harness) -> None:
-    """A page of HTML in place of a completion is raised as ModelFailed."""
+    """A page of HTML in place of a completion leads to ModelFailed."""
     page = Raw(200, "<html><body>Bad gateway</body></html>", "text/html")
     _model_failed(await harness.run(page), "a page of HTML with status 200")
 
 
 @must(
-    reason="An empty message is no answer; counting it as one would credit a framework with what it did not do.",
+    reason="An empty message is not an answer; counting it as one would credit the framework with work it did not do.",
     hint="Use finish_of(text): it is None for an empty text.",
 )
 async def empty_answer_is_unfinished(harness: Harness) -> None:
@@ -242,11 +242,11 @@ async def empty_answer_ends_the_run(harness: Harness) -> None:
 
 
 @must(
-    reason="Giving up is an outcome of its own.",
+    reason="Giving up is counted as a separate outcome.",
     hint="Use finish_of(text) on the text as the model wrote it.",
 )
 async def giving_up(harness: Harness) -> None:
-    """An answer that begins with GIVE_UP is kept, and read as giving up."""
+    """An answer that begins with GIVE_UP is kept, and counts as giving up."""
     text = f"{GIVE_UP} The parrot does not talk."
     record = await harness.run(text)
     answer = answered(record, text)

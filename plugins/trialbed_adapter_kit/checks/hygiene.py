@@ -27,12 +27,12 @@ from trialbed_adapter_kit.harness import (
 WARM_UP = 5
 TRIALS = 20
 TOLERANCE = 4
-"""Threads, files, tasks or child processes that may be more after all trials; one per trial would be 20."""
+"""Threads, files, tasks or child processes that may be added by all trials; one per trial would be 20."""
 
 
 @should(
-    reason="A task that goes on after its trial takes time from the next one, and may send for it.",
-    hint="Await or cancel in close() what the framework started.",
+    reason="A task that outlives its trial takes time from the next one, and may send requests in its place.",
+    hint="In close(), await or cancel the tasks that the framework started.",
 )
 async def no_tasks_are_left(harness: Harness) -> None:
     """After a trial with parallel calls no task of it is left on the event loop."""
@@ -44,7 +44,7 @@ async def no_tasks_are_left(harness: Harness) -> None:
 
 @should(
     reason="Connections that stay open add up over a worker's life.",
-    hint="Close the model's client in close(); frameworks may keep clients of their own.",
+    hint="Close the model's client in close(); frameworks may keep their own clients.",
 )
 async def connections_are_closed(harness: Harness) -> None:
     """After a trial its connections to the model are closed."""
@@ -55,11 +55,11 @@ async def connections_are_closed(harness: Harness) -> None:
 
 
 @should(
-    reason="A worker serves hundreds of trials; what each leaves behind slows the later ones down.",
+    reason="A worker serves hundreds of trials; leftovers of each one slow down the later ones.",
     hint="Look for pools, clients and loops that are made per trial, and end them in close().",
 )
 async def twenty_trials_leak_nothing(harness: Harness) -> None:
-    """Over twenty trials threads, open files, tasks and child processes do not grow."""
+    """The numbers of threads, open files, tasks and child processes do not grow over twenty trials."""
     for _ in range(WARM_UP):
         answered(await _usual(harness), "done")
     before = ProcessResources.now()
@@ -75,7 +75,7 @@ async def twenty_trials_leak_nothing(harness: Harness) -> None:
 
 
 @should(
-    reason="The next trial relies on it as it was.",
+    reason="The next trial relies on the process being unchanged.",
     hint="Keep settings in the instance; where a framework sets variables, set them on import.",
 )
 async def surroundings_are_untouched(harness: Harness) -> None:
@@ -87,7 +87,7 @@ async def surroundings_are_untouched(harness: Harness) -> None:
 
 
 @should(
-    reason="Users of the rig read its output, and scripts parse it.",
+    reason="People read the rig's output, and scripts parse it.",
     hint="Switch the framework's own display off; log instead.",
 )
 async def nothing_is_printed(harness: Harness) -> None:
@@ -98,11 +98,11 @@ async def nothing_is_printed(harness: Harness) -> None:
 
 
 @should(
-    reason="A loop that is blocked cannot be cancelled, and stops every other trial on it.",
+    reason="A blocked event loop cannot be cancelled, and stops every other trial that runs on it.",
     hint="Use the framework's async interface, or leave answer() without async: it then runs in a thread.",
 )
 async def event_loop_stays_free(harness: Harness) -> None:
-    """While the model is slow the event loop goes on."""
+    """The event loop keeps running while the model is slow."""
     gate = Gate(timeout=5.0)
     running = asyncio.create_task(harness.run(gate.reply(Reply("done"))))
     try:
@@ -115,11 +115,11 @@ async def event_loop_stays_free(harness: Harness) -> None:
 
 
 @must(
-    reason="What a framework sends or fetches elsewhere is neither measured nor the same for all, and may be private.",
+    reason="Traffic to other addresses is not measured, differs between frameworks, and may carry private data.",
     hint="Switch telemetry, tracing, version checks and downloads off, in code where the environment is not enough.",
 )
 async def only_the_rig_is_talked_to(harness: Harness) -> None:
-    """No address but the model's and the Apis' has been looked up or connected to, in this trial or any before."""
+    """Only the addresses of the model and the Apis are looked up or connected to, in this trial and all before it."""
     answered(await _usual(harness), "done")
     contacts = harness.contacts()
     expect(not contacts, "no look-ups and connections beside the rig", contacts)
@@ -136,7 +136,7 @@ def _turn() -> Reply:
 
 @contextlib.contextmanager
 def _printed() -> Iterator[list[str]]:
-    """What is written to standard output meanwhile, through Python or past it."""
+    """Collects what is written to standard output, through Python or past it."""
     printed: list[str] = []
     through_python = io.StringIO()
     with tempfile.TemporaryFile() as past_it, contextlib.ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Isolation: trials of one process know nothing of each other."""
+"""Isolation: trials in one process do not affect each other."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from trialbed_adapter_kit.harness import (
 )
 
 GATHERING = 2.0
-"""Seconds that trials wait for each other; one that blocks the loop comes too late, and runs after the others."""
+"""Seconds that trials wait for each other; one that blocks the loop arrives too late, and runs after the others."""
 
 
 @must(
-    reason="A conversation that goes on in the next trial gives its answers away.",
+    reason="A conversation that continues in the next trial reveals answers to it.",
     hint="Make a new agent, memory and session in every instance.",
 )
 async def conversations_start_afresh(harness: Harness) -> None:
@@ -45,7 +45,7 @@ async def conversations_start_afresh(harness: Harness) -> None:
 
 
 @must(
-    reason="Tools are the query's; those of the query before answer for other Apis.",
+    reason="Tools belong to their query; those of an earlier query call other Apis.",
     hint="Bind the tools to the instance, not to a registry of the framework's.",
 )
 async def tools_start_afresh(harness: Harness) -> None:
@@ -63,7 +63,7 @@ async def tools_start_afresh(harness: Harness) -> None:
 
 
 @must(
-    reason="Usage and turns are the trial's own.",
+    reason="Usage and turns are counted per trial.",
     hint="Count in the instance; some frameworks add up over the life of a process.",
 )
 async def counts_start_afresh(harness: Harness) -> None:
@@ -81,7 +81,7 @@ async def counts_start_afresh(harness: Harness) -> None:
     hint="Keep nothing between trials that a failure could leave broken.",
 )
 async def trial_after_a_failed_one(harness: Harness) -> None:
-    """After a trial whose model failed the next one is as any other."""
+    """After a trial whose model failed, the next one runs as usual."""
     await harness.run(asks(call("Echo_text", {"text": "first"})), fails(500), query="the first query")
     record = await harness.run(asks(call("Echo_text", {"text": "second"})), "second", query="the second query")
     answered(record, "second")
@@ -91,7 +91,7 @@ async def trial_after_a_failed_one(harness: Harness) -> None:
 
 
 @must(
-    reason="Workers may run trials side by side; mixed-up trials measure nothing.",
+    reason="Workers may run trials side by side; if they mix, their results mean nothing.",
     hint="Keep nothing outside the instance; where the framework does, give it a context of its own.",
 )
 async def two_trials_at_once(harness: Harness) -> None:
@@ -100,7 +100,7 @@ async def two_trials_at_once(harness: Harness) -> None:
 
 
 @must(
-    reason="More trials at once find what two do not.",
+    reason="More trials at once find faults that two do not.",
     hint="Keep nothing outside the instance; where the framework does, give it a context of its own.",
 )
 async def eight_trials_at_once(harness: Harness) -> None:

@@ -1,4 +1,4 @@
-"""Limits: so many requests and no more; and a trial that is cancelled ends."""
+"""Limits: a trial keeps to its step limit, and ends when it is cancelled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from trialbed_adapter_kit.harness import (
 )
 
 PROMPT = 5.0
-"""Seconds in which a cancelled trial has to end; it needs some thousandths."""
+"""Seconds in which a cancelled trial has to end; it usually takes a few milliseconds."""
 
 
 def _endless(text: str | None = None) -> Forever:
@@ -32,7 +32,7 @@ def _endless(text: str | None = None) -> Forever:
 
 @must(
     reason="The step limit bounds what a trial costs, and must be the same for all.",
-    hint="Count model requests, not graph steps or tool rounds; the last word without tools is a request too.",
+    hint="Count model requests, not graph steps or tool rounds; a closing request without tools counts too.",
 )
 async def step_limit_is_kept(harness: Harness) -> None:
     """A model that never stops is asked exactly max_steps times: 1, 2 and 6."""
@@ -51,7 +51,7 @@ async def step_limit_is_kept(harness: Harness) -> None:
     hint='Return Answer(final_answer="", finish=None); drop the framework\'s own words about its limit.',
 )
 async def unfinished_is_no_answer(harness: Harness) -> None:
-    """At the step limit the final answer is empty and finish is None, whatever was said beside the calls."""
+    """At the step limit the final answer is empty and finish is None, whatever the model wrote beside the calls."""
     for text in (None, "I am still at it."):
         answer = answered(await harness.run(_endless(text), max_steps=3))
         expect_equal("final_answer at the step limit", answer.final_answer, "")
@@ -73,7 +73,7 @@ async def answer_in_the_last_turn_counts(harness: Harness) -> None:
 
 
 @should(
-    reason="What the model asked for in its last turn counts as called in one framework and not in another.",
+    reason="All frameworks must treat the calls of the last turn in the same way.",
     hint="Make the calls of the last turn before you stop.",
 )
 async def calls_of_the_last_turn_are_made(harness: Harness) -> None:
@@ -84,7 +84,7 @@ async def calls_of_the_last_turn_are_made(harness: Harness) -> None:
 
 
 @should(
-    reason="A trial past its deadline must not go on beside the next one.",
+    reason="A trial past its deadline must not run beside the next one.",
     hint="Do not shield, swallow or wait out CancelledError; cancel the tasks that the framework started.",
 )
 async def cancelled_during_a_tool(harness: Harness) -> None:
@@ -95,7 +95,7 @@ async def cancelled_during_a_tool(harness: Harness) -> None:
 
 
 @should(
-    reason="A model can be slow as well as a tool.",
+    reason="A trial can run out of time during a request to the model too.",
     hint="Use the framework's async client; do not shield, swallow or wait out CancelledError.",
 )
 async def cancelled_during_a_model_request(harness: Harness) -> None:
@@ -109,7 +109,7 @@ async def cancelled_during_a_model_request(harness: Harness) -> None:
     hint="Keep nothing between trials: no client, loop, agent or memory outside the instance.",
 )
 async def trial_after_a_cancelled_one(harness: Harness) -> None:
-    """After a trial was cancelled during a call, the next one on the same event loop is as any other."""
+    """After a trial was cancelled during a call, the next one on the same event loop runs as usual."""
     gate = Gate()
     trial = harness.prepare(
         asks(call("Echo_text", {"text": "first"})), "first", tools=[tool(behave=gate.tool())], query="the first query"

@@ -1,4 +1,4 @@
-"""Schemas: the tools reach the model as the rig has them."""
+"""Schemas: the tools reach the model unchanged."""
 
 from __future__ import annotations
 
@@ -144,8 +144,8 @@ schema_names = _kept("schema_names", "Properties of any name", ODD_NAMES)
 
 
 @must(
-    reason="Many Apis take nothing, and their schemas say so in several ways.",
-    hint="Bind a tool whose schema has no properties, or no `properties`, or nothing at all.",
+    reason="Many Apis take no parameters, and their schemas express that in several ways.",
+    hint="Bind a tool whose schema has no properties, or no `properties`, or is empty.",
 )
 async def tools_without_parameters(harness: Harness) -> None:
     """Tools whose schemas have no properties can be bound and called."""
@@ -167,7 +167,7 @@ schema_empty = _kept(
 
 
 @must(
-    reason="What is not offered cannot be called.",
+    reason="A tool that is not offered cannot be called.",
     hint="Bind every tool, for every request.",
 )
 async def all_tools_are_offered(harness: Harness) -> None:
@@ -178,8 +178,8 @@ async def all_tools_are_offered(harness: Harness) -> None:
 
 
 @should(
-    reason="A tool of the framework's own is another thing that the model can do.",
-    hint="Switch tools that the framework adds off: for final answers, for handing over, for memory.",
+    reason="With tools of the framework's own the model has choices that other frameworks do not offer.",
+    hint="Switch off the tools that the framework adds, such as those for final answers, handing over or memory.",
 )
 async def no_other_tools_are_offered(harness: Harness) -> None:
     """No request offers a tool that is not the trial's."""
@@ -189,7 +189,7 @@ async def no_other_tools_are_offered(harness: Harness) -> None:
 
 
 @must(
-    reason="Calls are attributed by the tool's name; another name is another tool.",
+    reason="Calls are attributed by the tool's name; a changed name cannot be matched.",
     hint="Find the switch that keeps names, or map the framework's names in its model class, both ways.",
 )
 async def tool_names_are_kept(harness: Harness) -> None:
@@ -198,7 +198,7 @@ async def tool_names_are_kept(harness: Harness) -> None:
 
 
 @must(
-    reason="Two Apis whose names differ in case or punctuation are two Apis.",
+    reason="Names that differ only in case or punctuation belong to different Apis.",
     hint="Do not fold names; if the framework does, keep a table.",
 )
 async def similar_tool_names_are_told_apart(harness: Harness) -> None:
@@ -207,7 +207,7 @@ async def similar_tool_names_are_told_apart(harness: Harness) -> None:
 
 
 @should(
-    reason="Models prefer what comes first.",
+    reason="Models tend to prefer the first tools.",
     hint="Bind the tools in the order in which they are given.",
 )
 async def tool_order_is_kept(harness: Harness) -> None:
@@ -220,8 +220,8 @@ async def tool_order_is_kept(harness: Harness) -> None:
 
 
 @should(
-    reason="The description is what a model chooses a tool by.",
-    hint="Hand tool.description on as it is, even if it is empty or long.",
+    reason="Models choose tools by their descriptions.",
+    hint="Pass tool.description on as it is, even if it is empty or long.",
 )
 async def descriptions_are_kept(harness: Harness) -> None:
     """Descriptions reach the model unchanged: empty, with line breaks, quotes and unicode, or 5,000 characters long."""

@@ -1,4 +1,4 @@
-"""Sizes: long, deep, empty and foreign texts pass through unchanged; so do a thousand tools."""
+"""Sizes: long, nested, empty and multilingual texts pass through unchanged, and so do a thousand tools."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MANY_TIMEOUT = 120.0
 
 
 @should(
-    reason="What a tool says is what the model has to work with.",
+    reason="The model works with what a tool returns.",
     hint="Put the text that tool.ainvoke() returns into the tool message, without encoding, quoting or trimming it.",
 )
 async def unicode_result(harness: Harness) -> None:
@@ -28,7 +28,7 @@ async def unicode_result(harness: Harness) -> None:
 
 
 @should(
-    reason="A text that happens to be JSON is that text; rewritten, its numbers, order and spaces are others.",
+    reason="Rewriting a text that happens to be JSON changes its numbers, order and spaces.",
     hint="Do not parse what tool.ainvoke() returns.",
 )
 async def json_result_is_not_rewritten(harness: Harness) -> None:
@@ -37,8 +37,8 @@ async def json_result_is_not_rewritten(harness: Harness) -> None:
 
 
 @should(
-    reason="An empty result is a result.",
-    hint="Send the tool message with an empty content; do not replace it with words of the framework's.",
+    reason="An empty result is a valid result.",
+    hint="Send the tool message with an empty content; do not replace it with a text of the framework's.",
 )
 async def empty_result(harness: Harness) -> None:
     """An empty result reaches the model as an empty text."""
@@ -46,8 +46,8 @@ async def empty_result(harness: Harness) -> None:
 
 
 @should(
-    reason="Real Apis answer in deep trees.",
-    hint="Do not walk through results.",
+    reason="Real Apis return deeply nested documents.",
+    hint="Do not traverse or re-encode results.",
 )
 async def deep_result(harness: Harness) -> None:
     """A result of 200 levels reaches the model as its JSON text."""
@@ -58,8 +58,8 @@ async def deep_result(harness: Harness) -> None:
 
 
 @should(
-    reason="Some Apis answer at length; a framework that cuts them off, or hides the cut, changes the task.",
-    hint="Look for a bound of the framework's on the length of tool results.",
+    reason="Some Apis return long results; a framework that shortens them changes the task.",
+    hint="Look for a limit that the framework sets on the length of tool results.",
 )
 async def megabyte_result(harness: Harness) -> None:
     """A result of one megabyte reaches the model whole."""
@@ -68,8 +68,8 @@ async def megabyte_result(harness: Harness) -> None:
 
 
 @must(
-    reason="Queries come in all languages.",
-    hint="Hand the query on as it is; do not format it into a template with str.format or %.",
+    reason="Queries are written in many languages.",
+    hint="Pass the query on as it is; do not format it into a template with str.format or %.",
 )
 async def unicode_conversation(harness: Harness) -> None:
     """A prompt, a query and an answer with letters of many scripts, emoji, braces and markup pass through unchanged."""
@@ -85,8 +85,8 @@ async def unicode_conversation(harness: Harness) -> None:
 
 
 @must(
-    reason="Reports are long answers.",
-    hint="Look for a bound of the framework's on texts.",
+    reason="Some tasks ask for long answers, such as reports.",
+    hint="Look for a limit that the framework sets on the length of texts.",
 )
 async def long_conversation(harness: Harness) -> None:
     """A query and an answer of 200,000 characters pass through whole."""
@@ -101,8 +101,8 @@ async def long_conversation(harness: Harness) -> None:
 
 
 @should(
-    reason="Judges read the final answer; another text is another answer.",
-    hint="Return the model's last text as it is; do not trim it or take markup off.",
+    reason="Judges read the final answer; a changed text may be judged differently.",
+    hint="Return the model's last text as it is; do not trim it or remove markup.",
 )
 async def answer_text_is_unchanged(harness: Harness) -> None:
     """Spaces, line breaks, fences and labels in the model's answer stay in the final answer."""
@@ -111,17 +111,17 @@ async def answer_text_is_unchanged(harness: Harness) -> None:
 
 
 @should(
-    reason="A completion that ends at its bound is still what the model said.",
+    reason="A completion that ends at its token limit is still the model's answer.",
     hint="Look for frameworks that raise on the finish reason `length`.",
 )
 async def cut_off_answer_is_kept(harness: Harness) -> None:
-    """An answer that was cut off at its bound of tokens is the final answer."""
+    """An answer that was cut off at its token limit is the final answer."""
     text = "A long story, and then"
     answered(await harness.run(Reply(text, reason="length")), text)
 
 
 @should(
-    reason="Models cut emoji in half; that must not cost the trial.",
+    reason="Models cut emoji in half; the trial must not fail for that.",
     hint="Read the response's JSON with the standard library; return the text as it is, the rig cleans it.",
 )
 async def half_an_emoji_is_survived(harness: Harness) -> None:
@@ -131,11 +131,11 @@ async def half_an_emoji_is_survived(harness: Harness) -> None:
 
 
 @must(
-    reason="Selectors offer up to some hundred tools, and a run without a selector offers all.",
-    hint="Look for a bound of the framework's on the number of tools, or for work per tool that could be saved.",
+    reason="Selectors offer up to several hundred tools, and a run without a selector offers all.",
+    hint="Look for a limit that the framework sets on the number of tools, or for avoidable work per tool.",
 )
 async def thousand_tools(harness: Harness) -> None:
-    """Of a thousand tools all are offered, and the last one is called."""
+    """All of a thousand tools are offered, and the last one is called."""
     tools = [tool(f"Echo_{number:04d}") for number in range(MANY)]
     turn = asks(call("Echo_0999", {"text": "last"}))
     record = await harness.run(turn, "done", tools=tools, timeout=MANY_TIMEOUT)
@@ -147,7 +147,7 @@ async def thousand_tools(harness: Harness) -> None:
 
 
 async def _told(harness: Harness, response: Any, expected: str) -> None:
-    """The model is told this of a call that returned that."""
+    """The model gets the expected text for a call that returned the given one."""
     record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done", tools=[tool(behave=returns(response))])
     answered(record, "done")
     _, second = asked(record, 2)

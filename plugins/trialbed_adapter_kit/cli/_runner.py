@@ -39,7 +39,7 @@ def choose(names: Sequence[str], level: Level) -> None:
             hint = f"did you mean {' or '.join(close)}?" if close else f"the checks are {', '.join(known)}"
             raise UsageError(f"{name!r} is not a check; {hint}")
     if names and not any(known[name] in levels for name in names):
-        raise UsageError(f"{', '.join(names)}: not of level {level!r} or above; leave --level out")
+        raise UsageError(f"{', '.join(names)}: not of level {level!r} or above; omit --level to run every check")
 
 
 def run_kit(framework: str, environment: Environment | None, arguments: Sequence[str]) -> Report:
@@ -75,7 +75,7 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
 
 
 def show_report(report: Report) -> None:
-    """Print what has to be dealt with, what is declared, and the badge."""
+    """Print the failures, the declared deviations, and the badge."""
     for finding in report.findings:
         if finding.outcome != "passed":
             _show(finding)

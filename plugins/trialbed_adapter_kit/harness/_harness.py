@@ -31,7 +31,7 @@ TIMEOUT = 30.0
 
 
 class CheckFailed(AssertionError):
-    """The adapter does not do what is asked for. The message has what was expected and what was seen."""
+    """The adapter fails a check. The message names what was expected and what was seen."""
 
 
 class Conditions(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""What was seen of a trial: requests to the model, calls of Apis, and the outcome."""
+"""Records of a trial: requests to the model, calls of Apis, and the outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scripted model replies, and how the scripted Apis behave."""
+"""Scripts for a trial: the model's replies and the Apis' behaviour."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def forever(reply: Reply | Raw) -> Forever:
 
 @dataclass(frozen=True)
 class ApiReply:
-    """How an Api answers: a response (JSON), an error text, or a status of the server."""
+    """An Api's answer: a response (JSON), an error text, or a status of the server."""
 
     response: Any = ""
     error: str = ""

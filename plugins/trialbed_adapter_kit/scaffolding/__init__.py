@@ -1,4 +1,4 @@
-"""Starting a package for an adapter: one that works before its author has written a line."""
+"""Starts a package for an adapter, which works before its author changes anything."""
 
 from trialbed_adapter_kit.scaffolding._names import AdapterNames, adapter_names
 from trialbed_adapter_kit.scaffolding._package import MARK, write_package

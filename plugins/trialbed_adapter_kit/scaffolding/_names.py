@@ -11,7 +11,7 @@ PREFIX = "trialbed-"
 LONGEST = 50
 FORM = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 TEMPLATE_WORDS = re.compile("trialbed_new_framework|NewFramework|new-framework")
-"""The words of the template that give way to names."""
+"""The words of the template that are replaced by names."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class AdapterNames:
 
     @property
     def distribution(self) -> str:
-        """What ``pip install`` takes, and the name of the folder."""
+        """The name that ``pip install`` takes, which is also the folder's."""
         return f"{PREFIX}{self.framework}"
 
     @property
     def module(self) -> str:
-        """What ``import`` takes."""
+        """The name that ``import`` takes."""
         return self.distribution.replace("-", "_")
 
     @property

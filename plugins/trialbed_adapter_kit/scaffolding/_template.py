@@ -1,4 +1,4 @@
-"""The template: an adapter's package that works as it stands."""
+"""The template: an adapter's package that works without changes."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ CALLS = 8
 
 
 class StepLimit(Record):
-    """What a framework did with a model that never stops calling tools.
+    """A framework's behaviour with a model that never stops calling tools.
 
     Attributes:
         limit: model requests allowed.
@@ -29,7 +29,7 @@ class StepLimit(Record):
 
 
 class TimeLimit(Record):
-    """What a framework did when its time was over.
+    """A framework's behaviour when its time is over.
 
     Attributes:
         limit: seconds allowed.

@@ -30,7 +30,7 @@ class LoadLevel(Record):
             wait for each other, which says nothing about a framework.
         longest_lag_ms: the longest delay of the event loop. ``lag_p95_ms``: the 95th percentile.
         threads: the most threads seen.
-        peak_rss: the most bytes resident since the process began, None where the system does not tell.
+        peak_rss: the most bytes resident since the process began, None if the system does not report it.
     """
 
     concurrency: int

@@ -53,7 +53,7 @@ async def measure_parallel(harness: Harness, framework: str, tools: int) -> Para
 
 
 def overlap(calls: Sequence[ApiCall], ended: str = "") -> Parallel:
-    """How these calls overlap."""
+    """The overlap of these calls."""
     if not calls:
         return Parallel(asked=CALLS, made=0, at_once=0, ended=ended)
     begun = min(call.started for call in calls)

@@ -36,7 +36,7 @@ LIMITS = Limits(max_steps=3, timeout=90.0)
 
 
 class SchemaFinding(Record):
-    """What became of one tool.
+    """The finding on one tool.
 
     Attributes:
         effects: everything that happened to it, none if it was sent as it was given. ``refused``: the framework
@@ -63,7 +63,7 @@ class SchemaFinding(Record):
 
 
 class Schemas(Record):
-    """What became of every hard schema.
+    """The findings on every hard schema.
 
     Attributes:
         order: of the tools: as given, sorted by name, or another one.
@@ -130,7 +130,7 @@ class _Offers:
 
 
 def findings_of(schemas: Sequence[HardSchema], tools: Sequence[SentTool], seen: Observed) -> tuple[SchemaFinding, ...]:
-    """What became of these schemas, which were offered together."""
+    """The findings on these schemas, which were offered together."""
     partners = matched(_specs(schemas), tools)
     arrived = {call.api: call.arguments for call in reversed(seen.wire.api_calls)}
     asked = {call.name for turn in seen.wire.model_calls for call in turn.tool_calls if call.problem is None}
@@ -143,7 +143,7 @@ def findings_of(schemas: Sequence[HardSchema], tools: Sequence[SentTool], seen: 
 
 
 def finding_of(schema: HardSchema, sent: SentTool | None, reason: str = "") -> SchemaFinding:
-    """What became of one schema, its call aside."""
+    """The finding on one schema, without its call."""
     finding = SchemaFinding(name=schema.name, stresses=schema.stresses, reason=reason)
     if sent is None:
         return finding.model_copy(update={"effects": ("missing",)})

@@ -81,7 +81,7 @@ class Probe:
 
 
 def peak_rss() -> int | None:
-    """The most bytes that were ever resident in this process, None where the system does not tell.
+    """The most bytes that were ever resident in this process, None if the system does not report it.
 
     ``getrusage`` is not asked: on Linux its figure starts with that of the process that started this one.
     """

@@ -30,7 +30,7 @@ class Lags:
 
     @property
     def count(self) -> int:
-        """How many ticks there were."""
+        """Number of ticks."""
         return len(self._delays)
 
     @property

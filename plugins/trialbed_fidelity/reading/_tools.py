@@ -20,7 +20,7 @@ COMPARED = ("description", "parameters")
 """Fields of a function that are compared with what was given; its name is compared apart."""
 
 ALIKE = 0.75
-"""How much of two names must agree (difflib's ratio) for one tool, if nothing else shows it."""
+"""The ratio (of difflib) at which two names count as one tool's, if nothing else shows it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def matched(given: Sequence[ToolSpec], sent: Sequence[SentTool]) -> dict[str, Se
 
 
 def altered(given: ToolSpec, sent: SentTool) -> tuple[tuple[Effect, ...], tuple[Difference, ...]]:
-    """What happened to a tool that was sent; nothing if its name, description and schema are as given."""
+    """The changes to a tool that was sent; empty if its name, description and schema are as given."""
     wanted = {"description": given.description, "parameters": given.parameters}
     found = differences(wanted, {key: sent.function[key] for key in COMPARED if key in sent.function})
     kinds: set[Effect] = {difference.kind for difference in found}

@@ -53,7 +53,7 @@ def of(count: int, total: int) -> str:
 
 
 def some(count: int) -> str:
-    """A number, in a word where it is none."""
+    """A number; zero as a word."""
     return f"{count:,}" if count else "none"
 
 

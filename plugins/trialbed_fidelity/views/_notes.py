@@ -1,4 +1,4 @@
-"""What fidelity figures rest on, and what is to be known beside them, in words."""
+"""Notes on fidelity figures: their basis, and how to read them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trialbed_fidelity import (
 from trialbed_fidelity.views._cells import MEBIBYTE, value
 
 BUSY = 0.5
-"""Waiting processes per core, before the measurement, from which on times are told to be too long."""
+"""Waiting processes per core, before the measurement, above which a note says that times are too long."""
 
 LONGEST = 300
 """Characters of a message or a reason that a note shows."""
@@ -36,7 +36,7 @@ def heading(conditions: Conditions) -> str:
 
 
 def notes(report: FidelityReport) -> Iterator[str]:
-    """How to read the figures, and what stands behind some of them."""
+    """Notes on how to read the figures, and on the details behind some of them."""
     yield (
         "The reference is the plainest correct loop, and the zero point: it got the same traffic. Times are "
         "median [lowest, highest] of n rounds. Tokens are an estimate: one token per 4 bytes. "

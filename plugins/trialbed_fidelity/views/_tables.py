@@ -28,7 +28,7 @@ def report_tables(report: FidelityReport) -> list[Table]:
 
 
 def schema_tables(report: FidelityReport) -> list[Table]:
-    """What became of every single schema, if they were asked for: too long for a terminal."""
+    """The findings on every single schema, if they were asked for: too long for a terminal."""
     measured = [framework for framework in report.frameworks if framework.schemas is not None]
     return [_schemas(measured)] if measured else []
 
@@ -83,7 +83,7 @@ def _schemas(frameworks: Sequence[FrameworkFidelity]) -> Table:
 
 
 def _finding(finding: SchemaFinding) -> str:
-    """What happened to one schema: how many differences of each kind, and to the call of its tool."""
+    """The changes to one schema: the number of differences of each kind, and the fate of its tool's call."""
     counts = Counter(difference.kind for difference in finding.differences)
     shown = [f"{kind} {count}" for kind, count in counts.items()]
     shown += [effect for effect in finding.effects if effect in ("renamed", "missing", "refused")]

@@ -23,7 +23,7 @@ MESSAGES = ("added", "changed", "lost")
 
 
 def schema_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
-    """What became of the hard schemas."""
+    """The effect on the hard schemas."""
     parts = [one.schemas for one in found]
     yield line("schemas sent as given", parts, _identical)
     yield line("only order changed", parts, lambda part: some(_only_reordered(part)))
@@ -60,7 +60,7 @@ def _calls(part: Schemas, how: str) -> str:
 
 
 def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
-    """What was added to the prompt."""
+    """The additions to the prompt."""
     parts = [one.prompt for one in found]
     for kind in MESSAGES:
         yield line(f"messages {kind} at first", parts, partial(_messages, kind=kind, first=True))
@@ -92,7 +92,7 @@ def _tokens(part: Prompt, turns: int) -> str:
 
 
 def many_rows(found: Sequence[FrameworkFidelity], offered: int) -> Iterator[TableRow]:
-    """What became of many tools; the reference is the first of the frameworks."""
+    """The effect on many tools; the reference is the first of the frameworks."""
     parts = [next((many for many in one.many or () if many.offered == offered), None) for one in found]
     zero = parts[0]
     yield line("tools sent", parts, lambda part: UNKNOWN if part.sent is None else of(part.sent, part.offered))

@@ -47,7 +47,7 @@ def check_name(path: Path) -> str:
     """The name of the dataset in a file that has none of its own: the file's, without suffix.
 
     Raises:
-        DataError: the file's name is none for a dataset.
+        DataError: the file's name cannot be a dataset's.
     """
     if not re.match(NAME_PATTERN, path.stem):
         raise DataError(f"{path}: the name of the file must match {NAME_PATTERN}, since results are named for it")
@@ -63,7 +63,7 @@ def unique_apis(apis: Iterable[Api]) -> tuple[Api, ...]:
 
 
 def check_queries(path: Path, queries: Iterable[Query]) -> None:
-    """Check what a single query's form cannot tell.
+    """Check what cannot be seen from a single query.
 
     Raises:
         DataError: a query's identifier or an Api's identity occurs twice, or a gold Api is not on offer.

@@ -72,7 +72,7 @@ def _reason(kind: str, message: str) -> str:
 
 
 def _query(value: Any, key: Key) -> str:
-    """Which query the key is in, where that can be told: ``query 588, ``."""
+    """The query that the key is in, if it is known: ``query 588, ``."""
     for depth, part in enumerate(key):
         if isinstance(value, dict) and "query_id" in value:
             return f"query {value['query_id']!r}, "

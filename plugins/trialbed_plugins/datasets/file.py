@@ -40,7 +40,7 @@ class FileDriver(DatasetDriver):
     description: ClassVar[str] = "a JSON file of queries, in StableToolBench's form or Trialbed's own"
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - files may be anywhere
-        """None that could be listed."""
+        """Empty, since files cannot be listed."""
         return []
 
     def open(self, test_set: str | None, data_dir: Path) -> Dataset:  # noqa: ARG002 - files may be anywhere

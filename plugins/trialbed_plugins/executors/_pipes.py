@@ -1,4 +1,4 @@
-"""The engine's end of a worker's standard streams, and the faults that show there."""
+"""The engine's end of a worker's standard streams, and the faults found there."""
 
 from __future__ import annotations
 

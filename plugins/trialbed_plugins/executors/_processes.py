@@ -15,7 +15,7 @@ from trialbed.worker import WORKER_MARK
 
 ROUNDS = 100
 PAUSE = 0.02
-"""How often stray processes are looked for, and with how many seconds between; one may fork while it is killed."""
+"""Number of searches for stray processes, and seconds between them; a process may fork while it is killed."""
 
 
 def descendants(pid: int) -> list[psutil.Process]:

@@ -68,7 +68,7 @@ class LocalExecutor(Executor):
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     async def describe(self, framework: str) -> FrameworkInfo:
-        """The framework as a worker of it found it; the worker is kept for the first trial."""
+        """The framework as reported by one of its workers, which is kept for the first trial."""
         try:
             worker = await self._take(framework)
         except StartFailed as error:

@@ -68,7 +68,7 @@ class ReferenceAgent(BaseAgent):
         """The model's next message.
 
         Raises:
-            ModelFailed: there is none.
+            ModelFailed: the model cannot be reached, or does not answer with a completion.
         """
         try:
             response = await self._client.post(
@@ -101,12 +101,12 @@ class ReferenceAgent(BaseAgent):
         said = first_message(reading.response)
         if not said:
             problem = reading.problem.message if reading.problem else "the message is empty"
-            raise ModelFailed(f"the model's endpoint answered with no completion: {problem}")
+            raise ModelFailed(f"the model's endpoint did not answer with a completion: {problem}")
         try:
             message = _assistant_message(said)
         except (LookupError, TypeError, AttributeError) as error:
             text = response.text[:MAX_ERROR_TEXT]
-            raise ModelFailed(f"the model's endpoint answered with no completion ({error!r}): {text}") from error
+            raise ModelFailed(f"the model's endpoint did not answer with a completion ({error!r}): {text}") from error
         self._count(usage_of(reading.response))
         return message
 

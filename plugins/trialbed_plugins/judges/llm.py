@@ -18,7 +18,7 @@ Messages = list[dict[str, str]]
 JSON_ONLY = {"response_format": {"type": "json_object"}}
 
 REFUSALS = ("http_400", "http_422")
-"""How endpoints answer to a field they do not know."""
+"""Kinds of problems with which endpoints reject a field that they do not know."""
 
 
 class ModelJudge(Judge):
@@ -93,7 +93,7 @@ class _Model:
         """The text of the model's reply.
 
         Raises:
-            JudgeError: there is none.
+            JudgeError: the model does not reply with a text.
         """
         request = {**self._settings, "messages": conversation, "seed": seed}
         reading = await self._client.complete(request | self._format)

@@ -26,7 +26,7 @@ LEGEND = {
     "model_turns": "requests that the model answered",
     "framework_time": "wall time that is neither the model's nor the tools'",
 }
-"""What scores mean, in a few words, where the name does not say it."""
+"""The meaning of scores whose names do not say it."""
 
 
 def run_table(documents: Sequence[Document]) -> Table:
@@ -94,7 +94,7 @@ def _point(name: str, document: Document) -> Point:
 
 
 def _heading(document: Document) -> str:
-    """What was measured, with what: the same for every framework of a run."""
+    """The subject and the settings of a run, which are the same for every framework."""
     about = document["metadata"]
     queries = "1 query" if about["num_queries"] == 1 else f"{about['num_queries']} queries"
     return (
@@ -155,7 +155,7 @@ def _other_n(summary: Document, name: str) -> str:
 
 
 def _notes(documents: Sequence[Document]) -> Iterator[str]:
-    """How to read the table, and what about a framework must be known to read it right."""
+    """Notes on how to read the table, and on facts about frameworks that matter for it."""
     level = documents[0]["summary"]["interval_level"]
     yield (
         "Means over the n trials that ended with an answer, or as many as stand beside them; errors enter none. "

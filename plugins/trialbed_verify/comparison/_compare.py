@@ -31,7 +31,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """How vendors are compared.
+    """Options of a comparison of vendors.
 
     Attributes:
         margin: the largest difference in F1 that counts as equivalent; choose it before looking at the results.

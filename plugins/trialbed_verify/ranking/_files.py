@@ -68,7 +68,7 @@ def _is_marked(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How result files become candidates.
+    """Options for reading result files as candidates.
 
     Attributes:
         baselines: names of vendors, one per model.

@@ -19,7 +19,7 @@ NO_INTERVALS = "Ranks from a table have no intervals, which need result files"
 
 @dataclass(frozen=True)
 class RankOptions:
-    """How vendors are ranked.
+    """Options of a ranking of vendors.
 
     Attributes:
         k: added to each rank.

@@ -44,7 +44,7 @@ def _paired(document: Document) -> Iterator[str]:
     yield f"{about['cases']} cases, paired by {about['by']}; {document['common_indices']} pairs of rows."
     left_out = about["only_baseline"] + about["only_vendor"]
     if left_out:
-        yield f"Left out, as only one file has them: {left_out} rows."
+        yield f"Left out because only one file has them: {left_out} rows."
     if about["asked_otherwise"]:
         yield f"Cases whose requests differ: {about['asked_otherwise']}."
     yield from (f"Settings of {count} requests differ: {text}." for text, count in about["settings"].items())
@@ -78,7 +78,7 @@ def _decided(document: Document) -> Iterator[str]:
             f"The baseline with itself ({itself['trials']} trials): F1 {estimate(itself['self_f1'])}, "
             f"flip rate {estimate(itself['flip_rate'])}, {itself['stable_cases']} of {itself['cases']} cases stable."
         )
-    yield "answered: cases that both answered. delivered: a failure is a missed call."
+    yield "answered: cases that both answered. delivered: a failure counts as a missed call."
     k2 = document["tool_call_trigger_similarity"]
     yield (
         f"K2-style, of {document['matched_success']} pairs without failures: TP {k2['TP']}, FP {k2['FP']}, "

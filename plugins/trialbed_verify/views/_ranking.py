@@ -92,7 +92,7 @@ def _ties(ranked: list[Document], *, of_all: bool) -> Iterator[str]:
 
 
 def _shared_ranks(ranked: list[Document], *, of_all: bool) -> Iterator[str]:
-    """Who is equal in a metric, and the rank that they share there."""
+    """Vendors that are equal in a metric, and the rank that they share there."""
     for metric, about in METRICS.items():
         sharing: dict[float, list[str]] = {}
         for row in ranked:

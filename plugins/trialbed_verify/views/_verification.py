@@ -28,11 +28,11 @@ QUANTILES = ("p50", "p95", "p99")
 OUTCOMES = ("tool_calls", "stop", "other")
 
 ALARMING = ("failed", "not sent")
-"""Rows in which any text at all is bad news."""
+"""Rows in which any text is a problem."""
 
 
 def verification_tables(summaries: Sequence[Summary]) -> list[Table]:
-    """For each model: figures with vendors as columns, what is behind them, and where they come from."""
+    """For each model: figures with vendors as columns, their background, and where they come from."""
     return [table for own in _by_model(summaries) for table in (_figures(own), _provenance(own))]
 
 
@@ -81,7 +81,7 @@ def _spread(figures: Mapping[str, float] | None) -> str:
 
 
 def _notes(summaries: Sequence[Summary]) -> Iterator[str]:
-    yield "[low, high] is the 95% Wilson interval; times and tokens are p50/p95/p99 of the answers that tell them."
+    yield "[low, high] is the 95% Wilson interval; times and tokens are p50/p95/p99 of the answers that report them."
     if any(summary["is_baseline"] for summary in summaries):
         yield "* is the baseline."
     for summary in summaries:
@@ -91,11 +91,11 @@ def _notes(summaries: Sequence[Summary]) -> Iterator[str]:
 def _own_notes(summary: Summary) -> Iterator[str]:
     if summary["client_saturated"]:
         lag = compact(summary["loop_lag_ms"]["p95"])
-        yield f"this machine itself was late (p95 {lag} ms); the times are its own as much as the vendor's."
+        yield f"this machine was delayed (p95 {lag} ms), so the times describe it as much as the vendor."
     if summary["failure"]:
-        yield f"was stopped, as its driver failed: {summary['failure']}"
+        yield f"stopped because its driver failed: {summary['failure']}"
     if summary["notes"]:
-        yield f"oddities: {counts(summary['notes'])}"
+        yield f"notes: {counts(summary['notes'])}"
     for kind, count in summary["problems"].items():
         yield from _examples(f"{count} {kind}", summary["examples"]["problems"].get(kind, ()))
     for reason, count in summary["call_problems"].items():
@@ -137,12 +137,12 @@ def _sources(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
 
 
 def _moment(at: str | None) -> str:
-    """A time of ours, which is in UTC, to the second."""
+    """A recorded time, in UTC, to the second."""
     return f"{at[:19].replace('T', ' ')} UTC" if at else UNKNOWN
 
 
 def _served(found: Mapping[str, int]) -> str:
-    """The names that answers bear, the most frequent first, as far as they can be listed."""
+    """The names that answers report, the most frequent first, shortened to a few."""
     if set(found) <= {UNNAMED}:
         return UNKNOWN
     names = [f"{name} ({count})" if len(found) > 1 else name for name, count in found.items()]

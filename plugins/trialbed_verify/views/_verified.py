@@ -38,7 +38,7 @@ def _notes(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{vendor}: {one['verdict']['reason']}."
         left_out = pairing["only_baseline"] + pairing["only_vendor"]
         if left_out:
-            yield f"{vendor}: {left_out} rows are left out, as only one file has them."
+            yield f"{vendor}: {left_out} rows are left out because only one file has them."
         yield from (
             f"{vendor}: settings of {count} requests differ: {text}." for text, count in pairing["settings"].items()
         )

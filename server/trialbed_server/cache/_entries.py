@@ -13,7 +13,7 @@ AUTHORITATIVE = ("real", "imported")
 
 
 class Origin(NamedTuple):
-    """Who made a response: the provenance and the maker's revision (empty where it has none)."""
+    """The maker of a response: the provenance and the maker's revision (empty where it has none)."""
 
     provenance: str
     revision: str = ""

@@ -19,7 +19,7 @@ SPARE = Call("lookup", "{}")
 
 @dataclass(frozen=True)
 class Answer:
-    """What an answer says, before it becomes a completion.
+    """The content of an answer, before it becomes a completion.
 
     Attributes:
         usage: as reported; None reports none.

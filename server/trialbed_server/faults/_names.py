@@ -10,7 +10,7 @@ NONE = "none"
 
 
 class About(NamedTuple):
-    """What a fault does, and its settings with their defaults; the first one is meant by ``name:value``."""
+    """The effect of a fault, and its settings with their defaults; ``name:value`` sets the first one."""
 
     text: str
     settings: Mapping[str, Any] = MappingProxyType({})
@@ -60,4 +60,4 @@ ANSWERS: MappingProxyType[str, About] = MappingProxyType(
         "gap": About("seconds before each further event", {"gap": 0.0}),
     }
 )
-"""What can be set of right answers."""
+"""The settings of right answers."""

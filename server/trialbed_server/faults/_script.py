@@ -26,7 +26,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class FaultScript:
-    """What every request meets.
+    """The script that decides how each request is answered.
 
     The attempts at one request are told from other requests by their bodies: the first attempt meets the first
     step, the second the second, all further ones the last. With a mix, each attempt draws its fault; the same
@@ -65,7 +65,7 @@ class FaultScript:
         """A script from a file's path, from JSON, or from names in order: ``status:429,none``.
 
         Raises:
-            UsageError: it is none of these; says what is wrong.
+            UsageError: the text has none of these forms; says what is wrong.
         """
         try:
             written = Path(text).read_text(encoding="utf-8") if text.endswith(".json") else text

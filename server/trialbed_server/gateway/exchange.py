@@ -69,7 +69,7 @@ class Exchange:
             self._response = bytearray()
 
     def record(self) -> ModelCall:
-        """What is known now; the status is 0 while there is no answer."""
+        """The record so far; the status is 0 while there is no answer."""
         if self._ended is not None:
             return self._ended
         seen = self._observation()

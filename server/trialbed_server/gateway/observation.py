@@ -11,7 +11,7 @@ from trialbed.records import SentCall, Usage
 
 
 class Observation(NamedTuple):
-    """What was found in one response."""
+    """The facts found in one response."""
 
     usage: Usage | None = None
     finish_reason: str | None = None

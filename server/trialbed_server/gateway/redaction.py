@@ -16,7 +16,7 @@ class Redactor:
         self._held = b""
 
     def feed(self, piece: bytes) -> bytes:
-        """What can be passed on now."""
+        """Returns the bytes that can be passed on now."""
         if not self._secret:
             return piece
         data = (self._held + piece).replace(self._secret, b"*" * len(self._secret))
@@ -25,7 +25,7 @@ class Redactor:
         return data[: len(data) - kept]
 
     def flush(self) -> bytes:
-        """What is left at the end."""
+        """Returns the bytes that are left at the end."""
         held, self._held = self._held, b""
         return held
 

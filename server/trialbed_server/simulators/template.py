@@ -69,7 +69,7 @@ def _with_reference(response: Any, reference: str) -> Any:
 
 
 def argument_problems(api: Api, arguments: dict[str, Any]) -> str:
-    """What is wrong with the arguments, in one line; empty if they fit the Api's schema."""
+    """The problem with the arguments, in one line; empty if they fit the Api's schema."""
     validator = Draft202012Validator(api.parameters_schema())
     found = sorted(validator.iter_errors(arguments), key=lambda error: (list(map(str, error.path)), error.message))
     return "; ".join(_problem(list(error.path), error.message) for error in islice(found, MAX_PROBLEMS))

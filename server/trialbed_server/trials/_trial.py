@@ -22,7 +22,7 @@ class Recording(Protocol[Call]):
     """A request that is or was served for a trial."""
 
     def record(self) -> Call:
-        """What is known of it now."""
+        """The record so far."""
 
 
 class Trial:
@@ -53,7 +53,7 @@ class Trial:
 
 
 class LogBudget:
-    """What one trial may still keep. A body over its share is cut in the log, never on the wire."""
+    """The space that is left for one trial's log. A body over its share is cut in the log, never on the wire."""
 
     def __init__(self, *, body: int = BODY_LIMIT, trial: int = TRIAL_LIMIT) -> None:
         self._body = body

@@ -115,7 +115,7 @@ class ApiRecording:
         )
 
     def record(self) -> ApiCall:
-        """What is known now; status 0 while unanswered."""
+        """The record so far; status 0 while unanswered."""
         return self._ended or self._call(status=0)
 
     def _call(self, **fields: Any) -> ApiCall:

@@ -10,7 +10,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 PARSE_ERROR = "Tool input parse error...\n"
-"""What StableToolBench answers to an input that is not JSON."""
+"""StableToolBench's answer to an input that is not JSON."""
 
 
 class VirtualRequest(NamedTuple):

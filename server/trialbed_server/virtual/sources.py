@@ -89,7 +89,7 @@ class SimulatorSource:
         self._timeout = timeout
 
     async def answer(self, call: Call) -> Made:
-        """What the simulator answers.
+        """Returns the simulator's answer.
 
         Raises:
             SimulationError: it fails, is too slow, or the input is not a JSON object.

@@ -1,6 +1,6 @@
 """The adapter: new-framework behind ``trialbed.BaseAgent``.
 
-It works as it stands, over the loop of a few lines in ``_loop``. Put your framework in that loop's place, one REPLACE
+It works as it is, over the loop of a few lines in ``_loop``. Put your framework in that loop's place, one REPLACE
 after the other; after each, let ``bench adapter check`` tell whether the adapter still does what the rig asks for.
 """
 
@@ -83,7 +83,7 @@ class NewFrameworkAgent(BaseAgent):
         await self._model.close()
 
     def _read(self, outcome: Outcome) -> Answer:
-        """What the framework reports; where it reports nothing, None."""
+        """The framework's own report; None for what it does not report."""
         # REPLACE: your framework's own report. Do not count in the adapter: the rig counts at the wire.
         usage = None
         if outcome.tokens is not None:

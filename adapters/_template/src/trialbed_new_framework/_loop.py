@@ -1,4 +1,4 @@
-"""An agent framework of a few lines, which stands where yours will be.
+"""An agent framework of a few lines, as a placeholder for yours.
 
 REPLACE: delete this module when nothing of it is used any more.
 """
@@ -16,12 +16,12 @@ import httpx
 
 
 class ModelError(Exception):
-    """The model could not be reached, refused, or said nothing that can be read."""
+    """The model could not be reached, refused, or sent a reply that cannot be read."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """What the model may call; ``run`` gets the arguments and returns text."""
+    """A tool that the model may call; ``run`` gets the arguments and returns text."""
 
     name: str
     description: str
@@ -45,7 +45,7 @@ class Call:
 
 @dataclass
 class Outcome:
-    """What came of a run.
+    """The outcome of a run.
 
     Attributes:
         text: the model's last words; empty if the turns ran out.
@@ -73,7 +73,7 @@ class Model:
         """The model's reply, whole.
 
         Raises:
-            ModelError: there is none.
+            ModelError: the model cannot be reached, or its reply cannot be read.
         """
         tools = {"tools": [function.as_tool() for function in functions]} if functions else {}
         body = {**self._settings, "messages": messages, **tools}

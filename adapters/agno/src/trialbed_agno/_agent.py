@@ -1,4 +1,4 @@
-"""The agent: ``agno.agent.Agent``, set up as every framework on the rig is."""
+"""The agent: ``agno.agent.Agent`` with the rig's settings."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class BoundedChat(OpenAILike):
         """The error in words."""
         text = f"{type(self.error).__name__}: {self.error}"
         refused = isinstance(self.error, openai.APIError)
-        return text if refused else f"the model's endpoint answered with no completion ({text})"
+        return text if refused else f"the model's endpoint did not answer with a completion ({text})"
 
     def get_async_client(self) -> openai.AsyncOpenAI:
         """The trial's own client; some releases of Agno share connections between agents."""

@@ -10,7 +10,7 @@ from trialbed import Answer, ApiRef, ClaimedCall, Usage, finish_of
 
 
 def read_run(output: RunOutput, apis: Mapping[str, ApiRef], *, stopped: bool) -> Answer:
-    """The answer that a run amounts to.
+    """The answer that a run gives.
 
     The text is the last message's: ``output.content`` strings the texts of all turns together.
 

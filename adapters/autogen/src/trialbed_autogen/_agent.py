@@ -1,4 +1,4 @@
-"""The agent: AgentChat's ``AssistantAgent``, set up as every framework on the rig is."""
+"""The agent: AgentChat's ``AssistantAgent`` with the rig's settings."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MODEL_INFO = ModelInfo(
     multiple_system_messages=True,
     family=ModelFamily.GPT_4O,
 )
-"""What AutoGen wants to know of a model it does not know by name.
+"""The description that AutoGen requires for a model whose name it does not know.
 
 The family is not "unknown", since AutoGen would then guess one from the model's name and rewrite the messages
 for it; this one leaves them as they are.
@@ -40,14 +40,16 @@ class TrialClient(openai.AsyncOpenAI):
         """Send one request.
 
         Raises:
-            ModelFailed: there is no completion.
+            ModelFailed: the response is not a completion.
         """
         try:
             answered = await super().post(*args, **kwargs | {"body": _plain(kwargs["body"])})
         except (openai.APIError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ModelFailed(f"{type(error).__name__}: {error}") from error
         if not _is_completion(answered):
-            raise ModelFailed(f"the model's endpoint answered with no completion: {str(answered)[:MAX_ERROR_TEXT]}")
+            raise ModelFailed(
+                f"the model's endpoint did not answer with a completion: {str(answered)[:MAX_ERROR_TEXT]}"
+            )
         choice = answered.choices[0]
         for call in choice.message.tool_calls or []:
             choice.finish_reason = "tool_calls"

@@ -20,7 +20,7 @@ Message = BaseAgentEvent | BaseChatMessage
 
 
 def read_messages(messages: Sequence[Message], apis: Mapping[str, ApiRef]) -> Answer:
-    """The answer that the messages of a run amount to.
+    """The answer that the messages of a run give.
 
     Args:
         apis: tool name -> Api.
@@ -37,7 +37,7 @@ def read_messages(messages: Sequence[Message], apis: Mapping[str, ApiRef]) -> An
 
 
 def _final_text(last: Message) -> str:
-    """What the model said last; at the step limit AutoGen repeats the tools' results instead, in another message."""
+    """The model's last text; at the step limit AutoGen ends with another message, which repeats the tools' results."""
     return last.content if isinstance(last, TextMessage) else ""
 
 

@@ -28,7 +28,7 @@ class RawWorkbench(Workbench):
         self._schemas = [_schema(tool) for tool in tools]
 
     async def list_tools(self) -> list[ToolSchema]:
-        """What the model is offered."""
+        """The tools' schemas, as offered to the model."""
         return self._schemas
 
     async def call_tool(
@@ -38,7 +38,7 @@ class RawWorkbench(Workbench):
         cancellation_token: CancellationToken | None = None,
         call_id: str | None = None,  # noqa: ARG002 - AutoGen's name
     ) -> ToolResult:
-        """Make a call; arguments that are no JSON object are an error, whatever their type says."""
+        """Make a call; arguments that are not a JSON object are an error, whatever their type says."""
         if not isinstance(arguments, Mapping):
             return _result(name, f"Error: the arguments are not a JSON object: {json.dumps(arguments)}", is_error=True)
         call = asyncio.ensure_future(self._tools[name].ainvoke(arguments))

@@ -47,7 +47,7 @@ class LoopBridge:
             concurrent.futures.CancelledError: the trial ended before the function did.
         """
         if self._portal is None:
-            raise RuntimeError("the trial has not begun")
+            raise RuntimeError("the trial has not started")
         return self._portal.call(function, *args)
 
 

@@ -18,7 +18,7 @@ from trialbed_crewai._names import ToolNames
 from trialbed_crewai._transcript import Message, Transcript
 
 EMPTY = " "
-"""What CrewAI gets for an empty answer, and past the bound; it would take an empty text for a failure."""
+"""Given to CrewAI for an empty answer and past the step limit; it treats an empty text as a failure."""
 
 
 class RunFailed(Exception):
@@ -77,7 +77,7 @@ class RigCompletion(OpenAICompletion):
         """Raise what a request failed with, if one did.
 
         Raises:
-            ModelFailed: the model could not be reached, refused, or answered with no completion.
+            ModelFailed: the model could not be reached, refused, or did not answer with a completion.
         """
         error = self._error
         if error is not None:
@@ -138,7 +138,7 @@ def _definition(tool: Tool) -> dict[str, Any]:
 
 
 def _readable(arguments: str | None) -> str:
-    """Arguments that CrewAI reads right: what is no object is made unreadable, since CrewAI would fail or guess."""
+    """Arguments that CrewAI reads right; others than objects are made unreadable, since CrewAI would fail or guess."""
     text = arguments or "{}"
     try:
         return text if isinstance(json.loads(text), dict) else "{" + text

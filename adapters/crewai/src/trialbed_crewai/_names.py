@@ -28,14 +28,14 @@ class ToolNames:
             self._outer[inner] = name
 
     def inner(self, name: str) -> str:
-        """CrewAI's name of a tool; for a tool that there is not, a name that CrewAI does not know either.
+        """CrewAI's name of a tool; for an unknown tool, a name that CrewAI does not know either.
 
         That one is new each time: CrewAI breaks a run off at the fifth call that is like four before.
         """
         return self._inner.get(name) or self._free(f"unknown_{next(self._unknown)}")
 
     def outer(self, name: str) -> str | None:
-        """The name of the tool that CrewAI knows by this one; None if there is none."""
+        """The original name of the tool that CrewAI knows by this name; None if there is none."""
         return self._outer.get(name)
 
     def _free(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Keeps CrewAI to itself.
+"""Keeps CrewAI quiet: telemetry, tracing and signal handlers are off.
 
 CrewAI decides when it is imported whether it collects telemetry and takes over the process's signals, and makes a
 folder for its data, in the user's own by the name of the working directory. Unless it is being tested, it traces a

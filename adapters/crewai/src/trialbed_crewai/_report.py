@@ -1,4 +1,4 @@
-"""What CrewAI reports of a run."""
+"""CrewAI's own report of a run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Report:
         crewai_event_bus.off(ToolUsageFinishedEvent, self._used)
 
     def answer(self, text: str, usage: Any, names: ToolNames, apis: Mapping[str, ApiRef]) -> Answer:
-        """The answer that the run amounts to.
+        """The answer that the run gives.
 
         Args:
             text: CrewAI's output; empty where the run was ended.

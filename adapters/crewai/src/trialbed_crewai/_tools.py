@@ -41,7 +41,7 @@ class NoTool(BaseTool):
     args_schema: type[BaseModel] = AnyArguments
 
     def _run(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError("the model is not told of this tool, so it is never called")
+        raise NotImplementedError("this tool is not offered to the model and cannot be called")
 
 
 class RawTool(BaseTool):

@@ -1,4 +1,4 @@
-"""The agent: ``langchain.agents.create_agent``, set up as every framework on the rig is."""
+"""The agent: ``langchain.agents.create_agent`` with the rig's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the adapter adds to the graph."""
+"""Middleware that the adapter adds to the graph."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class OfferRawSchemas(Middleware):
 
 
 class AnswerInvalidCalls(Middleware):
-    """Answers calls whose arguments are no JSON object with an error; LangChain would end the run."""
+    """Answers calls whose arguments are not a JSON object with an error; LangChain would end the run."""
 
     @hook_config(can_jump_to=["model"])
     async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:  # noqa: ARG002 - LangChain's names

@@ -36,7 +36,7 @@ class Connections:
 
 
 class TolerantChatOpenAI(ChatOpenAI):
-    """Reads a call whose arguments are JSON but no object as an invalid call; ``ChatOpenAI`` raises.
+    """Reads a call whose arguments are JSON but not an object as an invalid call; ``ChatOpenAI`` raises.
 
     A response without a message is the model's failure; of ``ChatOpenAI`` it is an error of any kind.
     """
@@ -79,18 +79,18 @@ def _completion(response: Any) -> Any:
     """The document of a completion.
 
     Raises:
-        ModelFailed: it is none.
+        ModelFailed: the response is not a completion.
     """
     body = response.model_dump(warnings=False) if isinstance(response, openai.BaseModel) else response
     with suppress(LookupError, TypeError):
         if isinstance(body["choices"][0]["message"], dict):
             return body
     text = json.dumps(body, ensure_ascii=False)[:MAX_ERROR_TEXT]
-    raise ModelFailed(f"the model's endpoint answered with no completion: {text}")
+    raise ModelFailed(f"the model's endpoint did not answer with a completion: {text}")
 
 
 def _calls_without_object(body: dict[str, Any]) -> dict[str, str]:
-    """Take the arguments that are JSON but no object out of the body; returns them by call id.
+    """Take the arguments that are JSON but not an object out of the body; returns them by call id.
 
     No text at all means no arguments; older releases of LangChain take it for invalid JSON.
     """
@@ -108,7 +108,7 @@ def _calls_without_object(body: dict[str, Any]) -> dict[str, str]:
 
 
 def _parsed(text: str) -> Any:
-    """The JSON value of a text; an empty object for what is no JSON, since LangChain finds that by itself.
+    """The JSON value of a text; an empty object for what is not JSON, since LangChain finds that by itself.
 
     None if LangChain would break over it: thousands of nested lists, and half an emoji, which it could not send back.
     """

@@ -10,7 +10,7 @@ from trialbed import Answer, ApiRef, ClaimedCall, Usage, finish_of
 
 
 def read_messages(messages: Sequence[BaseMessage], apis: Mapping[str, ApiRef]) -> Answer:
-    """The answer that the messages of a run amount to.
+    """The answer that the messages of a run give.
 
     Args:
         apis: tool name -> Api.

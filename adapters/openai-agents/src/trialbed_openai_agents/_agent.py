@@ -1,4 +1,4 @@
-"""The agent: one ``agents.Agent`` run by ``agents.Runner``, set up as every framework on the rig is."""
+"""The agent: one ``agents.Agent`` run by ``agents.Runner``, with the rig's settings."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ class OpenAIAgentsAgent(BaseAgent):
         await self._client.close()
 
     def _is_an_end(self, error: AgentsException) -> bool:
-        """Whether the run ended without an answer: at its step limit, with a refusal, or cut short in mid-thought."""
+        """Whether the run ended without an answer: at its step limit, with a refusal, or cut off before its end."""
         return self._client.cut_short or not isinstance(error, ModelBehaviorError)

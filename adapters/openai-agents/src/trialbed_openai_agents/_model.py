@@ -33,14 +33,16 @@ class TrialClient(openai.AsyncOpenAI):
         """Send one request.
 
         Raises:
-            ModelFailed: there is no completion.
+            ModelFailed: the response is not a completion.
         """
         try:
             answered = await super().post(*args, **kwargs)
         except (openai.APIError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ModelFailed(f"{type(error).__name__}: {error}") from error
         if not _is_completion(answered):
-            raise ModelFailed(f"the model's endpoint answered with no completion: {str(answered)[:MAX_ERROR_TEXT]}")
+            raise ModelFailed(
+                f"the model's endpoint did not answer with a completion: {str(answered)[:MAX_ERROR_TEXT]}"
+            )
         self.cut_short = answered.choices[0].finish_reason == "length"
         for call in answered.choices[0].message.tool_calls or []:
             call.id = self._own_id(call.id)
@@ -67,7 +69,7 @@ def open_client(endpoint: ModelEndpoint, limits: Limits) -> TrialClient:
 
 
 def model_settings(endpoint: ModelEndpoint) -> ModelSettings:
-    """What stands in every request beside messages and tools."""
+    """The fields of every request besides messages and tools."""
     return ModelSettings(
         temperature=endpoint.temperature, max_tokens=endpoint.max_tokens, extra_args={"seed": endpoint.seed}
     )

@@ -1,4 +1,4 @@
-"""What a run leaves behind, as an answer."""
+"""Reads a run's result as an answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trialbed_openai_agents._tools import arguments_of
 
 
 def read_run(run: RunResult | RunErrorDetails, apis: Mapping[str, ApiRef], text: str = "") -> Answer:
-    """The answer that a run amounts to.
+    """The answer that a run gives.
 
     Args:
         apis: tool name -> Api.
@@ -43,7 +43,7 @@ def _calls(items: Sequence[RunItem], apis: Mapping[str, ApiRef]) -> Iterator[Cla
 
 
 def _outputs(items: Sequence[RunItem]) -> Mapping[str, deque[Any]]:
-    """What the calls returned, by call id; ids may come again, then the outputs stand in the calls' order."""
+    """The results of the calls by call id; outputs under a repeated id are in the order of the calls."""
     outputs: defaultdict[str, deque[Any]] = defaultdict(deque)
     for item in items:
         if isinstance(item, ToolCallOutputItem):

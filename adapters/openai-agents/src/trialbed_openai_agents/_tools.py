@@ -16,7 +16,7 @@ LEFT_OUT = cast(bool, openai.omit)
 
 
 def function_tool(tool: Tool) -> FunctionTool:
-    """The tool with its own schema; a call whose arguments are no JSON object is answered with an error."""
+    """The tool with its own schema; a call whose arguments are not a JSON object is answered with an error."""
 
     async def invoke(_: ToolContext[Any], text: str) -> str:
         arguments = arguments_of(text)
@@ -34,7 +34,7 @@ def function_tool(tool: Tool) -> FunctionTool:
 
 
 def arguments_of(text: str) -> dict[str, Any] | None:
-    """The arguments of a call, None where they are no JSON object; no text at all means none are given."""
+    """The arguments of a call, None if they are not a JSON object; an empty text means that none are given."""
     try:
         arguments = json.loads(text or "{}")
     except (ValueError, RecursionError):

@@ -100,7 +100,7 @@ def _space(folder: Path) -> Check:
 
 
 def _adapter(name: str) -> Check:
-    """Where a framework whose adapter is published with Trialbed would run."""
+    """Looks up where a framework would run whose adapter is published with Trialbed."""
     if runs_here(name):
         return Check("ok  ", name, "installed here")
     installed = EnvironmentStore(env_dir()).find(Request(FrameworkSpec.parse(name)))

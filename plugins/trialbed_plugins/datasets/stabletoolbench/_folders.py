@@ -17,7 +17,7 @@ _PEEK = 65536
 
 @dataclass(frozen=True)
 class Findings:
-    """What a folder holds.
+    """The contents of a folder.
 
     Attributes:
         queries: test set -> file.

@@ -10,7 +10,7 @@ from pathlib import Path
 from trialbed.errors import UsageError
 
 Named = tuple[str, Path]
-"""What a file is for, in words, and its path."""
+"""The purpose of a file, in words, and its path."""
 
 
 def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from trialbed.secrets import MIN_SECRET, REDACTED
 
 ENDS = (b'"', b"\\u2026", "…".encode())
-"""What follows a text that was cut off: the end of its string, or an ellipsis."""
+"""Marks that follow a text that was cut off: the end of its string, or an ellipsis."""
 
 
 class Redaction:

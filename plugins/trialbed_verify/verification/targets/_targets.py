@@ -94,7 +94,7 @@ def _secret_fields(value: Any, name: str = "") -> Iterator[str]:
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """How the cases are sent.
+    """Options for sending the cases.
 
     Attributes:
         trials: number of times that every case is sent to every target.

@@ -143,7 +143,7 @@ def _cancel_later() -> None:
 
 
 class _Run:
-    """What is known of an attempt while it is under way."""
+    """The state of an attempt that is under way."""
 
     def __init__(self, clock: Callable[[], float], names: Collection[str], *, stream: bool) -> None:
         self.clock = clock

@@ -30,7 +30,7 @@ def is_scripted(model: str) -> bool:
 
 
 def unknown_policy(model: str) -> str | None:
-    """What is wrong with a scripted model's name; None if nothing is."""
+    """The problem with a scripted model's name; None if it is valid."""
     policy = model.removeprefix(PREFIX)
     return None if policy in POLICIES else f"there is no policy {policy!r}; choose one of {', '.join(POLICIES)}"
 

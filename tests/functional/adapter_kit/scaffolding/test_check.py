@@ -37,8 +37,8 @@ def test_an_adapter_that_loses_arguments_does_not_conform_and_learns_why(bench: 
     shown = done.out.splitlines()
     assert shown[0] == "✗ single_call (must): failed"
     assert "hello" in done.out
-    assert "    why: One call is the unit of everything that is measured." in shown
-    assert any(line.startswith("    hint: Hand the model's arguments to tool.ainvoke()") for line in shown)
+    assert "    why: Every measurement builds on single calls." in shown
+    assert any(line.startswith("    hint: Pass the model's arguments to tool.ainvoke()") for line in shown)
     assert shown[-1] == "acme 0.1.0 · must 1/2"
     assert [line.split(" (")[0] for line in done.err.splitlines()] == ["✓ plain_answer", "✗ single_call"]
 

@@ -172,9 +172,12 @@ async def test_only_what_a_conversation_holds_goes_back_to_the_model():
     ("response", "text"),
     [
         (httpx.Response(500, text="overloaded"), "status 500: overloaded"),
-        (httpx.Response(200, text="<html>"), "no completion"),
-        (httpx.Response(200, json={"choices": []}), "no completion"),
-        (httpx.Response(200, json={"choices": [{"message": {"tool_calls": [{"id": "x"}]}}]}), "no completion"),
+        (httpx.Response(200, text="<html>"), "did not answer with a completion"),
+        (httpx.Response(200, json={"choices": []}), "did not answer with a completion"),
+        (
+            httpx.Response(200, json={"choices": [{"message": {"tool_calls": [{"id": "x"}]}}]}),
+            "did not answer with a completion",
+        ),
     ],
 )
 async def test_a_failing_model_is_an_error_that_says_why(response, text):

@@ -57,8 +57,8 @@ def test_notes_name_what_is_behind_each_count(summaries: list[dict[str, Any]]) -
     assert "bad: 3 cut_stream, lines 2, 3: ended early" in notes
     assert "bad: and, line 4: reset | by peer" in notes
     assert "bad: 1 calls wrong_type, line 1: look_up: 7 is not of type 'string'" in notes
-    assert "bad: oddities: 1 tokens_after_finish" in notes
-    assert any("this machine itself was late (p95 90 ms)" in note for note in notes)
+    assert "bad: notes: 1 tokens_after_finish" in notes
+    assert any("this machine was delayed (p95 90 ms)" in note for note in notes)
     assert "* is the baseline." in notes
     assert not any(note.startswith("good:") for note in notes)
 
