@@ -107,7 +107,7 @@ def test_every_dependency_has_its_reason() -> None:
     setup = setup_cfg()
     required = {re.split(r"[\[<>=]", line)[0] for line in setup["options"]["install_requires"].split()}
     text = (ROOT / "docs" / "explanation" / "dependencies.md").read_text(encoding="utf-8")
-    assert set(first_cells(text.split("## What is not here")[0])[1:]) == required
+    assert set(first_cells(text.split("## Libraries that are not used")[0])[1:]) == required
     assert set(first_cells(section(text, "Extras"))[1:]) == set(setup["options.extras_require"])
 
 

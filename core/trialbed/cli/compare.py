@@ -23,7 +23,7 @@ result document. For every score, the means over the queries that both runs have
 Vendors' results may come from bench verify, K2-style tools or Agent Vendor Verifier. The report shows whether a vendor
 calls tools where the baseline does (paired by content), how many requests it answers, whether its calls match their
 schemas, and its tokens and times. The verdict is that its decisions are equivalent to the baseline's, different, or
-that the data are inconclusive. A verdict needs several trials per case of the baseline, in one file or in several.
+that the data is inconclusive. For a verdict, the baseline needs several trials per case, in one file or in several.
 """
 
 EPILOG = """\b
