@@ -146,7 +146,7 @@ def test_every_score_is_described() -> None:
 
 def test_every_policy_is_described_with_its_right_values() -> None:
     text = page("scripted-models")
-    played = {cell.removeprefix("scripted:") for cell in first_cells(text.split("## How a policy plays")[0])[1:]}
+    played = {cell.removeprefix("scripted:") for cell in first_cells(text.split("## How a policy works")[0])[1:]}
     assert played == set(POLICIES)
     cells = first_cells(section(text, "Right values"))[1:]
     assert {name.strip() for cell in cells for name in cell.split(",")} == set(POLICIES)
