@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ SLOW = ("packaging", "matrix")
 # Tests start hundreds of programs; without bytecode each of them compiles Trialbed and its dependencies anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A shell starts background jobs with SIGINT ignored, and every program that a test starts would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How fast a machine is decides about no test. Failures are printed so that they can be had again.
 _ANY_MACHINE = hypothesis.settings(
