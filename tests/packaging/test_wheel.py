@@ -15,7 +15,7 @@ from support.distributions import ADAPTERS, FRAMEWORKS, ROOT, Wheels
 pytestmark = pytest.mark.packaging
 
 ROOTS = ("core", "server", "tool_selection", "plugins")
-SHIPPED = (".py", ".pyi", ".json", "py.typed")
+SHIPPED = (".py", ".pyi", ".html", ".json", "py.typed")
 TEMPLATE = "trialbed_adapter_kit/scaffolding/template"
 
 
