@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -112,6 +111,8 @@ def command(source: Path | None, form: str, as_json: bool, **given: Any) -> int:
 
 
 def _measured(given: dict[str, Any]) -> FidelityReport:
+    import asyncio
+
     try:
         return asyncio.run(_measure(_options(given)))
     except asyncio.CancelledError:

@@ -6,6 +6,7 @@ third parties, is an entry point of the group ``trialbed.commands``: the command
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
@@ -25,13 +26,16 @@ COMMANDS = {
 GROUP = "trialbed.commands"
 """The entry-point group of all other commands."""
 
+Targets = Mapping[str, Collection[str]]
+"""Names of entry points -> what they refer to; more than one where several distributions offer the name."""
+
 
 class LazyGroup(click.Group):
     """The root of all commands. A command's module is imported when the command, or the help on all, is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click gives it
         """Every command's name, sorted."""
-        return sorted({*COMMANDS, *entry_points(group=GROUP).names, *self.commands})
+        return self._names(_targets())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click gives it
         """The command of this name.
@@ -42,7 +46,7 @@ class LazyGroup(click.Group):
         if cmd_name in COMMANDS:
             command: click.Command = import_module(f"trialbed.cli.{cmd_name}").command
             return command
-        return load_command(cmd_name) if cmd_name in entry_points(group=GROUP).names else self.commands.get(cmd_name)
+        return self._added(cmd_name, _targets())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -58,25 +62,43 @@ class LazyGroup(click.Group):
                 raise
             raise click.UsageError(f"No such command {args[0]!r}. Did you mean {close[0]!r}?", ctx) from error
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click gives it
         """Write the list of commands without importing core's own."""
-        rows = [(name, COMMANDS.get(name) or self._summary(ctx, name)) for name in self.list_commands(ctx)]
+        # Once for all of them: looking through what is installed takes longer than the rest of the help.
+        targets = _targets()
+        rows = [(name, COMMANDS.get(name) or self._summary(name, targets)) for name in self._names(targets)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
-    def _summary(self, ctx: click.Context, name: str) -> str:
+    def _names(self, targets: Targets) -> list[str]:
+        return sorted({*COMMANDS, *targets, *self.commands})
+
+    def _added(self, name: str, targets: Targets) -> click.Command | None:
+        return load_command(name, targets[name]) if name in targets else self.commands.get(name)
+
+    def _summary(self, name: str, targets: Targets) -> str:
         from trialbed.errors import DriverError
 
         try:
-            command = self.get_command(ctx, name)
+            command = self._added(name, targets)
         except DriverError as error:
             click.echo(f"Warning: {error}", err=True)
             return "(cannot be loaded)"
         return command.get_short_help_str(90) if command else ""
 
 
-def load_command(name: str) -> click.Command:
+def _targets() -> Targets:
+    found: dict[str, set[str]] = {}
+    for entry in entry_points(group=GROUP):
+        found.setdefault(entry.name, set()).add(entry.value)
+    return found
+
+
+def load_command(name: str, targets: Collection[str]) -> click.Command:
     """Load the command of an entry point.
+
+    Args:
+        targets: what the entry points of this name refer to.
 
     Raises:
         DriverError: the distribution that offers it cannot be loaded, or several offer it.
@@ -84,16 +106,17 @@ def load_command(name: str) -> click.Command:
     from trialbed.drivers import broken_message, driver_info
     from trialbed.errors import DriverBroken
 
-    info = driver_info("commands", name)
+    # To ask whose a command is takes longer than to load it: only where that is needed, for a refusal.
+    (target,) = targets if len(targets) == 1 else (driver_info("commands", name).target,)
     try:
         # Not by stevedore, which takes longer to import than the help on all commands takes to write.
-        command = EntryPoint(name, info.target, GROUP).load()
+        command = EntryPoint(name, target, GROUP).load()
         if not isinstance(command, click.Command):
             raise TypeError(f"it is {type(command).__name__}, not click.Command")
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise DriverBroken(broken_message(info, error)) from error
+        raise DriverBroken(broken_message(driver_info("commands", name), error)) from error
     return command
 
 

@@ -51,7 +51,7 @@ def _problem(info: DriverInfo) -> str:
         return f"never used: `bench {info.name}` is a command of trialbed itself"
     try:
         if info.kind == "commands":
-            load_command(info.name)
+            load_command(info.name, {other.target for other in list_drivers("commands") if other.name == info.name})
         else:
             contracts = (AGENT_CONTRACT, *OLD_AGENT_CONTRACTS) if info.kind == "frameworks" else ()
             load_driver(info.kind, info.name, *contracts)

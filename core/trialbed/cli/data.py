@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from trialbed.cli.options import data_dir_option, json_option, response_cache_option
+from trialbed.cli.options import json_option
+from trialbed.cli.setting_options import data_dir_option, response_cache_option
 
 EPILOG = """\b
 Examples:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -79,6 +78,8 @@ def build_environments(store: EnvironmentStore, requests: Sequence[Request]) -> 
     Raises:
         EnvironmentFailed: one cannot be built.
     """
+    import asyncio
+
     from trialbed.cli._build_progress import build_progress
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed.environments import provide

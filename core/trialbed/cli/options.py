@@ -1,4 +1,4 @@
-"""Options that several commands share, and those that settings of a run are given by."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-
-from trialbed.run_settings import Declared, declared_settings
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -61,41 +59,3 @@ def _settable(names: tuple[str, ...], settings: dict[str, Any]) -> dict[str, Any
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
-
-
-def setting_option(name: str) -> Callable[[Decorated], Decorated]:
-    """The option of a setting of a run, as ``RunSettings`` declares it."""
-    declared = next(item for item in declared_settings() if item.name == name)
-    return option(
-        *declared.setting.option,
-        declared.name,
-        type=_type(declared),
-        multiple=declared.repeatable,
-        default=declared.default,
-        metavar=declared.setting.metavar,
-        help=declared.setting.help,
-    )
-
-
-def setting_options(command: Decorated) -> Decorated:
-    """Gives a command the options of all settings of a run."""
-    for declared in reversed(declared_settings()):
-        command = setting_option(declared.name)(command)
-    return command
-
-
-def _type(declared: Declared) -> click.ParamType[Any]:
-    if declared.kind is int:
-        return click.INT if declared.minimum is None else click.IntRange(min=int(declared.minimum))
-    if declared.kind is float:
-        least = declared.above if declared.minimum is None else declared.minimum
-        return FiniteRange(min=least, min_open=declared.above is not None)
-    if declared.kind is Path:
-        return FOLDER if declared.setting.folder else click.Path(path_type=Path)
-    return click.STRING
-
-
-data_dir_option = setting_option("data_dir")
-base_url_option = setting_option("base_url")
-api_key_env_option = setting_option("api_key_env")
-response_cache_option = setting_option("response_cache")

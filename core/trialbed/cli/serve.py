@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from trialbed.cli.options import api_key_env_option, base_url_option, option, response_cache_option
+from trialbed.cli.options import option
+from trialbed.cli.setting_options import api_key_env_option, base_url_option, response_cache_option
 
 EPILOG = """\b
 Examples:

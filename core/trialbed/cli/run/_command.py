@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
-from trialbed.cli.options import json_option, option, setting_options
+from trialbed.cli.options import json_option, option
+from trialbed.cli.setting_options import setting_options
 
 if TYPE_CHECKING:
     from trialbed.contracts import Reporter

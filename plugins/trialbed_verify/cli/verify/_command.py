@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +84,8 @@ def command(file: Path, *, as_json: bool, **given: Any) -> int:
 
 
 def _sent(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
+    import asyncio
+
     try:
         return asyncio.run(_verify(cases, targets, options))
     except asyncio.CancelledError:

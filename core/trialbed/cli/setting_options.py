@@ -1,0 +1,53 @@
+"""The options of a run's settings, as they are declared.
+
+Apart from the other shared options: reading the declarations takes longer than ``bench --help`` may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trialbed.cli.options import FOLDER, Decorated, FiniteRange, option
+from trialbed.run_settings import Declared, declared_settings
+
+
+def setting_option(name: str) -> Callable[[Decorated], Decorated]:
+    """The option of a setting of a run, as ``RunSettings`` declares it."""
+    declared = next(item for item in declared_settings() if item.name == name)
+    return option(
+        *declared.setting.option,
+        declared.name,
+        type=_type(declared),
+        multiple=declared.repeatable,
+        default=declared.default,
+        metavar=declared.setting.metavar,
+        help=declared.setting.help,
+    )
+
+
+def setting_options(command: Decorated) -> Decorated:
+    """Gives a command the options of all settings of a run."""
+    for declared in reversed(declared_settings()):
+        command = setting_option(declared.name)(command)
+    return command
+
+
+def _type(declared: Declared) -> click.ParamType[Any]:
+    if declared.kind is int:
+        return click.INT if declared.minimum is None else click.IntRange(min=int(declared.minimum))
+    if declared.kind is float:
+        least = declared.above if declared.minimum is None else declared.minimum
+        return FiniteRange(min=least, min_open=declared.above is not None)
+    if declared.kind is Path:
+        return FOLDER if declared.setting.folder else click.Path(path_type=Path)
+    return click.STRING
+
+
+data_dir_option = setting_option("data_dir")
+base_url_option = setting_option("base_url")
+api_key_env_option = setting_option("api_key_env")
+response_cache_option = setting_option("response_cache")
