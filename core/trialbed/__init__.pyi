@@ -28,6 +28,8 @@ from .records import Answer as Answer
 from .records import Api as Api
 from .records import ApiCall as ApiCall
 from .records import ApiRef as ApiRef
+from .records import Attempt as Attempt
+from .records import Cause as Cause
 from .records import ClaimedCall as ClaimedCall
 from .records import Deviation as Deviation
 from .records import Environment as Environment
@@ -53,6 +55,7 @@ from .records import ToolSpec as ToolSpec
 from .records import TrialKey as TrialKey
 from .records import TrialResult as TrialResult
 from .records import TrialSpec as TrialSpec
+from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
 from .records import WireLog as WireLog
 from .schemas import HardSchema as HardSchema

@@ -86,11 +86,13 @@ def _of_kit(item: Any, name: str) -> str:
 def _meaning(name: str) -> str:
     undocumented = {
         "AnswerStatus": "How a judge finds an answer: `Solved`, `Unsure` or `Unsolved`.",
+        "Cause": "Whose fault a failed request to the gateway is; see `ModelCall`.",
         "FailureKind": "The [kinds of failures](errors.md#failures) of a trial or a score.",
         "Finish": "How an agent ended: `give_answer` or `give_up_and_restart`.",
         "Json": "A JSON value: None, bool, int, float, str, list or dict with str keys.",
-        "RunStatus": "`running`, `interrupted` or `finished`.",
+        "RunStatus": "`running`, `interrupted`, `incomplete` (some trials were not measured) or `finished`.",
         "SYSTEM_PROMPT": "The system prompt of every trial.",
+        "TrialStatus": "How a trial ended: `answered`, `failed` (its quality scores are 0) or `not measured`.",
         "hookimpl": "Marks an implementation of a hook.",
     }
     return undocumented.get(name) or first_paragraph(getattr(trialbed, name))

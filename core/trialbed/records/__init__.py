@@ -7,15 +7,26 @@ from trialbed.records._frameworks import Deviation, Environment, FrameworkInfo, 
 from trialbed.records._models import Limits, ModelEndpoint, Usage
 from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
 from trialbed.records._runs import Run, RunConfig, RunStatus
-from trialbed.records._scores import Failure, FailureKind, Score
-from trialbed.records._trials import Outcome, Timing, TrialKey, TrialRegistration, TrialResult, TrialSpec
-from trialbed.records._wire import ApiCall, ModelCall, SentCall, WireLog
+from trialbed.records._scores import NOT_MEASURED, Failure, FailureKind, Score
+from trialbed.records._trials import (
+    Outcome,
+    Timing,
+    TrialKey,
+    TrialRegistration,
+    TrialResult,
+    TrialSpec,
+    TrialStatus,
+)
+from trialbed.records._wire import ApiCall, Attempt, Cause, ModelCall, SentCall, WireLog
 
 __all__ = [
+    "NOT_MEASURED",
     "Answer",
     "Api",
     "ApiCall",
     "ApiRef",
+    "Attempt",
+    "Cause",
     "ClaimedCall",
     "Deviation",
     "Environment",
@@ -44,6 +55,7 @@ __all__ = [
     "TrialRegistration",
     "TrialResult",
     "TrialSpec",
+    "TrialStatus",
     "Usage",
     "WireLog",
     "framework_name",

@@ -37,7 +37,8 @@ class RunConfig(Record, IdentitySettings):
         return Limits(max_steps=self.max_steps, timeout=self.timeout)
 
 
-RunStatus = Literal["running", "interrupted", "finished"]
+RunStatus = Literal["running", "interrupted", "incomplete", "finished"]
+"""``incomplete``: every trial has ended, and some were not measured; the same command runs those again."""
 
 
 class Run(Record):

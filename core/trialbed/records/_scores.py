@@ -16,11 +16,16 @@ FailureKind = Literal[
     "agent",  # the agent raised an exception
     "answer",  # the agent's answer is malformed
     "adapter",  # the adapter could not be loaded
-    "server",  # the rig's own server failed
-    "model",  # the model could not be reached or refused the request
+    "limit",  # the trial went past its number of model requests
+    "model",  # the model's answer could not be used, or the endpoint refused what was sent
+    "endpoint",  # the model's endpoint had no capacity, no connection or no answer
+    "server",  # Trialbed's own server failed
     "judge",  # the judge gave no usable verdict
     "scorer",  # a scorer raised an exception
 ]
+
+NOT_MEASURED: frozenset[FailureKind] = frozenset({"endpoint", "server"})
+"""Failures that say nothing about the framework. Such a trial has no score and is run again; any other one scores 0."""
 
 
 class Failure(Record):

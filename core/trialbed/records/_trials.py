@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 from trialbed.records._answers import Answer
 from trialbed.records._apis import Api
 from trialbed.records._base import Record
 from trialbed.records._models import Limits, ModelEndpoint
 from trialbed.records._queries import ScriptedCall, ToolSpec
-from trialbed.records._scores import Failure, Score
+from trialbed.records._scores import NOT_MEASURED, Failure, Score
 from trialbed.records._wire import WireLog
 
 
@@ -57,17 +58,27 @@ class Timing(Record):
     """Wall time of a trial in seconds, split by who was waited for.
 
     ``model`` and ``tool`` are the union of the server's intervals (parallel calls count once, and time
-    in which both were waited for counts as model); ``framework`` is the rest of ``wall``.
+    in which both were waited for counts as model); ``framework`` is the rest of ``wall``. ``waiting`` is time in
+    which the gateway repeated a failed request; it is in none of the others.
     """
 
     wall: float
     model: float
     tool: float
     framework: float
+    waiting: float = 0.0
+
+
+TrialStatus = Literal["answered", "failed", "not measured"]
 
 
 class TrialResult(Record):
-    """A trial that has ended: what is stored, scored hooks included, and reported."""
+    """A trial that has ended: what is stored, scores included, and reported.
+
+    Attributes:
+        attempt: counts from 0; a trial is attempted again if it was not measured, or on request if it failed.
+        adapter_digest: SHA-256 over the files of the adapter's code; empty where there is no adapter.
+    """
 
     trial: str
     key: TrialKey
@@ -78,10 +89,20 @@ class TrialResult(Record):
     selected_tools: tuple[str, ...]
     scores: tuple[Score, ...] = ()
     evaluation_time: float = 0.0
+    attempt: int = 0
+    adapter_digest: str = ""
+
+    @property
+    def status(self) -> TrialStatus:
+        """Answered, failed (the user got nothing: every quality score is 0), or not measured (it has no score)."""
+        failure = self.outcome.failure
+        if failure is None:
+            return "answered"
+        return "not measured" if failure.kind in NOT_MEASURED else "failed"
 
     @property
     def failed(self) -> bool:
-        """Whether the trial ended in an error; it then has no scores and enters no average."""
+        """Whether the trial ended in an error, whether or not it was measured."""
         return self.outcome.failure is not None
 
     def score(self, name: str) -> Score | None:
@@ -100,6 +121,8 @@ class TrialRegistration(Record):
         script: the gold calls, for scripted models.
         simulator: name of the simulator that answers for these Apis.
         ambient: whether requests without a token (``/virtual``, ``/v1``) belong to this trial; one trial at a time.
+        limits: the bounds that the gateway keeps: it refuses requests past ``max_steps``, and gives up on a silent
+            endpoint after ``timeout`` seconds. None for no bounds.
     """
 
     trial: str
@@ -111,3 +134,4 @@ class TrialRegistration(Record):
     simulator: str = "template"
     seed: int = 0
     ambient: bool = False
+    limits: Limits | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 from trialbed.records._apis import ApiRef
 from trialbed.records._base import Json, Record
@@ -20,6 +21,26 @@ class SentCall(Record):
     problem: str | None = None
 
 
+Cause = Literal["request", "endpoint", "limit", "gateway", "gone"]
+
+
+class Attempt(Record):
+    """One request of the gateway to the model's endpoint that failed and was repeated.
+
+    Attributes:
+        started: seconds since the trial was opened; ``duration``: seconds.
+        status: HTTP status of the endpoint, 0 where there was none.
+        error: what went wrong, in words.
+        wait: seconds that the gateway waited before the next attempt.
+    """
+
+    started: float
+    duration: float
+    status: int = 0
+    error: str = ""
+    wait: float = 0.0
+
+
 class ModelCall(Record):
     """One request to the gateway. Times are seconds; ``started`` counts from the opening of the trial.
 
@@ -28,6 +49,13 @@ class ModelCall(Record):
         status: HTTP status given to the framework; 0 when the framework went away first.
         usage: as the model reported it, None where it did not.
         request: the request's body; ``response``: the body given back, byte for byte, as text.
+        text_calls: calls that the model wrote as text instead of sending them; they are never made.
+        error: what went wrong, in words, and ``cause``, whose fault it is: ``request`` (refused, or answered with
+            5xx every time, because of what was sent), ``endpoint`` (capacity, connection, no answer), ``limit``
+            (past the trial's number of requests), ``gateway`` (Trialbed's own), ``gone`` (the framework closed the
+            connection). None where the call succeeded.
+        attempts: the earlier attempts of the gateway, which failed and were repeated.
+        waited: seconds of ``duration`` spent in failed attempts and in waiting for the next; no framework's time.
     """
 
     started: float
@@ -42,7 +70,11 @@ class ModelCall(Record):
     usage: Usage | None = None
     finish_reason: str | None = None
     tool_calls: tuple[SentCall, ...] = ()
+    text_calls: tuple[SentCall, ...] = ()
     error: str | None = None
+    cause: Cause | None = None
+    attempts: tuple[Attempt, ...] = ()
+    waited: float = 0.0
 
 
 class ApiCall(Record):
