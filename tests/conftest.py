@@ -12,7 +12,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-pytest_plugins = ["support.once", "support.distributions", "support.frameworks"]
+pytest_plugins = ["support.once", "support.distributions", "support.frameworks", "support.postgres"]
 
 ROOT = Path(__file__).parent.parent
 ORDER = ("unit", "docs", "adapters", "functional", "packaging", "suites")

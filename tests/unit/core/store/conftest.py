@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import URL, create_engine, text
 
 from trialbed.records import (
     Answer,
@@ -35,10 +36,32 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "new folder" / "state?.db"
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest) -> str:
+    """Where a store is to be: a file, and then a database of PostgreSQL."""
+    return str(request.getfixturevalue("path" if request.param == "sqlite" else "postgres_url"))
+
+
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with Store.open(str(path)) as opened:
+def store(location: str) -> Iterator[Store]:
+    with Store.open(location) as opened:
         yield opened
+
+
+@pytest.fixture
+def execute(location: str) -> Callable[..., Any]:
+    """Runs a statement on the store's database, beside the store; the first cell of what it finds."""
+
+    def run(statement: str, **values: object) -> Any:
+        url = location if "://" in location else URL.create("sqlite", database=location)
+        engine = create_engine(url)
+        with engine.begin() as connection:
+            done = connection.execute(text(statement), values)
+            cell = done.scalar() if done.returns_rows else None
+        engine.dispose()
+        return cell
+
+    return run
 
 
 @pytest.fixture

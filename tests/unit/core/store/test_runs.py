@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,7 +67,7 @@ def test_the_latest_unfinished_run_of_a_configuration_is_found(store: Store, mak
 
 
 def test_discarding_a_run_takes_all_of_it_and_nothing_else(
-    store: Store, path: Path, make_run: MakeRun, make_trial: MakeTrial
+    store: Store, execute: Callable[..., Any], make_run: MakeRun, make_trial: MakeTrial
 ) -> None:
     shared, own = make_trial(1), make_trial(2, body="own")
     for run_id, trial in (("r1", shared), ("r1", own), ("r2", shared)):
@@ -82,9 +80,7 @@ def test_discarding_a_run_takes_all_of_it_and_nothing_else(
     assert store.results("r2") == [shared]
     assert store.results("r1") == []
     assert store.selection("r1", 1) is None
-    with closing(sqlite3.connect(path)) as connection:
-        counts = [connection.execute(f"SELECT count(*) FROM {table}").fetchone() for table in ("trials", "blobs")]
-    assert counts == [(1,), (3,)]
+    assert [execute(f"SELECT count(*) FROM {table}") for table in ("trials", "blobs")] == [1, 3]
 
 
 def test_the_first_selection_stays(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
