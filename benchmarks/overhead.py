@@ -1,9 +1,9 @@
-"""What the rig costs: trials under ``bench run`` over the same loop as a bare script, against the same server.
+"""The overhead of Trialbed: trials under ``bench run`` against the same loop as a bare script, with the same server.
 
 Both run the reference loop on the embedded dataset with the scripted model, at the same concurrency, in
 alternating rounds on one server. The bare script calls the loop and nothing else: no worker processes, no
 registration, no scores, no store (its trials are opened on the server beforehand). The first round over the
-queries warms both up (connections, caches, and the rig's workers) and is not counted, except in the last two
+queries warms both up (connections, caches, and Trialbed's workers) and is not counted, except in the last two
 columns: they take the whole command, from the shell to its result.
 
     python benchmarks/overhead.py [--rounds 5] [--repeat 5]
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def measure(folder: Path, rounds: int, repeat: int) -> dict[int, list[tuple[float, float, float]]]:
-    """``concurrency -> (bare, rig, whole command)`` in seconds per trial, one row a round."""
+    """``concurrency -> (bare, trialbed, whole command)`` in seconds per trial, one row a round."""
     server = subprocess.Popen(
         [
             sys.executable,
@@ -168,13 +168,13 @@ async def lane(url: str, work: asyncio.Queue[Any], client: httpx.AsyncClient) ->
 def report(rows: dict[int, list[tuple[float, float, float]]]) -> None:
     """Print medians of seconds per trial, and of the ratios round by round."""
     print("milliseconds per trial, median of rounds; ratios are taken round by round")
-    print(f"{'concurrency':>11} {'bare':>8} {'rig':>8} {'ratio':>18} {'whole command':>14} {'ratio':>7}")
+    print(f"{'concurrency':>11} {'bare':>8} {'trialbed':>8} {'ratio':>18} {'whole command':>14} {'ratio':>7}")
     for concurrency, rounds in rows.items():
-        bare_, rig, whole = (statistics.median(column) * 1000 for column in zip(*rounds, strict=True))
+        bare_, ours, whole = (statistics.median(column) * 1000 for column in zip(*rounds, strict=True))
         ratios = sorted(row[1] / row[0] for row in rounds)
         spread = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f})"
         whole_ratio = statistics.median(row[2] / row[0] for row in rounds)
-        print(f"{concurrency:>11} {bare_:>8.1f} {rig:>8.1f} {spread:>18} {whole:>14.1f} {whole_ratio:>7.2f}")
+        print(f"{concurrency:>11} {bare_:>8.1f} {ours:>8.1f} {spread:>18} {whole:>14.1f} {whole_ratio:>7.2f}")
 
 
 if __name__ == "__main__":

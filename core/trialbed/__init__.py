@@ -1,4 +1,4 @@
-"""Trialbed: the rig on which agent frameworks and model vendors prove how well they use tools.
+"""Trialbed: measures how well agent frameworks and model vendors use tools.
 
 The public names are loaded when they are first used, so that ``import trialbed`` stays light.
 """

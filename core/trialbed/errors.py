@@ -97,7 +97,7 @@ class EnvironmentFailed(NothingMeasured):
 
 
 class ServerUnavailable(NothingMeasured):
-    """The server of the rig cannot be reached or did not start."""
+    """Trialbed's server cannot be reached or did not start."""
 
 
 class ModelFailed(TrialbedError):

@@ -28,7 +28,7 @@ KEEP_ALIVE = 600
 """Seconds that an idle connection stays open.
 
 HTTP clients drop idle connections themselves, after seconds (httpx: 5). A server that drops them first does
-so, now and then, just when a client sends: the framework would be blamed for a request that the rig lost.
+so, now and then, just when a client sends: the framework would be blamed for a request that Trialbed lost.
 """
 
 

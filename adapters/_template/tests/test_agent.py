@@ -1,6 +1,6 @@
 """Tests of behaviour that is particular to this framework.
 
-REPLACE: a test for each trap of your framework. The kit has the general ones.
+REPLACE: a test for each peculiarity of your framework. The kit has the general tests.
 """
 
 from __future__ import annotations

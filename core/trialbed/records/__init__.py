@@ -1,4 +1,4 @@
-"""Frozen records: the data that passes between the parts of the rig, and the words for it."""
+"""Frozen records: the data that passes between the parts of Trialbed, and its vocabulary."""
 
 from trialbed.records._answers import Answer, ClaimedCall, Finish
 from trialbed.records._apis import Api, ApiRef, Parameter, json_type, usable_default

@@ -24,7 +24,7 @@ def framework_release(label: str) -> str | None:
 
 
 class Deviation(Record):
-    """A difference from what the rig asks for that a framework forces.
+    """A difference from what Trialbed asks for that a framework forces.
 
     Attributes:
         check: the conformance check that the framework cannot pass for this reason, as ``bench adapter check``

@@ -29,7 +29,7 @@ def result_document(
 ) -> dict[str, Any]:
     """``{"metadata", "summary", "results"}``, ready to be written as JSON; its schema is ``document_schema()``.
 
-    Keys that StableToolBench's runners write have their names and meanings. Differences: this rig calls no
+    Keys that StableToolBench's runners write have their names and meanings. Differences: Trialbed calls no
     gold Api on its own, so ``gold_answer_time``, ``gold_api_responses`` and their average are null, and
     ``gold_answer`` is the dataset's reference answer; a failed trial has null scores and enters no average.
 

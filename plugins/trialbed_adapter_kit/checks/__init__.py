@@ -17,6 +17,6 @@ from trialbed_adapter_kit.checks import (
 THEMES = (calls, arguments, faults, schemas, limits, sizes, conditions, claims, isolation, hygiene)
 
 CHECKS: tuple[Check, ...] = tuple(check for theme in THEMES for check in theme.CHECKS)
-"""Every check, in the order in which they are run; contacts outside the rig are checked last."""
+"""Every check, in the order in which they are run; contacts with other servers are checked last."""
 
 __all__ = ["CHECKS", "THEMES"]

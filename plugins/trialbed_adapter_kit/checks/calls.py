@@ -145,7 +145,7 @@ async def many_calls_in_one_turn(harness: Harness) -> None:
 
 
 @must(
-    reason="A framework's own bound below the rig's step limit would end long tasks early.",
+    reason="A framework's own limit below the trial's step limit would end long tasks early.",
     hint="Raise the framework's recursion or iteration limit above what max_steps needs.",
 )
 async def many_turns(harness: Harness) -> None:

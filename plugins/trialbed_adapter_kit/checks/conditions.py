@@ -21,7 +21,7 @@ from trialbed_adapter_kit.harness import (
 )
 
 USUAL = {"model", "messages", "temperature", "seed", "max_tokens", "tools", "stream"}
-"""The fields of a request that the rig asks for; ``stream`` is allowed to say false."""
+"""The fields of a request that a trial asks for; ``stream`` is allowed to say false."""
 
 
 @must(
@@ -83,7 +83,7 @@ async def model_is_named(harness: Harness) -> None:
 
 
 @should(
-    reason="Frameworks' defaults differ; the rig's temperature is the same for all.",
+    reason="Frameworks' defaults differ; the trial's temperature must be the same for all.",
     hint="Set the temperature in the model's settings, including 0, which is easily mistaken for unset.",
 )
 async def temperature_is_sent(harness: Harness) -> None:
@@ -139,7 +139,7 @@ async def key_is_sent(harness: Harness) -> None:
     hint="Choose the chat completions API, and switch look-ups of models off.",
 )
 async def only_chat_completions_are_asked_for(harness: Harness) -> None:
-    """The trial asks for chat completions and makes its calls, and sends nothing else to the rig."""
+    """The trial asks for chat completions and makes its calls, and sends no other requests to the server."""
     before = len(harness.strays)
     record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done")
     answered(record, "done")

@@ -150,7 +150,7 @@ async def model_errors_fail_the_trial(harness: Harness) -> None:
 
 
 @should(
-    reason="A retry is a request the rig did not ask for; the gateway handles vendors' limits in the same way for all.",
+    reason="A retry is an extra request; the gateway handles vendors' limits in the same way for all frameworks.",
     hint="Set the client's and the framework's retries to 0.",
 )
 async def model_errors_are_not_retried(harness: Harness) -> None:

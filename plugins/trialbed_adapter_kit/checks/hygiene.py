@@ -1,4 +1,4 @@
-"""Hygiene: a trial leaves nothing behind, and contacts nothing but the rig."""
+"""Hygiene: a trial leaves nothing behind, and contacts only Trialbed's server."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def surroundings_are_untouched(harness: Harness) -> None:
 
 
 @should(
-    reason="People read the rig's output, and scripts parse it.",
+    reason="People read the output of bench, and scripts parse it.",
     hint="Switch the framework's own display off; log instead.",
 )
 async def nothing_is_printed(harness: Harness) -> None:
@@ -122,7 +122,7 @@ async def only_the_rig_is_talked_to(harness: Harness) -> None:
     """Only the addresses of the model and the Apis are looked up or connected to, in this trial and all before it."""
     answered(await _usual(harness), "done")
     contacts = harness.contacts()
-    expect(not contacts, "no look-ups and connections beside the rig", contacts)
+    expect(not contacts, "no look-ups and no connections except to Trialbed's server", contacts)
 
 
 async def _usual(harness: Harness) -> TrialRecord:

@@ -122,7 +122,7 @@ async def cut_off_answer_is_kept(harness: Harness) -> None:
 
 @should(
     reason="Models cut emoji in half; the trial must not fail for that.",
-    hint="Read the response's JSON with the standard library; return the text as it is, the rig cleans it.",
+    hint="Read the response's JSON with the standard library; return the text as it is; Trialbed cleans it.",
 )
 async def half_an_emoji_is_survived(harness: Harness) -> None:
     """An answer that ends in half an emoji (a lone surrogate) is an answer."""

@@ -1,4 +1,4 @@
-"""new-framework on the rig."""
+"""Trialbed's adapter for new-framework."""
 
 from trialbed_new_framework._agent import NewFrameworkAgent
 

@@ -1,7 +1,7 @@
 """The adapter: new-framework behind ``trialbed.BaseAgent``.
 
-It works as it is, over the loop of a few lines in ``_loop``. Put your framework in that loop's place, one REPLACE
-after the other; after each, let ``bench adapter check`` tell whether the adapter still does what the rig asks for.
+It works as it is, with the small loop in ``_loop``. Replace the loop with your framework, one REPLACE at a time, and
+run ``bench adapter check`` after each to see whether the adapter still does what Trialbed asks for.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class NewFrameworkAgent(BaseAgent):
         Raises:
             ModelFailed: the model could not be reached or refused.
         """
-        # REPLACE: the call that runs your framework's agent, and the errors that it raises for a model.
+        # REPLACE: the call that runs your framework's agent, and the errors that it raises when the model fails.
         try:
             outcome = await self._loop.run(query)
         except ModelError as error:
@@ -79,12 +79,12 @@ class NewFrameworkAgent(BaseAgent):
 
     async def close(self) -> None:
         """Close the connections."""
-        # REPLACE: whatever your framework keeps open.
+        # REPLACE: what your framework keeps open.
         await self._model.close()
 
     def _read(self, outcome: Outcome) -> Answer:
-        """The framework's own report; None for what it does not report."""
-        # REPLACE: your framework's own report. Do not count in the adapter: the rig counts at the wire.
+        """The framework's own report, with None for figures that it does not report."""
+        # REPLACE: your framework's own report. Do not count in the adapter: Trialbed counts at the wire.
         usage = None
         if outcome.tokens is not None:
             usage = Usage(prompt_tokens=outcome.tokens[0], completion_tokens=outcome.tokens[1])

@@ -1,6 +1,6 @@
 """An agent framework of a few lines, as a placeholder for yours.
 
-REPLACE: delete this module when nothing of it is used any more.
+REPLACE: delete this module when it is no longer used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Function:
     run: Callable[[Mapping[str, Any]], Awaitable[str]]
 
     def as_tool(self) -> dict[str, Any]:
-        """As the model gets it."""
+        """The tool's definition in a request."""
         function = {"name": self.name, "description": self.description, "parameters": self.parameters}
         return {"type": "function", "function": function}
 
@@ -48,7 +48,7 @@ class Outcome:
     """The outcome of a run.
 
     Attributes:
-        text: the model's last words; empty if the turns ran out.
+        text: the model's answer; empty if the turns ran out.
         calls: those made, in the model's order.
         tokens: of prompts and of completions; None if the model did not say.
     """
@@ -93,7 +93,7 @@ class Model:
 
 
 class Loop:
-    """Asks the model and makes the calls that it wants, until it answers in text or the turns run out."""
+    """Asks the model and makes the calls that it requests, until it answers in text or the turns run out."""
 
     def __init__(self, model: Model, *, instructions: str, functions: Sequence[Function], max_turns: int) -> None:
         self._model = model
@@ -135,7 +135,7 @@ class Loop:
         return message
 
     async def _result(self, wanted: Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:
-        """The message that answers a call. What is wrong with the call is text for the model too."""
+        """The message that answers a call; if something is wrong with the call, the message says so."""
         name, text = wanted["function"]["name"], wanted["function"]["arguments"]
         function = self._functions.get(name)
         if function is None:

@@ -1,4 +1,4 @@
-"""Agno on the rig."""
+"""Trialbed's adapter for Agno."""
 
 from trialbed_agno._agent import AgnoAgent
 

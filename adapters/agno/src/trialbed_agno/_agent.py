@@ -1,4 +1,4 @@
-"""The agent: ``agno.agent.Agent`` with the rig's settings."""
+"""The agent: ``agno.agent.Agent`` with the trial's settings."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class AgnoAgent(BaseAgent):
     contract = "2"
     deviations = (
         Deviation(
-            text="takes the model's reasoning in <think> tags, and what stands before it, out of the conversation "
-            "and out of the answer (not in its oldest releases)",
+            text="takes the model's reasoning in <think> tags, and what precedes it, out of the conversation and "
+            "out of the answer (not in its oldest releases)",
             upstream="https://github.com/agno-agi/agno/pull/6654",
         ),
     )
@@ -57,9 +57,9 @@ class AgnoAgent(BaseAgent):
 
         Raises:
             ModelFailed: the model could not be reached or refused.
-            RuntimeError: Agno failed; it gives its own errors out as answers.
+            RuntimeError: Agno failed; it returns its own errors as answers.
         """
-        # Old releases of Agno raise what a request failed with, newer ones give it out as the answer.
+        # Old releases of Agno raise the error of a request, newer ones return it as the answer.
         with suppress(ModelProviderError):
             output = await self._agent.arun(query)
         if self._model.error is not None:

@@ -13,7 +13,7 @@ def silence_agno() -> None:
     """Keep Agno off the console.
 
     It writes every failed request and every unknown tool there, with a traceback; all of that is in the trial's
-    record. The logger is replaced, since Agno sets the level of its own one anew in every run.
+    record. The logger is replaced, since Agno resets its level in every run.
     """
     if not _SILENT.handlers:
         _SILENT.addHandler(logging.NullHandler())

@@ -1,4 +1,4 @@
-"""The chat model: ``OpenAILike`` on the trial's endpoint, with a bound on its requests."""
+"""The chat model: ``OpenAILike`` on the trial's endpoint, with a limit on its requests."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class BoundedChat(OpenAILike):
     """The trial's model: not streamed, no retries, chat completions, and at most ``max_steps`` requests.
 
     Attributes:
-        order: names of the tools, in the order in which the model is to see them; Agno sorts them.
-        stopped: the bound ended the run.
-        error: what a request failed with, from the client; Agno gives its text out as the answer.
+        order: names of the tools in their original order; Agno sorts them.
+        stopped: the limit ended the run.
+        error: the client's error of a failed request; Agno returns its text as the answer.
     """
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, client: openai.AsyncOpenAI) -> None:
@@ -55,7 +55,7 @@ class BoundedChat(OpenAILike):
 
     @property
     def reason(self) -> str:
-        """The error in words."""
+        """The error as text."""
         text = f"{type(self.error).__name__}: {self.error}"
         refused = isinstance(self.error, openai.APIError)
         return text if refused else f"the model's endpoint did not answer with a completion ({text})"
@@ -65,7 +65,7 @@ class BoundedChat(OpenAILike):
         return self._client
 
     def get_request_params(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The request without its messages, with the tools in the rig's order."""
+        """The request without its messages, with the tools in their original order."""
         params = super().get_request_params(*args, **kwargs)
         if "tools" in params:
             by_name = {tool["function"]["name"]: tool for tool in params["tools"]}
@@ -73,7 +73,7 @@ class BoundedChat(OpenAILike):
         return params
 
     async def ainvoke(self, *args: Any, **kwargs: Any) -> ModelResponse:
-        """Ask the model; past the bound say nothing, with no tokens, which ends Agno's loop."""
+        """Ask the model; past the limit, answer with an empty message and no tokens, which ends Agno's loop."""
         if not self._left:
             self.stopped = True
             return ModelResponse(content="", response_usage=type(kwargs["assistant_message"].metrics)())
@@ -88,9 +88,9 @@ class BoundedChat(OpenAILike):
     def get_function_calls_to_run(
         self, assistant_message: Message, messages: list[Message], functions: dict[str, Function] | None = None
     ) -> list[FunctionCall]:
-        """The calls that can be made, with the arguments as the model wrote them; the others are answered with errors.
+        """The calls that can be made, with the arguments as the model wrote them; the others get errors as answers.
 
-        Agno would make a boolean or null of a text that reads like one, and take more than JSON objects.
+        Agno would turn strings such as "true" into booleans and null, and accept more than JSON objects.
         """
         calls = []
         for wanted in assistant_message.tool_calls or []:
@@ -110,12 +110,12 @@ class BoundedChat(OpenAILike):
             yield event
 
     def _format_message(self, message: Message, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Write a message without text as the model did; Agno would give it an empty one."""
+        """Write a message without text as the model did; Agno would write an empty text."""
         written = super()._format_message(message, *args, **kwargs)
         return {**written, "content": None} if message.tool_calls and message.content is None else written
 
     def _format_all_messages(self, messages: list[Message], *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
-        """Write the messages with the ids that the model gave its calls; Agno would give those a form of its own."""
+        """Write the messages with the call ids that the model gave; Agno would rewrite them."""
         return [self._format_message(message, *args, **kwargs) for message in messages]
 
     def _refusal(self, call: dict[str, Any], content: str) -> Message:
@@ -124,9 +124,9 @@ class BoundedChat(OpenAILike):
 
 
 def _parsed(text: str | None) -> dict[str, Any] | None:
-    """The JSON object of a text, an empty one of no text; None if it is something else."""
+    """The JSON object in a text, which is empty if the text is; None if it is something else."""
     try:
         value = json.loads(text or "{}")
-    except (ValueError, RecursionError):  # thousands of nested lists are no JSON to Python
+    except (ValueError, RecursionError):  # Python's JSON reader fails on thousands of nested lists
         return None
     return value if isinstance(value, dict) else None

@@ -1,4 +1,4 @@
-"""Agno's run as an answer."""
+"""Reads Agno's run as an answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trialbed import Answer, ApiRef, ClaimedCall, Usage, finish_of
 def read_run(output: RunOutput, apis: Mapping[str, ApiRef], *, stopped: bool) -> Answer:
     """The answer that a run gives.
 
-    The text is the last message's: ``output.content`` strings the texts of all turns together.
+    The text is that of the last message: ``output.content`` joins the texts of all turns.
 
     Args:
         apis: tool name -> Api.

@@ -1,4 +1,4 @@
-"""The rig's tools as Agno's."""
+"""The trial's tools as Agno functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RawFunction(Function):
     """
 
     def process_entrypoint(self, strict: bool = False) -> None:
-        """Do nothing: the schema is the tool's own, and no parameter is Agno's to fill in."""
+        """Do nothing: the schema stays the tool's own, and Agno fills in no parameter."""
 
     @classmethod
     def of(cls, tool: Tool) -> RawFunction:

@@ -1,4 +1,4 @@
-"""AutoGen AgentChat on the rig."""
+"""Trialbed's adapter for AutoGen AgentChat."""
 
 from trialbed_autogen._agent import AutoGenAgent
 

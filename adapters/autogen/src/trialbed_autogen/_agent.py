@@ -1,4 +1,4 @@
-"""The agent: AgentChat's ``AssistantAgent`` with the rig's settings."""
+"""The agent: AgentChat's ``AssistantAgent`` with the trial's settings."""
 
 from __future__ import annotations
 

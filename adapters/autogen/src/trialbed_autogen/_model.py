@@ -31,9 +31,9 @@ for it; this one leaves them as they are.
 
 
 class TrialClient(openai.AsyncOpenAI):
-    """A client that sends what the rig asks for, and hands AutoGen what it can work with.
+    """A client that sends what Trialbed asks for, and gives AutoGen responses that it can handle.
 
-    AutoGen would stumble over an answer without choices, and warn of calls under another finish reason than theirs.
+    AutoGen would fail on an answer without choices, and warn of calls with another finish reason than ``tool_calls``.
     """
 
     async def post(self, *args: Any, **kwargs: Any) -> Any:
@@ -87,9 +87,9 @@ def _plain(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readable(arguments: str) -> str:
-    """Arguments that AutoGen can read: none at all are an object, what Python cannot hold is a text.
+    """Arguments that AutoGen can read: empty ones become an object, those that Python cannot represent a string.
 
-    AutoGen takes no text for an error, and waits for ever after a number of 5,000 digits.
+    AutoGen treats empty arguments as an error, and waits forever after a number of 5,000 digits.
     """
     try:
         json.loads(arguments or "{}")

@@ -1,4 +1,4 @@
-"""The messages of a run as an answer."""
+"""Reads the messages of a run as an answer."""
 
 from __future__ import annotations
 

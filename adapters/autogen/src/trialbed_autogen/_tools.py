@@ -1,4 +1,4 @@
-"""The rig's tools as a workbench."""
+"""The trial's tools as a workbench."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from autogen_core.tools import TextResultContent, ToolResult, ToolSchema, Workbe
 from trialbed import Tool
 
 LEFT_OUT = cast(bool, openai.omit)
-"""No ``strict`` beside the schema; AutoGen would send one with every tool."""
+"""Without ``strict``, which AutoGen would send with every tool."""
 
 
 class RawWorkbench(Workbench):
     """A fixed set of tools with their own schemas.
 
-    AutoGen's tools describe their arguments by a pydantic model; a workbench is free to say what it offers.
+    AutoGen's tools describe their arguments with a pydantic model; a workbench supplies its own schemas.
     """
 
     def __init__(self, tools: Sequence[Tool]) -> None:

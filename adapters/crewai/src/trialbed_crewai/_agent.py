@@ -1,4 +1,4 @@
-"""The agent: ``crewai.Agent`` with the rig's settings."""
+"""The agent: ``crewai.Agent`` with the trial's settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crewai.events.utils.console_formatter import set_suppress_console_output
 
 from trialbed import Answer, BaseAgent, Deviation, Limits, ModelEndpoint, Tool
 from trialbed_crewai._bridge import BridgeTransport, LoopBridge
-from trialbed_crewai._model import RigCompletion, RunFailed
+from trialbed_crewai._model import RunFailed, TrialCompletion
 from trialbed_crewai._names import ToolNames
 from trialbed_crewai._report import Report
 from trialbed_crewai._tools import crew_tools
@@ -44,7 +44,7 @@ class CrewAIAgent(BaseAgent):
         """Build the agent."""
         self._names = ToolNames(tool.name for tool in tools)
         self._apis = {tool.name: tool.api for tool in tools}
-        self._model = RigCompletion.of(self.endpoint, self.limits, self._transport)
+        self._model = TrialCompletion.of(self.endpoint, self.limits, self._transport)
         self._model.offer(tools, self._names)
         self._agent = Agent(
             role="Assistant",

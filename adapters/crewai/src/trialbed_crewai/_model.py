@@ -24,12 +24,12 @@ EMPTY = " "
 class RunFailed(Exception):
     """A request failed.
 
-    Its words say nothing on purpose: CrewAI looks in an error's text, and in its causes, for a reason to ask again.
+    Its text is meaningless on purpose: CrewAI looks for a reason to ask again in an error's text and its causes.
     """
 
 
-class RigCompletion(OpenAICompletion):
-    """CrewAI's provider with the rig's prompt, schemas, tool names and bound on requests."""
+class TrialCompletion(OpenAICompletion):
+    """CrewAI's provider with the trial's prompt, schemas, tool names and limit on requests."""
 
     _left: int = PrivateAttr(default=0)
     _error: Exception | None = PrivateAttr(default=None)
@@ -65,16 +65,16 @@ class RigCompletion(OpenAICompletion):
         return self
 
     def offer(self, tools: Sequence[Tool], names: ToolNames) -> None:
-        """Offer the model these tools, whatever CrewAI makes of their schemas."""
+        """Offer the model these tools, with their own schemas."""
         self._names = names
         self._definitions = [_definition(tool) for tool in tools]
 
     def begin(self, prompt: Sequence[Message]) -> None:
-        """Begin the conversation with these messages, whatever CrewAI makes of them."""
+        """Begin the conversation with these messages instead of CrewAI's."""
         self._transcript = Transcript(prompt)
 
     def raise_error(self) -> None:
-        """Raise what a request failed with, if one did.
+        """Raise the error of a failed request, if there is one.
 
         Raises:
             ModelFailed: the model could not be reached, refused, or did not answer with a completion.
@@ -95,7 +95,7 @@ class RigCompletion(OpenAICompletion):
         return {**params, "extra_body": {"tools": self._definitions}} if tools and self._definitions else params
 
     def _handle_completion(self, *args: Any, **kwargs: Any) -> Any:
-        """Ask the model; past the bound, answer nothing in its place, which ends the run.
+        """Ask the model; past the limit, answer nothing instead, which ends the run.
 
         Raises:
             RunFailed: the request failed.
@@ -112,7 +112,7 @@ class RigCompletion(OpenAICompletion):
         raise RunFailed("the request failed")
 
     def _extract_openai_token_usage(self, response: Any) -> dict[str, Any]:
-        """Note the response, which is seen whole nowhere else; a call without an id gets one."""
+        """Keep the response, which is not available whole anywhere else; a call without an id gets one."""
         if isinstance(response, ChatCompletion) and response.choices:
             message = response.choices[0].message
             for place, call in enumerate(message.tool_calls or ()):
@@ -125,7 +125,7 @@ class RigCompletion(OpenAICompletion):
         return content
 
     def _inner_call(self, call: Any) -> Any:
-        """A call as CrewAI can find its tool and read its arguments."""
+        """A call whose tool CrewAI can find and whose arguments it can read."""
         name, arguments = self._names.inner(call.function.name), _readable(call.function.arguments)
         return call.model_copy(
             update={"function": call.function.model_copy(update={"name": name, "arguments": arguments})}
@@ -138,7 +138,7 @@ def _definition(tool: Tool) -> dict[str, Any]:
 
 
 def _readable(arguments: str | None) -> str:
-    """Arguments that CrewAI reads right; others than objects are made unreadable, since CrewAI would fail or guess."""
+    """Arguments that CrewAI reads correctly; others than objects are made unreadable, as it would fail or guess."""
     text = arguments or "{}"
     try:
         return text if isinstance(json.loads(text), dict) else "{" + text

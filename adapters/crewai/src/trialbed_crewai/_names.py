@@ -1,4 +1,4 @@
-"""Tool names, as the rig has them and as CrewAI has them."""
+"""Tool names, as the trial has them and as CrewAI has them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crewai.utilities.string_utils import sanitize_tool_name
 
 
 class ToolNames:
-    """Gives every tool a name that CrewAI leaves alone.
+    """Gives every tool a name that CrewAI does not change.
 
     CrewAI writes tool names in lower case with single underscores, which makes one name of several and nothing of
     some. Names are translated on the way to it and back.
@@ -30,7 +30,7 @@ class ToolNames:
     def inner(self, name: str) -> str:
         """CrewAI's name of a tool; for an unknown tool, a name that CrewAI does not know either.
 
-        That one is new each time: CrewAI breaks a run off at the fifth call that is like four before.
+        That name is new each time: CrewAI ends a run at the fifth identical call.
         """
         return self._inner.get(name) or self._free(f"unknown_{next(self._unknown)}")
 

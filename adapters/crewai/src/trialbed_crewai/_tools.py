@@ -1,4 +1,4 @@
-"""The rig's tools as CrewAI's."""
+"""The trial's tools as CrewAI tools."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MARK = "\0"
 
 
 class AnyArguments(BaseModel):
-    """Stands in for the schema, which the model gets from ``RigCompletion``.
+    """Stands in for the schema, which the model gets from ``TrialCompletion``.
 
-    CrewAI renders it three times per tool and trial, so it is kept at hand.
+    CrewAI renders it three times per tool and trial, so it is made once.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -30,7 +30,7 @@ class AnyArguments(BaseModel):
 
 
 class NoTool(BaseTool):
-    """A tool for an agent without tools, which the model is not told of.
+    """A tool for an agent without tools; it is not sent to the model.
 
     CrewAI has another loop for agents without tools, which takes an answer apart where it reads like one of its own
     formats, and may ask again.
@@ -45,7 +45,7 @@ class NoTool(BaseTool):
 
 
 class RawTool(BaseTool):
-    """A tool that hands the model's arguments on as they are.
+    """A tool that passes the model's arguments on as they are.
 
     ``run`` is replaced because the usual one validates arguments after a class made from the schema, and breaks at
     a parameter named ``self``.
@@ -77,8 +77,8 @@ def crew_tools(tools: Mapping[str, Tool], bridge: LoopBridge) -> list[BaseTool]:
 def numbered(response: str, number: int) -> str:
     """A response that differs from all others of the trial.
 
-    CrewAI breaks a run off at the fifth call that is like four before, arguments and response. How long a model may
-    go on is for the rig's step limit to say.
+    CrewAI ends a run at the fifth call with the same arguments and the same response. Here, only the trial's step
+    limit ends a run.
     """
     return f"{response}{MARK}{number}"
 

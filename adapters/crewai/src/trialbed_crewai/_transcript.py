@@ -34,7 +34,7 @@ class Transcript:
             self._said.append({"role": "assistant", "content": message.content, "tool_calls": calls})
 
     def restored(self, messages: Sequence[Any]) -> list[Message]:
-        """CrewAI's messages, with the rig's prompt and the model's own words."""
+        """CrewAI's messages, with the trial's prompt and the model's own words."""
         said = iter(self._said)
         return self._prompt + [_restored(message, said) for message in dropwhile(_is_prompt, messages)]
 

@@ -1,4 +1,4 @@
-"""LangGraph on the rig."""
+"""Trialbed's adapter for LangGraph."""
 
 from trialbed_langgraph._agent import LangGraphAgent
 

@@ -1,4 +1,4 @@
-"""The agent: ``langchain.agents.create_agent`` with the rig's settings."""
+"""The agent: ``langchain.agents.create_agent`` with the trial's settings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LangGraphAgent(BaseAgent):
 
     @classmethod
     def framework_version(cls) -> str:
-        """LangGraph's version, and that of LangChain, which has the agent."""
+        """The versions of LangGraph and of LangChain, which provides the agent."""
         return f"{version('langgraph')} (langchain {version('langchain')})"
 
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it

@@ -27,7 +27,7 @@ class OfferRawSchemas(Middleware):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """Put the definitions in the place of the tools."""
+        """Replace the tools with their definitions."""
         return await handler(request.override(tools=self._definitions))
 
 
@@ -36,7 +36,7 @@ class AnswerInvalidCalls(Middleware):
 
     @hook_config(can_jump_to=["model"])
     async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:  # noqa: ARG002 - LangChain's names
-        """Add the errors, and ask the model again if it made no valid call beside the invalid ones."""
+        """Add the errors, and ask the model again if all its calls were invalid."""
         message = state["messages"][-1]
         if not isinstance(message, AIMessage) or not message.invalid_tool_calls:
             return None

@@ -38,7 +38,7 @@ class Connections:
 class TolerantChatOpenAI(ChatOpenAI):
     """Reads a call whose arguments are JSON but not an object as an invalid call; ``ChatOpenAI`` raises.
 
-    A response without a message is the model's failure; of ``ChatOpenAI`` it is an error of any kind.
+    A response without a message is the model's failure; ``ChatOpenAI`` raises any kind of error.
     """
 
     def _create_chat_result(
@@ -92,7 +92,7 @@ def _completion(response: Any) -> Any:
 def _calls_without_object(body: dict[str, Any]) -> dict[str, str]:
     """Take the arguments that are JSON but not an object out of the body; returns them by call id.
 
-    No text at all means no arguments; older releases of LangChain take it for invalid JSON.
+    Empty arguments are no arguments; older releases of LangChain treat them as invalid JSON.
     """
     wrong: dict[str, str] = {}
     for choice in body["choices"]:
@@ -108,9 +108,9 @@ def _calls_without_object(body: dict[str, Any]) -> dict[str, str]:
 
 
 def _parsed(text: str) -> Any:
-    """The JSON value of a text; an empty object for what is not JSON, since LangChain finds that by itself.
+    """The JSON value in a text; an empty object if it is not JSON, since LangChain detects that by itself.
 
-    None if LangChain would break over it: thousands of nested lists, and half an emoji, which it could not send back.
+    None if LangChain would fail on it: thousands of nested lists, or half an emoji, which it could not send back.
     """
     try:
         value = json.loads(text, strict=False)

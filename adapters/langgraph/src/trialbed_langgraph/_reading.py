@@ -1,4 +1,4 @@
-"""The graph's messages as an answer."""
+"""Reads the graph's messages as an answer."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _calls(messages: Sequence[BaseMessage], apis: Mapping[str, ApiRef]) -> Itera
 
 
 def _results(messages: Sequence[BaseMessage]) -> dict[str, ToolMessage]:
-    """The tool messages of one turn by call id; ids may come again in later turns."""
+    """The tool messages of one turn by call id; ids may be used again in later turns."""
     results: dict[str, ToolMessage] = {}
     for message in messages:
         if not isinstance(message, ToolMessage):

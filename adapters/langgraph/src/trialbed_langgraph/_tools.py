@@ -1,4 +1,4 @@
-"""The rig's tools as LangChain's."""
+"""The trial's tools as LangChain tools."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from trialbed import Tool
 
 
 class Anything(BaseModel, extra="allow"):
-    """Whatever the model wrote."""
+    """Any arguments."""
 
 
 class RawTool(BaseTool):
-    """A tool that hands the model's arguments on as they are.
+    """A tool that passes the model's arguments on as they are.
 
     ``ainvoke`` is replaced because the usual one spreads arguments over a signature, where a parameter named
     ``self`` or ``config`` breaks the call.
@@ -31,9 +31,9 @@ class RawTool(BaseTool):
         return cls(name=tool.name, description=tool.description, args_schema=dict(tool.parameters), tool=tool)
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:  # noqa: ARG002 - LangChain's
-        """The same for every tool: LangGraph looks here for arguments that it would fill in, and there are none.
+        """The same model for every tool: LangGraph looks here for arguments that it would fill in, and finds none.
 
-        Of a tool with a JSON Schema LangChain would make a new model here, for each tool of each trial.
+        For a tool with a JSON Schema, LangChain would build a new model for each tool of each trial.
         """
         return Anything
 

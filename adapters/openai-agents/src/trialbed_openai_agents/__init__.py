@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK on the rig."""
+"""Trialbed's adapter for the OpenAI Agents SDK."""
 
 from trialbed_openai_agents._agent import OpenAIAgentsAgent
 

@@ -1,4 +1,4 @@
-"""The agent: one ``agents.Agent`` run by ``agents.Runner``, with the rig's settings."""
+"""The agent: one ``agents.Agent`` run by ``agents.Runner``, with the trial's settings."""
 
 from __future__ import annotations
 

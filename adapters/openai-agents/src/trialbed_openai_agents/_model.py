@@ -15,10 +15,10 @@ MAX_ERROR_TEXT = 500
 
 
 class TrialClient(openai.AsyncOpenAI):
-    """A client that hands the SDK what it can work with: completions, whose calls have ids of their own.
+    """A client that gives the SDK only completions, in which every call has an id of its own.
 
-    The SDK retries some refusals by itself, stumbles over an answer without choices only later, and takes a
-    call whose id it has seen for one that was made, or ends the run.
+    The SDK retries some refusals by itself, fails on an answer without choices only later, and takes a
+    call whose id it has seen before as already made, or ends the run.
 
     Attributes:
         cut_short: whether the last completion ended at its limit of tokens.
@@ -76,7 +76,7 @@ def model_settings(endpoint: ModelEndpoint) -> ModelSettings:
 
 
 def _readable(arguments: str) -> str:
-    """Arguments that the SDK can take apart: what is JSON and yet cannot be written again becomes a text.
+    """Arguments that the SDK can read: JSON that cannot be written again becomes a string.
 
     Half an emoji or a thousand nested lists would end the run.
     """

@@ -1,4 +1,4 @@
-"""The rig's tools as the SDK's."""
+"""The trial's tools as SDK tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agents.tool_context import ToolContext
 from trialbed import Tool
 
 LEFT_OUT = cast(bool, openai.omit)
-"""No ``strict`` beside the schema; the SDK would send one with every tool."""
+"""Without ``strict``, which the SDK would send with every tool."""
 
 
 def function_tool(tool: Tool) -> FunctionTool:
