@@ -50,7 +50,7 @@ class IdentitySettings:
         dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
         base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
         judge: ``rule``, another judge's name, or a model.
-        seed: every trial's own seed derives from it.
+        seed: every trial's own seed derives from it, the query and the repeat.
     """
 
     frameworks: Annotated[

@@ -46,5 +46,6 @@ class Executor(ABC):
     async def execute(self, spec: TrialSpec) -> Outcome:
         """Run one trial in a worker of its framework; never raises for what the trial does.
 
-        The caller bounds how many run at once. A crash, hang, leak or garbage ends as ``Outcome.failure``.
+        The caller bounds how many run at once. A crash, hang, leak or garbage ends as ``Outcome.failure``. The first
+        trial of a worker process has ``Outcome.first``: its times are kept apart.
         """

@@ -35,6 +35,7 @@ class LiveExecutor(Executor):
         self._agent = agent
         self._name = name
         self._stuck = False
+        self._first = True
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -71,7 +72,8 @@ class LiveExecutor(Executor):
         except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: its fault is its trial's failure
             failure = _failure("agent", error)
         wall_time = time.perf_counter() - began
-        return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure)
+        first, self._first = self._first, False
+        return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure, first=first)
 
     async def _answer(self, spec: TrialSpec) -> Answer:
         from trialbed.tools import Tool  # its HTTP client takes long to import, and runs of workers do not need it

@@ -13,7 +13,7 @@ class ModelEndpoint(Record):
     Attributes:
         base_url: ends in ``/v1``; the path carries the trial's token.
         max_tokens: bound of one completion, in tokens; None leaves it to the model.
-        seed: the trial's own seed, sent with every request.
+        seed: the trial's own seed, sent with every request; the same for every framework of a run.
     """
 
     base_url: str

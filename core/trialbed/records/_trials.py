@@ -46,12 +46,14 @@ class Outcome(Record):
 
     Attributes:
         wall_time: seconds from binding the tools to the end of ``answer()``.
+        first: whether it was the first trial of its worker process, which does once what later trials find done.
     """
 
     started_at: datetime
     wall_time: float
     answer: Answer | None = None
     failure: Failure | None = None
+    first: bool = False
 
 
 class Timing(Record):

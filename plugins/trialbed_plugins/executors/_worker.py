@@ -103,6 +103,11 @@ class Worker:
         return self._transport.get_pid()
 
     @property
+    def fresh(self) -> bool:
+        """Whether it has not begun a trial yet."""
+        return self._fresh
+
+    @property
     def usable(self) -> bool:
         """Whether the worker can take another trial: alive, silent, and not half way to its memory limit."""
         return self._pipes.usable and processes.resident_bytes(self.pid) < self._memory_limit / 2

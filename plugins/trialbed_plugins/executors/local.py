@@ -98,7 +98,7 @@ class LocalExecutor(Executor):
 
     async def _run(self, worker: Worker, spec: TrialSpec) -> Outcome:
         started_at = datetime.now(UTC)
-        reusable = False
+        reusable, first = False, worker.fresh
         try:
             outcome = _redacted(await worker.run(spec))
             reusable = await self._left_nothing(worker, spec)
@@ -110,7 +110,7 @@ class LocalExecutor(Executor):
             else:
                 await self._discard(worker)
         await self._bound_idle()
-        return outcome
+        return outcome.model_copy(update={"first": first})
 
     async def _left_nothing(self, worker: Worker, spec: TrialSpec) -> bool:
         count = await worker.strays()

@@ -78,6 +78,7 @@ async def test_a_worker_serves_many_trials_of_its_framework(make_spec):
     async with LocalExecutor() as executor:
         outcomes = [await executor.execute(make_spec("pid")) for _ in range(3)]
     assert len({outcome.answer.final_answer for outcome in outcomes}) == 1
+    assert [outcome.first for outcome in outcomes] == [True, False, False]
 
 
 async def test_trials_at_the_same_time_have_workers_of_their_own(make_spec):
