@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Self
 
@@ -20,6 +20,7 @@ from trialbed.environments._requirements import (
     DirectUrl,
     direct_url,
     folder_line,
+    installed_distribution,
     is_editable,
     local_path,
     requirement_of,
@@ -143,7 +144,7 @@ def check_name(spec: FrameworkSpec) -> None:
 
 def own_requirement() -> str:
     """The requirement that installs the same Trialbed as is running."""
-    return requirement_of(distribution(OWN))
+    return requirement_of(installed_distribution(OWN))
 
 
 def adapter_distribution(name: str) -> str:
@@ -155,8 +156,8 @@ def adapter_requirement(name: str) -> str:
     """The requirement that installs a framework's adapter: as it is installed here, else from Trialbed's own origin."""
     installed = _installed().get(name)
     if installed is not None and canonicalize_name(installed.distribution) != OWN:
-        return requirement_of(distribution(installed.distribution))
-    return _beside(direct_url(distribution(OWN)), name) or adapter_distribution(name)
+        return requirement_of(installed_distribution(installed.distribution))
+    return _beside(direct_url(installed_distribution(OWN)), name) or adapter_distribution(name)
 
 
 def install_command(name: str, *pins: str) -> str:

@@ -14,7 +14,7 @@ import platform
 import re
 import sysconfig
 from collections.abc import Iterable, Iterator
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import Distribution, PackageNotFoundError, distributions
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,6 +40,21 @@ _PASSWORD = re.compile(r"([a-z][a-z0-9+.-]*://)[^/\s:@]*:[^/\s@]+@", re.IGNORECA
 def python_id() -> str:
     """The interpreter that requirements are resolved for: this one."""
     return f"{platform.python_implementation()} {platform.python_version()} on {sysconfig.get_platform()}"
+
+
+def installed_distribution(name: str) -> Distribution:
+    """The distribution of this name as an installer left it.
+
+    In a checkout, ``python -m`` puts the folder first on the path, and with it the ``.egg-info`` of a build, which
+    does not say where the distribution was installed from.
+
+    Raises:
+        PackageNotFoundError: it is not installed.
+    """
+    found = list(distributions(name=name))
+    if not found:
+        raise PackageNotFoundError(name)
+    return next((item for item in found if item.read_text("METADATA")), found[0])
 
 
 def requirement_of(installed: Distribution) -> str:

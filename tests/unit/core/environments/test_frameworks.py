@@ -6,7 +6,6 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
-from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from trialbed.environments import (
     runs_here,
 )
 from trialbed.environments._frameworks import adapter_requirement, own_requirement
-from trialbed.environments._requirements import local_path, requirement_of
+from trialbed.environments._requirements import local_path
 from trialbed.errors import DriverNotFound, UsageError
 
 FakeDistribution = Callable[..., Path]
@@ -228,8 +227,22 @@ def test_an_adapter_that_is_installed_here_is_the_one_that_is_used(
 
 
 def test_what_runs_here_says_where_it_came_from() -> None:
-    assert requirement_of(distribution("trialbed")).partition(" ")[0] in ("-e", "trialbed") or "==" in own_requirement()
+    assert own_requirement().partition(" ")[0] in ("-e", "trialbed") or "==" in own_requirement()
     assert local_path("https://host/x") is None
+
+
+def test_what_a_build_left_in_the_working_directory_does_not_hide_the_installation(
+    installed_from: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = tmp_path / "checkout"
+    (checkout / "trialbed.egg-info").mkdir(parents=True)
+    (checkout / "trialbed.egg-info" / "PKG-INFO").write_text("Metadata-Version: 2.4\nName: trialbed\nVersion: 0.1.6\n")
+    (checkout / "adapters" / "crewai").mkdir(parents=True)
+    (checkout / "adapters" / "crewai" / "pyproject.toml").write_text("")
+    installed_from({"url": checkout.as_uri(), "dir_info": {"editable": True}})
+    monkeypatch.syspath_prepend(checkout)  # as `python -m` does
+    assert own_requirement() == f"-e {checkout.as_uri()}"
+    assert adapter_requirement("crewai") == f"-e {checkout.as_uri()}/adapters/crewai"
 
 
 def test_a_name_that_is_not_there_gets_a_suggestion_and_nothing_to_install() -> None:
