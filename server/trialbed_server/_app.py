@@ -18,9 +18,10 @@ from trialbed.errors import DriverBroken
 from trialbed.plugins import plugin_manager
 from trialbed.records import Api
 from trialbed.settings import data_dir
+from trialbed_server._access import BearerGuard, RunGuard
 from trialbed_server._clock import Clock, SystemClock
 from trialbed_server._metrics import Metrics
-from trialbed_server._middleware import BearerGuard, FastPathApp
+from trialbed_server._middleware import FastPathApp
 from trialbed_server._options import ServerOptions
 from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
@@ -45,7 +46,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
         TrialbedError: the cache, a dataset, a simulator or a plugin cannot be used; the text says why.
     """
     clock = clock or SystemClock()
-    trials, simulators = TrialRegistry(), Simulators()
+    trials, simulators = TrialRegistry(trials_only=options.control_token is not None), Simulators()
     metrics = Metrics(lambda: len(trials))
     cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options)
     resolver = Resolver(cache, [CacheSource(cache), FrozenSource(cache), SimulatorSource(options.simulator_timeout)])
@@ -57,9 +58,15 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     app.include_router(Control(trials, simulators, clock, options.upstream).router())
     _add_status_routes(app, metrics, options.upstream)
     _add_plugin_routes(app)
+    _add_guards(app, options)
+    return app
+
+
+def _add_guards(app: FastAPI, options: ServerOptions) -> None:
+    if options.control_token:
+        app.add_middleware(RunGuard, token=options.control_token)
     if options.token:
         app.add_middleware(BearerGuard, token=options.token)
-    return app
 
 
 def _application(virtual: VirtualApi, cache: ResponseCache, resolver: Resolver, upstream: Upstream | None) -> FastAPI:

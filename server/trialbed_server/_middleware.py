@@ -1,14 +1,11 @@
-"""The fast path to ``/virtual``, and the check of the bearer token."""
+"""The fast path to ``/virtual``."""
 
 from __future__ import annotations
 
-import hmac
 from typing import Any
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
-
-from trialbed_server._http import openai_error_response
 
 
 class FastPathApp(FastAPI):
@@ -37,28 +34,3 @@ class FastPathApp(FastAPI):
             await self._endpoint(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
-
-
-class BearerGuard:
-    """Lets through requests that carry the token; ``/healthz`` and a trial's own URLs need none."""
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._expected = f"Bearer {token}".encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _is_open(scope["path"]) or self._is_authorized(scope):
-            await self._app(scope, receive, send)
-            return
-        message = "this server needs a bearer token: send the header Authorization: Bearer <token>"
-        response = openai_error_response(message, 401, "authentication_error")
-        response.headers["www-authenticate"] = "Bearer"
-        await response(scope, receive, send)
-
-    def _is_authorized(self, scope: Scope) -> bool:
-        sent = [value for name, value in scope["headers"] if name == b"authorization"]
-        return len(sent) == 1 and hmac.compare_digest(sent[0], self._expected)
-
-
-def _is_open(path: str) -> bool:
-    return path == "/healthz" or path.startswith("/t/")

@@ -16,6 +16,7 @@ from trialbed.settings import state_dir
 
 UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
+CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
 MEBIBYTE = 2**20
 
 
@@ -28,6 +29,8 @@ class ServerOptions:
         upstream: the model endpoint that the gateway forwards to, without a final ``/``; None for none.
         upstream_key: its key. It leaves the server towards the upstream only.
         token: bearer token that guards the server; required beyond loopback.
+        control_token: makes this the server of one run: only requests with this token control trials and see metrics,
+            and requests to the model and the virtual API must belong to a trial.
         datasets: ``NAME`` or ``NAME:TEST_SET`` of datasets whose Apis the server knows without a trial.
         data_dir: folder of imported datasets; None is the user's.
         simulator: answers for Apis without a trial; None is the dataset's own, ``template`` for unknown Apis.
@@ -47,6 +50,7 @@ class ServerOptions:
     upstream: str | None = None
     upstream_key: str | None = field(default=None, repr=False)
     token: str | None = field(default=None, repr=False)
+    control_token: str | None = field(default=None, repr=False)
     datasets: tuple[str, ...] = ()
     data_dir: Path | None = None
     simulator: str | None = None
@@ -67,7 +71,7 @@ class ServerOptions:
 
     def secrets(self) -> tuple[str, ...]:
         """The texts that must not be seen anywhere."""
-        return tuple(secret for secret in (self.upstream_key, self.token) if secret)
+        return tuple(secret for secret in (self.upstream_key, self.token, self.control_token) if secret)
 
 
 def options_from(argv: Sequence[str] | None) -> ServerOptions:
@@ -85,6 +89,7 @@ def secrets_from(environ: Mapping[str, str]) -> dict[str, str | None]:
     return {
         "upstream_key": environ.get(UPSTREAM_KEY_VARIABLE) or None,
         "token": environ.get(TOKEN_VARIABLE) or None,
+        "control_token": environ.get(CONTROL_VARIABLE) or None,
     }
 
 
@@ -105,7 +110,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m trialbed_server",
         description="Serve the virtual API and the gateway to models. Prints one line of JSON when it listens.",
         epilog=f"Environment: {UPSTREAM_KEY_VARIABLE} is the upstream's key; {TOKEN_VARIABLE} the token that "
-        "clients must send, required beyond loopback.",
+        f"clients must send, required beyond loopback; {CONTROL_VARIABLE} the token of the one run that the server is "
+        "for: with it the server answers for that run's trials only.",
     )
     defaults = ServerOptions()
     add = parser.add_argument

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import aiohttp
+from pydantic import ValidationError
 
 from trialbed.errors import NothingMeasured, ServerUnavailable, UsageError
 from trialbed.records import TrialRegistration, WireLog
@@ -21,13 +22,15 @@ class ControlClient:
 
     Args:
         url: the server's root, without a trailing slash.
+        token: what the server asks for; None is the user's own, from the environment.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
         self.url = url.rstrip("/")
+        self._token = token
 
     async def __aenter__(self) -> Self:
-        token = os.environ.get(TOKEN_VARIABLE)
+        token = self._token or os.environ.get(TOKEN_VARIABLE)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # Workers bound how many requests there are at once: a limit here could only hold one of them up.
         self._session = aiohttp.ClientSession(
@@ -61,8 +64,16 @@ class ControlClient:
         await self._request("POST", "/control/trials", registration.model_dump_json().encode())
 
     async def close_trial(self, trial: str) -> WireLog:
-        """Close a trial and return all that the server saw of it."""
-        return WireLog.model_validate_json(await self._request("DELETE", f"/control/trials/{trial}"))
+        """Close a trial and return all that the server saw of it.
+
+        Raises:
+            NothingMeasured: what the server saw is lost: it does not answer, or the trial is not open any more.
+        """
+        body = await self._request("DELETE", f"/control/trials/{trial}")
+        try:
+            return WireLog.model_validate_json(body)
+        except ValidationError as error:
+            raise NothingMeasured(f"the server at {self.url} gives no wire log of this version: {error}") from error
 
     async def _request(self, method: str, path: str, content: bytes | None = None) -> bytes:
         headers = {"Content-Type": "application/json"} if content else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import cast
 
 from trialbed.contracts import Judge
@@ -11,6 +11,7 @@ from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._control import ControlClient
 from trialbed.engine._identity import new_trial_token
 from trialbed.engine._trial import DUMMY_KEY, SCRIPTED
+from trialbed.errors import NothingMeasured
 from trialbed.records import ModelEndpoint, RunConfig, TrialRegistration
 
 MODEL_JUDGE = "llm"
@@ -42,4 +43,6 @@ async def _endpoint(config: RunConfig, control: ControlClient) -> AsyncIterator[
     try:
         yield ModelEndpoint(base_url=f"{control.url}/t/{trial}/v1", api_key=DUMMY_KEY, model=model, seed=config.seed)
     finally:
-        await control.close_trial(trial)
+        # Every verdict is in its trial's scores by now.
+        with suppress(NothingMeasured):
+            await control.close_trial(trial)

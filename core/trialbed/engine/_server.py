@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -12,12 +13,13 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from trialbed.engine._control import ControlClient
+from trialbed.engine._control import TOKEN_VARIABLE, ControlClient
 from trialbed.engine._plan import RunOptions
 from trialbed.errors import ServerUnavailable
 from trialbed.settings import make_folder
 
 KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
+CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
 START_TIMEOUT = 60.0
 STOP_TIMEOUT = 10.0
 
@@ -36,7 +38,8 @@ async def server(options: RunOptions) -> AsyncIterator[ControlClient]:
             yield client
         return
     make_folder(options.response_cache.parent, "--response-cache")
-    async with _process(_command(options), _environment(options)) as url, ControlClient(url) as client:
+    token = secrets.token_urlsafe(32)
+    async with _process(_command(options), _environment(options, token)) as url, ControlClient(url, token) as client:
         await client.health()
         yield client
 
@@ -65,8 +68,10 @@ def _command(options: RunOptions) -> list[str]:
     return [*command, "--upstream", options.base_url] if options.base_url else command
 
 
-def _environment(options: RunOptions) -> dict[str, str]:
-    environment = dict(os.environ)
+def _environment(options: RunOptions, token: str) -> dict[str, str]:
+    # The user's own token is for servers of theirs; in this one, only the engine controls trials.
+    environment = {name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE}
+    environment[CONTROL_VARIABLE] = token
     key = environment.get(options.api_key_env)
     if options.base_url and key:
         environment[KEY_VARIABLE] = key

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from trialbed.answers import look_up_claims
 from trialbed.contracts import Executor, Judge
@@ -13,8 +14,10 @@ from trialbed.engine._control import ControlClient
 from trialbed.engine._identity import new_trial_token, trial_seed
 from trialbed.engine._listeners import Listeners
 from trialbed.engine._tools import gold_script
+from trialbed.errors import NothingMeasured
 from trialbed.prompts import SYSTEM_PROMPT
 from trialbed.records import (
+    Failure,
     ModelEndpoint,
     Outcome,
     Query,
@@ -66,8 +69,8 @@ class TrialRunner:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
                 outcome = await self.executor.execute(spec)
         finally:
-            wire = await self.control.close_trial(spec.trial)
-        outcome = _with_known_claims(outcome, wire)
+            wire, loss = await self._close(spec.trial)
+        outcome = _with_known_claims(outcome, wire) if loss is None else _unobserved(outcome, loss)
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
         scores = await self._scores(key, outcome, wire, timing)
@@ -82,6 +85,13 @@ class TrialRunner:
             scores=scores,
             evaluation_time=time.perf_counter() - started,
         )
+
+    async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
+        """What the server saw of a trial; nothing, and why, where that is lost, which costs this trial only."""
+        try:
+            return await self.control.close_trial(trial), None
+        except NothingMeasured as error:
+            return WireLog(trial=trial, opened_at=datetime.now(UTC)), error
 
     def _spec(self, key: TrialKey) -> TrialSpec:
         config, trial = self.run.config, new_trial_token()
@@ -131,6 +141,11 @@ class TrialRunner:
             judge_name=self.run.config.judge,
         )
         return await self.listeners.score(context)
+
+
+def _unobserved(outcome: Outcome, loss: NothingMeasured) -> Outcome:
+    failure = Failure(kind="server", message=f"what the server saw of this trial is lost: {loss}")
+    return outcome.model_copy(update={"answer": None, "failure": failure})
 
 
 def _with_known_claims(outcome: Outcome, wire: WireLog) -> Outcome:

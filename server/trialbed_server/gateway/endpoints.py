@@ -12,7 +12,7 @@ from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import ResponseWriter, while_connected
 from trialbed_server.gateway.scripted.model import ScriptedModel, is_scripted
 from trialbed_server.gateway.upstream import Upstream
-from trialbed_server.trials import LogBudget, Trial, TrialGone, TrialRegistry, TrialUnknown
+from trialbed_server.trials import LogBudget, Trial, TrialRefused, TrialRegistry
 
 CHAT = "chat/completions"
 MODELS = "models"
@@ -46,9 +46,8 @@ class Gateway:
             body = await read_body(scope, receive, self._max_body)
         except ClientGone:
             return
-        except (TrialGone, TrialUnknown) as error:
-            status = 410 if isinstance(error, TrialGone) else 404
-            await openai_error_response(str(error), status)(scope, receive, send)
+        except TrialRefused as error:
+            await openai_error_response(str(error), error.status)(scope, receive, send)
         except BodyTooLarge:
             message = f"the request is larger than {self._max_body} bytes"
             await openai_error_response(message, 413)(scope, receive, send)

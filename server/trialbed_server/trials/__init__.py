@@ -1,6 +1,13 @@
 """Trials: which are open, and what the server saw of them."""
 
-from trialbed_server.trials._registry import TrialConflict, TrialGone, TrialRegistry, TrialUnknown
+from trialbed_server.trials._registry import (
+    TrialConflict,
+    TrialGone,
+    TrialRefused,
+    TrialRegistry,
+    TrialRequired,
+    TrialUnknown,
+)
 from trialbed_server.trials._trial import LogBudget, Recording, Trial, body_text
 
 __all__ = [
@@ -9,7 +16,9 @@ __all__ = [
     "Trial",
     "TrialConflict",
     "TrialGone",
+    "TrialRefused",
     "TrialRegistry",
+    "TrialRequired",
     "TrialUnknown",
     "body_text",
 ]

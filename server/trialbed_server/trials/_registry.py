@@ -9,12 +9,28 @@ MAX_CLOSED = 100_000
 """Closed tokens remembered; requests to older ones are unknown, no longer gone."""
 
 
-class TrialUnknown(TrialbedError):
+class TrialRefused(TrialbedError):
+    """There is no trial that a request could belong to; ``status`` is that of the response."""
+
+    status: int
+
+
+class TrialUnknown(TrialRefused):
     """There was never a trial of this token."""
 
+    status = 404
 
-class TrialGone(TrialbedError):
+
+class TrialGone(TrialRefused):
     """The trial of this token is closed."""
+
+    status = 410
+
+
+class TrialRequired(TrialRefused):
+    """The request has no trial, and this server answers for trials only."""
+
+    status = 403
 
 
 class TrialConflict(TrialbedError):
@@ -22,9 +38,14 @@ class TrialConflict(TrialbedError):
 
 
 class TrialRegistry:
-    """Open trials by token. Lives in memory: what it knows is handed over when a trial is closed."""
+    """Open trials by token. Lives in memory: what it knows is handed over when a trial is closed.
 
-    def __init__(self) -> None:
+    Args:
+        trials_only: refuse requests that belong to no trial.
+    """
+
+    def __init__(self, *, trials_only: bool = False) -> None:
+        self._trials_only = trials_only
         self._open: dict[str, Trial] = {}
         self._closed: dict[str, None] = {}
         self._ambient: Trial | None = None
@@ -81,5 +102,16 @@ class TrialRegistry:
         raise TrialUnknown("there is no trial of this token; open one with POST /control/trials")
 
     def of(self, token: str | None) -> Trial | None:
-        """The trial a request belongs to: that of its token, else the ambient one, else none."""
-        return self._ambient if token is None else self.find(token)
+        """The trial a request belongs to: that of its token, else the ambient one, else none.
+
+        Raises:
+            TrialUnknown, TrialGone, TrialRequired: as their docstrings say.
+        """
+        if token is not None:
+            return self.find(token)
+        if self._ambient is None and self._trials_only:
+            raise TrialRequired(
+                "this server belongs to a run and answers only for its trials: use the base_url and the server_url "
+                "that the agent was given, which contain the trial's token"
+            )
+        return self._ambient

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from trialbed.records import ApiCall
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, send_json
 from trialbed_server._metrics import Metrics
-from trialbed_server.trials import Trial, TrialGone, TrialRegistry, TrialUnknown
+from trialbed_server.trials import Trial, TrialRefused, TrialRegistry
 from trialbed_server.virtual.catalog import Catalog, Target
 from trialbed_server.virtual.keys import request_key
 from trialbed_server.virtual.requests import (
@@ -58,8 +58,8 @@ class VirtualApi:
             status, body = 422, json.dumps({"detail": error.detail}).encode()
         except BodyTooLarge:
             status, body = 413, error_body(f"the request is larger than {self._max_body} bytes")
-        except (TrialGone, TrialUnknown) as error:
-            status, body = (410 if isinstance(error, TrialGone) else 404), error_body(str(error))
+        except TrialRefused as error:
+            status, body = error.status, error_body(str(error))
         if status != 200:
             self._metrics.refused()
         await send_json(body, status, send)
