@@ -45,7 +45,7 @@ class Outcome(Record):
     """The outcome of a trial: an answer or a failure, and how long the agent ran.
 
     Attributes:
-        wall_time: seconds from binding the tools to the end of ``answer()``.
+        wall_time: seconds from binding the tools to the end of ``answer()``, on the executor's clock.
         first: whether it was the first trial of its worker process, which does once what later trials find done.
     """
 

@@ -8,6 +8,7 @@ from trialbed.worker._environment import WORKER_MARK, worker_command, worker_env
 from trialbed.worker._loop import load_agent
 from trialbed.worker._messages import (
     Begin,
+    Clock,
     Command,
     Done,
     Failed,
@@ -24,6 +25,7 @@ from trialbed.worker._trial import Trial
 __all__ = [
     "WORKER_MARK",
     "Begin",
+    "Clock",
     "Command",
     "Done",
     "Failed",

@@ -8,6 +8,7 @@ import platform
 import sys
 import traceback
 from contextlib import suppress
+from functools import partial
 
 import httpx
 
@@ -18,7 +19,7 @@ from trialbed.installed import installed_packages
 from trialbed.records import FrameworkInfo, Outcome
 from trialbed.tools import TOOL_TIMEOUT
 from trialbed.worker._channel import Channel
-from trialbed.worker._messages import Begin, Done, Failed, Hello, Ready, Started
+from trialbed.worker._messages import Begin, Clock, Done, Failed, Hello, Ready, Started
 from trialbed.worker._trial import Trial
 
 LAST_RESORT = 10.0
@@ -94,12 +95,17 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
         spec = command.spec
         channel.send(Started(nonce=nonce, trial=spec.trial))
         faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
-        outcome = _run_trial(runner, Trial(spec, channel.owner_only), agent_class, client)
+        trial = Trial(spec, channel.owner_only, partial(_tell_time, channel, nonce, spec.trial))
+        outcome = _run_trial(runner, trial, agent_class, client)
         clean = _cancel_leaked_tasks(runner)
         faulthandler.cancel_dump_traceback_later()
         channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome))
         if not clean:
             return 0
+
+
+def _tell_time(channel: Channel, nonce: str, trial: str, running: bool) -> None:
+    channel.send(Clock(nonce=nonce, trial=trial, running=running))
 
 
 def _run_trial(

@@ -7,7 +7,8 @@
                              ←    ready {info}           the adapter is loaded
                              ←    failed {error, message, detail}     or it is not; the worker ends
     begin {spec}             →
-                             ←    started {trial}        the agent is about to run
+                             ←    started {trial}            the agent is about to be made
+                             ←    clock {trial, running}     its work begins, and ends; the executor times it
                              ←    done {trial, outcome}
     begin {spec}             →    …
     (end of input)           →    the worker ends, busy or not
@@ -57,11 +58,20 @@ class Failed(Record):
 
 
 class Started(Record):
-    """The trial's agent is about to run; from here on a failure is the trial's."""
+    """The trial's agent is about to be made; from here on a failure is the trial's."""
 
     type: Literal["started"] = "started"
     nonce: str
     trial: str
+
+
+class Clock(Record):
+    """The trial's work begins now, or has ended: the executor reads its own clock when this arrives."""
+
+    type: Literal["clock"] = "clock"
+    nonce: str
+    trial: str
+    running: bool
 
 
 class Done(Record):
@@ -76,11 +86,11 @@ class Done(Record):
 Command = Annotated[Hello | Begin, Field(discriminator="type")]
 """A line to the worker."""
 
-Reply = Annotated[Ready | Failed | Started | Done, Field(discriminator="type")]
+Reply = Annotated[Ready | Failed | Started | Clock | Done, Field(discriminator="type")]
 """A line from the worker."""
 
 _COMMANDS: TypeAdapter[Hello | Begin] = TypeAdapter(Command)
-_REPLIES: TypeAdapter[Ready | Failed | Started | Done] = TypeAdapter(Reply)
+_REPLIES: TypeAdapter[Ready | Failed | Started | Clock | Done] = TypeAdapter(Reply)
 
 
 def read_command(line: bytes) -> Hello | Begin:
@@ -92,7 +102,7 @@ def read_command(line: bytes) -> Hello | Begin:
     return _COMMANDS.validate_json(line)
 
 
-def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | Done:
+def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | Clock | Done:
     """The reply in a line.
 
     Raises:

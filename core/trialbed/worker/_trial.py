@@ -30,11 +30,15 @@ class Trial:
 
     Args:
         owner_only: ends the process if it is a fork; called wherever an agent hands control back.
+        clock: told when the agent's work begins (True) and ends (False).
     """
 
-    def __init__(self, spec: TrialSpec, owner_only: Callable[[], None]) -> None:
+    def __init__(
+        self, spec: TrialSpec, owner_only: Callable[[], None], clock: Callable[[bool], None] | None = None
+    ) -> None:
         self._spec = spec
         self._owner_only = owner_only
+        self._clock = clock or _no_clock
         self._started_at = datetime.now(UTC)
         self._begun = self._ended = time.perf_counter()
 
@@ -59,6 +63,7 @@ class Trial:
         return self._outcome(error=error)
 
     async def _answer(self, agent: BaseAgent, tools: list[Tool]) -> Any:
+        self._clock(True)
         self._begun = time.perf_counter()
         try:
             agent.bind_tools(tools, server_url=self._spec.server_url)
@@ -68,6 +73,7 @@ class Trial:
         finally:
             self._ended = time.perf_counter()
             self._owner_only()
+            self._clock(False)
 
     def _blocking_answer(self, agent: BaseAgent) -> Any:
         value = agent.answer(self._spec.query)
@@ -81,6 +87,10 @@ class Trial:
             answer=answer,
             failure=failure_of(error) if error else None,
         )
+
+
+def _no_clock(running: bool) -> None:
+    """Tell nothing: who runs the trial does not time it."""
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
 from typing import Any, cast
 
 from trialbed.records import FailureKind
-from trialbed.worker import Done, Failed, Ready, Started, read_reply
+from trialbed.worker import Clock, Done, Failed, Ready, Started, read_reply
+from trialbed_plugins.executors._clock import Stopwatch
 
 MAX_LINE = 32 * 1024 * 1024
 """Bytes of one message; longer ones are a fault."""
@@ -17,6 +19,9 @@ TAIL = 64 * 1024
 
 LAST_OUTPUT = 0.5
 """Seconds in which output may still arrive after the process has ended; a stray child may keep the pipes open."""
+
+READS = 8
+"""Turns of the event loop in which what is in the pipes is read."""
 
 Message = Ready | Failed | Started | Done
 
@@ -34,6 +39,7 @@ class Pipes(asyncio.SubprocessProtocol):
     """Reads a worker's replies and drains what else it writes.
 
     Attributes:
+        stopwatch: times the trial, by when its ``clock`` messages arrive.
         exited: set when the process has ended and been waited for.
         disconnected: set when all its pipes are closed too.
     """
@@ -46,6 +52,7 @@ class Pipes(asyncio.SubprocessProtocol):
         self._arrived: asyncio.Queue[Message | WorkerFault] = asyncio.Queue()
         self._closed: set[int] = set()
         self._faulty = False
+        self.stopwatch = Stopwatch(time.monotonic)
         self.exited = asyncio.Event()
         self.disconnected = asyncio.Event()
 
@@ -60,9 +67,18 @@ class Pipes(asyncio.SubprocessProtocol):
             raise item
         return item
 
+    async def arrived(self) -> bool:
+        """Read what is in the pipes now; returns whether there is a reply, so that ``message`` does not wait."""
+        for _ in range(READS):
+            if self._arrived.qsize():
+                return True
+            await asyncio.sleep(0)
+        return False
+
     def forget(self) -> None:
-        """Drop the standard error kept so far."""
+        """Drop the standard error kept so far, and the time."""
         self._tail.clear()
+        self.stopwatch.reset()
 
     def tail(self) -> str:
         """The end of standard error, as text."""
@@ -125,10 +141,18 @@ class Pipes(asyncio.SubprocessProtocol):
         try:
             if len(line) > MAX_LINE:
                 raise ValueError(f"more than {MAX_LINE >> 20} MiB")
-            self._arrived.put_nowait(read_reply(line, self._nonce))
+            self._take(read_reply(line, self._nonce))
         except ValueError as error:
             reason = str(error).splitlines()[0]
             self._fail(WorkerFault("protocol", f"the worker wrote {line[:200]!r}, which is not a message ({reason})"))
+
+    def _take(self, reply: Message | Clock) -> None:
+        if not isinstance(reply, Clock):
+            self._arrived.put_nowait(reply)
+        elif reply.running:
+            self.stopwatch.start()
+        else:
+            self.stopwatch.stop()
 
     def _fail(self, fault: WorkerFault) -> None:
         if not self._faulty:

@@ -7,7 +7,8 @@ import contextlib
 import os
 import secrets
 import signal
-from datetime import UTC, datetime
+import time
+from datetime import datetime
 from pathlib import Path
 from typing import Self
 
@@ -17,6 +18,7 @@ from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec,
 from trialbed.secrets import redact
 from trialbed.worker import Begin, Done, Failed, Hello, Ready, Started, worker_command, worker_environment, written
 from trialbed_plugins.executors import _processes as processes
+from trialbed_plugins.executors._clock import Deadline
 from trialbed_plugins.executors._pipes import Message, Pipes, WorkerFault, pipe
 
 START_LIMIT = 120.0
@@ -68,6 +70,7 @@ class Worker:
         self._pipes = Pipes(self._nonce)
         self._helpers: frozenset[int] = frozenset()
         self._fresh = True
+        self._held = 0.0
 
     async def start(self, python: str | None, folder: Path) -> Self:
         """Start the process and have it load the adapter.
@@ -123,7 +126,7 @@ class Worker:
         late = f"the trial took more than its {spec.limits.timeout:g} s"
         reply = await self._reply(spec.limits.timeout, late)
         if isinstance(reply, Done) and reply.trial == spec.trial:
-            return reply.outcome
+            return self._timed(reply.outcome)
         raise WorkerFault("protocol", f"the worker ended the trial with {reply.type!r} for another trial")
 
     async def strays(self) -> int:
@@ -140,8 +143,7 @@ class Worker:
     def failed(self, fault: WorkerFault, started_at: datetime) -> Outcome:
         """The outcome of a trial that ended its worker, with the end of the worker's standard error."""
         failure = Failure(kind=fault.kind, message=redact(fault.message), detail=redact(self._pipes.tail()))
-        now = datetime.now(UTC)
-        return Outcome(started_at=started_at, wall_time=(now - started_at).total_seconds(), failure=failure)
+        return self._timed(Outcome(started_at=started_at, wall_time=0.0, failure=failure))
 
     def tail(self) -> str:
         """The end of standard error, redacted."""
@@ -165,6 +167,11 @@ class Worker:
         self._transport.close()
         await self._pipes.disconnected.wait()
 
+    def _timed(self, outcome: Outcome) -> Outcome:
+        """The outcome with the wall time of this process's clock: the worker's can be changed by what runs in it."""
+        seconds = self._pipes.stopwatch.seconds(self._held, outcome.wall_time)
+        return outcome.model_copy(update={"wall_time": seconds})
+
     async def _begin(self, spec: TrialSpec) -> None:
         self._pipes.forget()
         self._send(Begin(spec=spec))
@@ -179,14 +186,19 @@ class Worker:
         self._fresh = False
 
     async def _reply(self, seconds: float, late: str) -> Message:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
-        while (left := deadline - loop.time()) > 0:
-            try:
-                async with asyncio.timeout(min(left, POLL)):
-                    return await self._pipes.message()
-            except TimeoutError:
+        deadline = Deadline(seconds, POLL, time.monotonic)
+        try:
+            # What arrived in time counts, even if it is looked at too late.
+            while deadline.left > 0 or await self._pipes.arrived():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(max(0.0, min(deadline.left, POLL))):
+                        return await self._pipes.message()
+                deadline.check()
                 self._check_memory()
+        finally:
+            deadline.check()
+            self._held = deadline.held
+        self._pipes.stopwatch.stop()
         await self._ask_where()
         raise WorkerFault("timeout", late)
 

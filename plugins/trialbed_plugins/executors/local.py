@@ -110,7 +110,7 @@ class LocalExecutor(Executor):
             else:
                 await self._discard(worker)
         await self._bound_idle()
-        return outcome.model_copy(update={"first": first})
+        return outcome.model_copy(update={"first": first, "started_at": started_at})
 
     async def _left_nothing(self, worker: Worker, spec: TrialSpec) -> bool:
         count = await worker.strays()

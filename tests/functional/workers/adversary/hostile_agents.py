@@ -93,6 +93,21 @@ class Hostile(Base):
         subprocess.Popen(SLEEPER, start_new_session=True)
         await asyncio.sleep(NAP)
 
+    # -- clocks
+
+    async def answer_when_told(self):
+        folder = Path(os.environ["HOSTILE_FOLDER"])
+        (folder / "ready").touch()
+        while not (folder / "go").exists():
+            time.sleep(0.01)
+        return done()
+
+    async def change_the_clocks(self):
+        time.sleep(0.5)
+        for name in ("perf_counter", "monotonic", "time"):
+            setattr(time, name, lambda: 0.0)
+        return done()
+
     # -- processes
 
     async def fork_and_return_twice(self):

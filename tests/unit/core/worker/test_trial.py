@@ -76,6 +76,22 @@ async def test_an_agent_is_bound_asked_and_closed_once():
     assert outcome.wall_time > 0
 
 
+async def test_the_clock_runs_while_the_agent_works_and_stops_when_it_fails():
+    class Failing(Recorder):
+        async def answer(self, query):
+            raise ValueError("no")
+
+        def close(self):
+            self.log.append("close")
+
+    Recorder.log = []
+    trial = Trial(SPEC, lambda: None, Recorder.log.append)
+    async with httpx.AsyncClient() as client:
+        with pytest.raises(ValueError, match="no"):
+            await trial.run(Failing, client)
+    assert Recorder.log == [True, ("bind", ["Weather_now"], "http://server/virtual"), False, "close"]
+
+
 async def test_an_agent_that_fails_is_closed():
     class Failing(Recorder):
         async def answer(self, query):

@@ -1,0 +1,89 @@
+"""Deadlines and wall times of trials, on the engine's own clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+HELD_UP = 1.0
+"""Seconds between two checks, more than asked for, after which this process is taken to have been held up."""
+
+
+class Deadline:
+    """A number of seconds, not counting time in which this process did not run.
+
+    A process that is stopped, or that gets no processor, cannot see what a worker does meanwhile, so that time is
+    not the worker's. It shows as a gap between checks that is longer than they ask for.
+
+    Args:
+        seconds: how many.
+        interval: seconds between two calls of ``check``.
+        now: the clock, in seconds.
+
+    Attributes:
+        held: seconds in which this process did not run.
+    """
+
+    def __init__(self, seconds: float, interval: float, now: Callable[[], float]) -> None:
+        self._now = now
+        self._interval = interval
+        self._checked = now()
+        self._end = self._checked + seconds
+        self.held = 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline; 0 or less once it has passed."""
+        return self._end - self._now()
+
+    def check(self) -> None:
+        """Move the deadline if this process was held up since the last check."""
+        now = self._now()
+        excess = now - self._checked - self._interval
+        self._checked = now
+        if excess > HELD_UP:
+            self.held += excess
+            self.extend(excess)
+
+    def extend(self, seconds: float) -> None:
+        """Move the deadline by this many seconds."""
+        self._end += seconds
+
+
+class Stopwatch:
+    """The wall time of one trial, from the arrival of the worker's messages.
+
+    Args:
+        now: the clock, in seconds.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self.reset()
+
+    def reset(self) -> None:
+        """Another trial begins."""
+        self._began: float | None = None
+        self._ended: float | None = None
+
+    def start(self) -> None:
+        """The agent's work begins; later calls change nothing."""
+        if self._began is None:
+            self._began = self._now()
+
+    def stop(self) -> None:
+        """The agent's work has ended; later calls change nothing."""
+        if self._began is not None and self._ended is None:
+            self._ended = self._now()
+
+    def seconds(self, held: float = 0.0, claimed: float = 0.0) -> float:
+        """The seconds between start and stop, or until now; 0 if the work never began.
+
+        Args:
+            held: seconds in which this process did not run. The messages may have arrived in them, so the wall time
+                is uncertain by as much.
+            claimed: the worker's own figure, which counts within this uncertainty and nowhere else.
+        """
+        if self._began is None:
+            return 0.0
+        measured = (self._now() if self._ended is None else self._ended) - self._began
+        return max(measured - held, min(claimed, measured), 0.0)
