@@ -28,13 +28,14 @@ class Database:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.where = _where(engine.url)
+        self._reader = _one_state(engine)
         self._writer = engine.execution_options(writes=True)
         self._turn = threading.Lock()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that sees one state of the store."""
-        with self._explained(), self.engine.begin() as connection:
+        with self._explained(), self._reader.begin() as connection:
             yield connection
 
     @contextmanager
@@ -113,6 +114,13 @@ def _read_only(engine: Engine) -> Engine:
 
 def _refuse_changes(connection: Any, _record: Any) -> None:
     connection.execute("PRAGMA query_only=ON").close()
+
+
+def _one_state(engine: Engine) -> Engine:
+    """The engine for transactions of several queries; SQLite's see one state anyway."""
+    return (
+        engine.execution_options(isolation_level="REPEATABLE READ") if engine.dialect.name == "postgresql" else engine
+    )
 
 
 def _engine(url: URL) -> Engine:

@@ -23,10 +23,12 @@ from trialbed.records import (
     ToolSpec,
     TrialKey,
     TrialResult,
+    TrialStatus,
     WireLog,
     framework_name,
 )
 from trialbed.settings import store_file
+from trialbed.store._attempts import counted_attempts
 from trialbed.store._database import Database, open_database
 from trialbed.store._json import encode_id
 from trialbed.store._runs import each_run, read_run, read_selection
@@ -91,7 +93,7 @@ class StoreReader:
             framework: runs of this framework; ``langgraph`` fits ``langgraph==1.1.0`` too.
             model: runs of this model.
             dataset: runs of this dataset, as given to ``--dataset``, or of this test set.
-            status: ``running``, ``interrupted`` or ``finished``.
+            status: ``running``, ``interrupted``, ``incomplete`` or ``finished``.
             limit: this many at most; None for all.
         """
         with self._open().read() as connection:
@@ -112,19 +114,25 @@ class StoreReader:
             raise DataError("the store is closed; read from it inside the `with` statement that opens it")
         return self._database
 
-    def _trials(
-        self, run_id: str, framework: str | None, query_id: int | str | None, repeat: int | None, failure: str | None
-    ) -> Iterator[StoredTrial]:
+    def _attempts(
+        self, run_id: str, framework: str | None, query_id: int | str | None, repeat: int | None
+    ) -> tuple[StoredTrial, ...]:
         columns = {
             "framework": framework,
             "query_id": None if query_id is None else encode_id(query_id),
             "repeat": repeat,
-            "failure": failure,
         }
         given = {name: value for name, value in columns.items() if value is not None}
         with self._open().read() as connection:
             rows = read_trials(connection, run_id, **given)
-        return (StoredTrial(run_id, self, row_id, result) for row_id, result in rows)
+        return tuple(StoredTrial(run_id, self, row_id, result) for row_id, result in rows)
+
+    def _trials(
+        self, run_id: str, framework: str | None, query_id: int | str | None, repeat: int | None
+    ) -> Iterator[StoredTrial]:
+        attempts = self._attempts(run_id, framework, query_id, repeat)
+        counted = {id(result) for result in counted_attempts(attempt._record for attempt in attempts)}
+        return (attempt for attempt in attempts if id(attempt._record) in counted)
 
     def _wire(self, row_id: int, wire: WireLog) -> WireLog:
         with self._open().read() as connection:
@@ -158,7 +166,7 @@ class StoredRun:
 
     @property
     def status(self) -> RunStatus:
-        """``running``, ``interrupted`` or ``finished``."""
+        """``running``, ``interrupted``, ``incomplete`` (some trials were not measured) or ``finished``."""
         return self.record.status
 
     @property
@@ -183,25 +191,48 @@ class StoredRun:
         query_id: int | str | None = None,
         failed: bool | None = None,
         failure: FailureKind | None = None,
+        status: TrialStatus | None = None,
     ) -> tuple[StoredTrial, ...]:
         """The trials that are committed and fit, in the order in which they ended.
+
+        Of a trial with several attempts it is the one that counts; ``attempts`` has all.
 
         Args:
             framework: trials of this framework, by its name in the run (``langgraph==1.1.0``).
             query_id: trials of this query; 5 and "5" are different queries.
             failed: True for trials that ended in an error, False for those that ended with an answer.
             failure: trials that failed in this way.
+            status: ``answered``, ``failed`` or ``not measured``.
         """
-        found = self._store._trials(self.run_id, framework, query_id, None, failure)
-        return tuple(trial for trial in found if failed is None or trial.failed is failed)
+        return tuple(
+            trial
+            for trial in self._store._trials(self.run_id, framework, query_id, None)
+            if (failed is None or trial.failed is failed)
+            and (failure is None or (trial.failure is not None and trial.failure.kind == failure))
+            and (status is None or trial.status == status)
+        )
+
+    def attempts(
+        self, *, framework: str | None = None, query_id: int | str | None = None, repeat: int | None = None
+    ) -> tuple[StoredTrial, ...]:
+        """Every attempt that is committed, in the order in which they ended.
+
+        A trial has several attempts if it was not measured and run again, or if failed trials were repeated.
+
+        Args:
+            framework: attempts of this framework, by its name in the run.
+            query_id: attempts of this query.
+            repeat: attempts of this repeat.
+        """
+        return self._store._attempts(self.run_id, framework, query_id, repeat)
 
     def trial(self, framework: str, query_id: int | str, repeat: int = 0) -> StoredTrial:
-        """One trial.
+        """One trial: the attempt that counts.
 
         Raises:
             DataError: the run has no such trial, or it has not ended yet.
         """
-        for trial in self._store._trials(self.run_id, framework, query_id, repeat, None):
+        for trial in self._store._trials(self.run_id, framework, query_id, repeat):
             return trial
         raise DataError(
             f"run {self.run_id!r} has no trial of {framework} on query {query_id!r}, repeat {repeat}; it has "
@@ -231,6 +262,21 @@ class StoredTrial:
     def key(self) -> TrialKey:
         """Framework, query and repeat."""
         return self._record.key
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of the trial it is, counted from 0."""
+        return self._record.attempt
+
+    @property
+    def status(self) -> TrialStatus:
+        """``answered``, ``failed`` (every quality score is 0) or ``not measured`` (there is no score)."""
+        return self._record.status
+
+    @property
+    def adapter_digest(self) -> str:
+        """The digest of the adapter's code and environment; empty where there is no adapter."""
+        return self._record.adapter_digest
 
     @property
     def token(self) -> str:

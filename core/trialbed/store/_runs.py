@@ -10,40 +10,42 @@ from sqlalchemy import Connection, Row, delete, select, update
 from trialbed.errors import DataError
 from trialbed.records import Run, ToolSpec
 from trialbed.store._blobs import Bodies, body_of, delete_orphans, insert_new, read_bodies
+from trialbed.store._checksums import check, with_checksum
 from trialbed.store._json import decode, decode_record, encode, encode_id, encode_record
 from trialbed.store._schema import runs, selections
 
 
 def insert_run(connection: Connection, run: Run) -> None:
     """Add a run."""
-    connection.execute(runs.insert().values(run_id=run.run_id, **_columns(run)))
+    connection.execute(runs.insert().values(_row(run)))
 
 
 def change_run(connection: Connection, run_id: str, changes: dict[str, Any]) -> None:
     """Replace fields of a run that is there."""
     query = select(runs).where(runs.c.run_id == run_id).with_for_update()
-    run = _run(connection.execute(query).one_or_none(), connection, run_id).model_copy(update=changes)
-    connection.execute(update(runs).where(runs.c.run_id == run_id).values(**_columns(run)))
+    run = _required(connection.execute(query).one_or_none(), connection, run_id).model_copy(update=changes)
+    connection.execute(update(runs).where(runs.c.run_id == run_id).values(_row(run)))
 
 
 def read_run(connection: Connection, run_id: str) -> Run:
     """The run of this id."""
-    return _run(connection.execute(select(runs).where(runs.c.run_id == run_id)).one_or_none(), connection, run_id)
+    row = connection.execute(select(runs).where(runs.c.run_id == run_id)).one_or_none()
+    return _required(row, connection, run_id)
 
 
 def read_runs(connection: Connection, limit: int) -> list[Run]:
     """The latest runs, latest first."""
     query = select(runs).order_by(runs.c.created.desc(), runs.c.run_id.desc()).limit(limit)
-    return [decode_record(Run, row.record) for row in connection.execute(query)]
+    return [_run(row) for row in connection.execute(query)]
 
 
 def each_run(connection: Connection, status: str | None) -> Iterator[Run]:
     """Every run, or those of one status, latest first."""
-    query = select(runs.c.record).order_by(runs.c.created.desc(), runs.c.run_id.desc())
+    query = select(runs).order_by(runs.c.created.desc(), runs.c.run_id.desc())
     if status is not None:
         query = query.where(runs.c.status == status)
     for row in connection.execute(query):
-        yield decode_record(Run, row.record)
+        yield _run(row)
 
 
 def read_unfinished(connection: Connection, config_digest: str) -> Run | None:
@@ -55,7 +57,7 @@ def read_unfinished(connection: Connection, config_digest: str) -> Run | None:
         .limit(1)
     )
     row = connection.execute(query).one_or_none()
-    return decode_record(Run, row.record) if row else None
+    return _run(row) if row else None
 
 
 def delete_run(connection: Connection, run_id: str) -> None:
@@ -65,18 +67,25 @@ def delete_run(connection: Connection, run_id: str) -> None:
     delete_orphans(connection)
 
 
-def _columns(run: Run) -> dict[str, Any]:
-    return {
+def _row(run: Run) -> dict[str, Any]:
+    row = {
+        "run_id": run.run_id,
         "config_digest": run.config_digest,
         "status": run.status,
         "created": run.created_at.timestamp(),
         "record": encode_record(run),
     }
+    return with_checksum(row)
 
 
-def _run(row: Row[Any] | None, connection: Connection, run_id: str) -> Run:
+def _required(row: Row[Any] | None, connection: Connection, run_id: str) -> Run:
     if row is None:
         raise DataError(f"the store has no run {run_id!r}; {_known(connection)}")
+    return _run(row)
+
+
+def _run(row: Row[Any]) -> Run:
+    check([row._mapping], row.checksum, f"the record of run {row.run_id!r}")
     return decode_record(Run, row.record)
 
 
@@ -94,16 +103,15 @@ def insert_selection(
     digest = bodies.add(encode([tool.model_dump() for tool in tools]))
     bodies.insert(connection)
     row = {"run_id": run_id, "query_id": encode_id(query_id), "selector": selector, "tools": digest}
-    insert_new(connection, selections, [row])
+    insert_new(connection, selections, [with_checksum(row)])
 
 
 def read_selection(connection: Connection, run_id: str, query_id: int | str) -> tuple[ToolSpec, ...] | None:
     """The tools that were offered for a query."""
-    query = select(selections.c.tools).where(
-        selections.c.run_id == run_id, selections.c.query_id == encode_id(query_id)
-    )
-    digest = connection.scalar(query)
-    if digest is None:
+    of_query = (selections.c.run_id == run_id, selections.c.query_id == encode_id(query_id))
+    row = connection.execute(select(selections).where(*of_query)).one_or_none()
+    if row is None:
         return None
-    text = body_of(read_bodies(connection, query), digest)
+    check([row._mapping], row.checksum, f"the tools of query {query_id!r} in run {run_id!r}")
+    text = body_of(read_bodies(connection, select(selections.c.tools).where(*of_query)), row.tools)
     return tuple(ToolSpec.model_validate(tool) for tool in decode(text))

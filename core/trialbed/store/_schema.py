@@ -1,7 +1,8 @@
 """The tables.
 
 Columns are for asking, ``record`` is what is read back: the JSON of a frozen record, without the parts that
-have rows of their own. Only types that SQLite and PostgreSQL share are used.
+have rows of their own. ``checksum`` covers the other columns of its row (see ``_checksums``), and a trial has one more
+for its scores and one for its calls. Only types that SQLite and PostgreSQL share are used.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Goes up with every change of the tables or of a stored record; ``_migrations`` leads from each to the next."""
 
 metadata = MetaData()
@@ -39,6 +40,7 @@ runs = Table(
     Column("status", String, nullable=False),
     Column("created", Double, nullable=False),  # seconds since the epoch, so that time zones do not matter
     Column("record", Text, nullable=False),
+    Column("checksum", String(16), nullable=False),
     Index("runs_by_config", "config_digest", "created"),
 )
 
@@ -58,10 +60,16 @@ trials = Table(
     Column("framework", String, nullable=False),
     Column("query_id", String, nullable=False),  # JSON, so that 5 and "5" stay apart
     Column("repeat", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("status", String, nullable=False),
     Column("failure", String),  # its kind
+    Column("adapter_digest", String, nullable=False),
     Column("wall_time", Double, nullable=False),  # seconds
     Column("record", Text, nullable=False),
-    UniqueConstraint("run_id", "framework", "query_id", "repeat"),
+    Column("scores_checksum", String(16), nullable=False),
+    Column("calls_checksum", String(16), nullable=False),
+    Column("checksum", String(16), nullable=False),
+    UniqueConstraint("run_id", "framework", "query_id", "repeat", "attempt"),
 )
 
 scores = Table(
@@ -96,4 +104,5 @@ selections = Table(
     Column("query_id", String, primary_key=True),
     Column("selector", String, nullable=False),
     Column("tools", ForeignKey("blobs.digest"), nullable=False, index=True),
+    Column("checksum", String(16), nullable=False),
 )

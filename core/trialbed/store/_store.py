@@ -8,6 +8,7 @@ from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, Run, RunStatus, ToolSpec, TrialKey, TrialResult
+from trialbed.store._attempts import counted_attempts
 from trialbed.store._database import Database, open_database
 from trialbed.store._runs import (
     change_run,
@@ -19,7 +20,7 @@ from trialbed.store._runs import (
     read_selection,
     read_unfinished,
 )
-from trialbed.store._trials import insert_trial, read_keys, read_results
+from trialbed.store._trials import insert_trial, read_attempts, read_results
 
 
 class Store:
@@ -98,7 +99,7 @@ class Store:
             return read_runs(connection, limit)
 
     def unfinished_run(self, config_digest: str) -> Run | None:
-        """The latest run of this configuration that is running or interrupted."""
+        """The latest run of this configuration that is running, interrupted or incomplete."""
         with self._database.read() as connection:
             return read_unfinished(connection, config_digest)
 
@@ -108,27 +109,45 @@ class Store:
             delete_run(connection, run_id)
 
     def add_trial(self, run_id: str, result: TrialResult) -> None:
-        """Commit a trial that has ended: with its scores, its calls and their bodies.
+        """Commit an attempt of a trial that has ended: with its scores, its calls and their bodies.
 
         Raises:
-            DataError: the run has this trial (framework, query, repeat) already, or the store does not have the run.
+            DataError: the run has this attempt (framework, query, repeat, attempt) already, or the store does not have
+                the run.
         """
         try:
             with self._database.write() as connection:
                 insert_trial(connection, run_id, result)
         except IntegrityError as error:
-            raise DataError(self._refusal(run_id, result.key)) from error
+            raise DataError(self._refusal(run_id, result)) from error
 
     def finished_keys(self, run_id: str) -> set[TrialKey]:
-        """The identities of the trials that are committed."""
+        """The identities of the trials that were measured; the others are to be run, or run again."""
         with self._database.read() as connection:
-            return read_keys(connection, run_id)
+            attempts = read_attempts(connection, run_id)
+        return {key for key, ends in attempts.items() if set(ends) != {"not measured"}}
+
+    def attempt_counts(self, run_id: str) -> dict[TrialKey, int]:
+        """How many attempts of each trial are committed, whether or not they were measured."""
+        with self._database.read() as connection:
+            return {key: len(ends) for key, ends in read_attempts(connection, run_id).items()}
 
     def results(self, run_id: str, framework: str | None = None) -> list[TrialResult]:
-        """The committed trials, bodies included, in the order in which they were added.
+        """Of each committed trial the attempt that counts, bodies included, in the order in which they were added.
+
+        This is the first attempt that was measured, unless a later one was measured with another adapter or
+        environment. Where no attempt was measured, it is the last.
 
         Args:
             framework: only the trials of this one.
+        """
+        return counted_attempts(self.attempts(run_id, framework))
+
+    def attempts(self, run_id: str, framework: str | None = None) -> list[TrialResult]:
+        """Every committed attempt, bodies included, in the order in which they were added.
+
+        Args:
+            framework: only the attempts of this one.
         """
         with self._database.read() as connection:
             return read_results(connection, run_id, framework)
@@ -146,10 +165,11 @@ class Store:
         with self._database.read() as connection:
             return read_selection(connection, run_id, query_id)
 
-    def _refusal(self, run_id: str, key: TrialKey) -> str:
-        if key in self.finished_keys(run_id):
+    def _refusal(self, run_id: str, result: TrialResult) -> str:
+        key = result.key
+        if self.attempt_counts(run_id).get(key):
             return (
-                f"run {run_id!r} has the trial of {key.framework} on query {key.query_id!r}, repeat {key.repeat}, "
-                "already; a trial is added once"
+                f"run {run_id!r} has attempt {result.attempt} of the trial of {key.framework} on query "
+                f"{key.query_id!r}, repeat {key.repeat}, already; an attempt is added once"
             )
         return f"the store has no run {run_id!r}; create it before its trials"

@@ -2,72 +2,119 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, select, union
 
-from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, WireLog
+from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, TrialStatus, WireLog
 from trialbed.store._blobs import Bodies, body_of, read_bodies
+from trialbed.store._checksums import check, checksum, with_checksum
 from trialbed.store._json import column_text, decode, decode_id, decode_record, encode, encode_id, encode_record
 from trialbed.store._schema import calls, scores, trials
 
 Rows = list[dict[str, Any]]
-Decoded = dict[int, list[Any]]
+ByTrial = dict[int, list[Any]]
+
+MODEL, API = "model", "api"
+"""Kinds of calls."""
 
 
 def insert_trial(connection: Connection, run_id: str, result: TrialResult) -> None:
-    """Add a trial that has ended."""
+    """Add an attempt that has ended."""
     bodies = Bodies()
-    rows = _call_rows(result.wire, bodies)
-    row = {"run_id": run_id, **_columns(result)}
-    trial_id = connection.execute(trials.insert().returning(trials.c.id), row).scalar_one()
-    bodies.insert(connection)
-    _insert(connection, scores, trial_id, _score_rows(result))
-    _insert(connection, calls, trial_id, rows)
-
-
-def read_keys(connection: Connection, run_id: str) -> set[TrialKey]:
-    """The identities of the run's trials."""
-    query = select(trials.c.framework, trials.c.query_id, trials.c.repeat).where(trials.c.run_id == run_id)
-    return {
-        TrialKey(framework=row.framework, query_id=decode_id(row.query_id), repeat=row.repeat)
-        for row in connection.execute(query)
+    call_rows, score_rows = _call_rows(result.wire, bodies), _score_rows(result)
+    row = {
+        "run_id": run_id,
+        **_columns(result),
+        "scores_checksum": checksum(score_rows),
+        "calls_checksum": checksum(call_rows),
     }
+    trial_id = connection.execute(trials.insert().returning(trials.c.id), with_checksum(row)).scalar_one()
+    bodies.insert(connection)
+    _insert(connection, scores, trial_id, score_rows)
+    _insert(connection, calls, trial_id, call_rows)
+
+
+def read_attempts(connection: Connection, run_id: str) -> dict[TrialKey, list[TrialStatus]]:
+    """How the attempts of each trial ended, the first one first."""
+    query = select(trials).where(trials.c.run_id == run_id).order_by(trials.c.attempt)
+    attempts: dict[TrialKey, list[TrialStatus]] = defaultdict(list)
+    for row in connection.execute(query):
+        _check_trial(row)
+        key = TrialKey(framework=row.framework, query_id=decode_id(row.query_id), repeat=row.repeat)
+        attempts[key].append(row.status)
+    return dict(attempts)
 
 
 def read_results(connection: Connection, run_id: str, framework: str | None) -> list[TrialResult]:
-    """The run's trials, complete, in the order in which they were added."""
-    chosen = select(trials.c.id).where(trials.c.run_id == run_id)
-    if framework is not None:
-        chosen = chosen.where(trials.c.framework == framework)
-    found = _read_scores(connection, chosen)
-    model_calls, api_calls = _read_calls(connection, chosen)
-    query = select(trials.c.id, trials.c.record).where(trials.c.id.in_(chosen)).order_by(trials.c.id)
-    return [
-        _result(row.record, found[row.id], model_calls[row.id], api_calls[row.id]) for row in connection.execute(query)
-    ]
+    """Every attempt of the run's trials, complete, in the order in which they were added."""
+    chosen = _chosen(run_id, {} if framework is None else {"framework": framework})
+    rows, found = _read(connection, chosen)
+    model_calls, api_calls = _read_calls(connection, rows, chosen)
+    return [_result(row, found[row.id], model_calls[row.id], api_calls[row.id]) for row in rows]
 
 
 def read_trials(connection: Connection, run_id: str, **columns: Any) -> list[tuple[int, TrialResult]]:
-    """The run's trials with their row ids, without calls, in the order in which they were added.
+    """Every attempt of the run's trials with their row ids, without calls, in the order in which they were added.
 
     Args:
         **columns: only the trials whose columns have these values.
     """
-    chosen = select(trials.c.id).where(trials.c.run_id == run_id)
-    for name, value in columns.items():
-        chosen = chosen.where(trials.c[name] == value)
-    found = _read_scores(connection, chosen)
-    query = select(trials.c.id, trials.c.record).where(trials.c.id.in_(chosen)).order_by(trials.c.id)
-    return [(row.id, _result(row.record, found[row.id], [], [])) for row in connection.execute(query)]
+    rows, found = _read(connection, _chosen(run_id, columns))
+    return [(row.id, _result(row, found[row.id], [], [])) for row in rows]
 
 
 def read_wire(connection: Connection, trial_id: int, wire: WireLog) -> WireLog:
-    """The wire log of one trial, completed by its calls and their bodies."""
-    model_calls, api_calls = _read_calls(connection, select(trials.c.id).where(trials.c.id == trial_id))
+    """The wire log of one attempt, completed by its calls and their bodies."""
+    chosen = select(trials).where(trials.c.id == trial_id)
+    model_calls, api_calls = _read_calls(connection, connection.execute(chosen).all(), chosen)
     return _completed(wire, model_calls[trial_id], api_calls[trial_id])
+
+
+def _chosen(run_id: str, columns: Mapping[str, Any]) -> Select[Any]:
+    chosen = select(trials).where(trials.c.run_id == run_id).order_by(trials.c.id)
+    for name, value in columns.items():
+        chosen = chosen.where(trials.c[name] == value)
+    return chosen
+
+
+def _read(connection: Connection, chosen: Select[Any]) -> tuple[Sequence[Row[Any]], ByTrial]:
+    """The rows of trials and their scores, each seen to be as it was written."""
+    rows = connection.execute(chosen).all()
+    query = select(scores).where(scores.c.trial_id.in_(_ids(chosen))).order_by(scores.c.trial_id, scores.c.position)
+    found = _grouped(connection.execute(query))
+    decoded: ByTrial = defaultdict(list)
+    for row in rows:
+        _check_trial(row)
+        own = found[row.id]
+        check([score._mapping for score in own], row.scores_checksum, f"the scores of {_name(row)}")
+        decoded[row.id] = [decode_record(Score, score.record) for score in own]
+    return rows, decoded
+
+
+def _ids(chosen: Select[Any]) -> Select[Any]:
+    return chosen.with_only_columns(trials.c.id).order_by(None)
+
+
+def _grouped(rows: Iterable[Row[Any]]) -> ByTrial:
+    of_trial: ByTrial = defaultdict(list)
+    for row in rows:
+        of_trial[row.trial_id].append(row)
+    return of_trial
+
+
+def _check_trial(row: Row[Any]) -> None:
+    check([row._mapping], row.checksum, f"the record of {_name(row)}")
+
+
+def _name(row: Row[Any]) -> str:
+    return (
+        f"the trial of {row.framework} on query {row.query_id}, repeat {row.repeat}, attempt {row.attempt}, "
+        f"in run {row.run_id!r}"
+    )
 
 
 def _columns(result: TrialResult) -> dict[str, Any]:
@@ -77,7 +124,10 @@ def _columns(result: TrialResult) -> dict[str, Any]:
         "framework": result.key.framework,
         "query_id": encode_id(result.key.query_id),
         "repeat": result.key.repeat,
+        "attempt": result.attempt,
+        "status": result.status,
         "failure": failure.kind if failure else None,
+        "adapter_digest": result.adapter_digest,
         "wall_time": result.timing.wall,
         "record": encode(record),
     }
@@ -86,13 +136,19 @@ def _columns(result: TrialResult) -> dict[str, Any]:
 def _score_rows(result: TrialResult) -> Rows:
     return [
         {
+            "position": place,
             "name": column_text(score.name),
-            "value": score.value,
+            "value": _column_number(score.value),
             "label": column_text(score.label),
             "record": encode_record(score),
         }
-        for score in result.scores
+        for place, score in enumerate(result.scores)
     ]
+
+
+def _column_number(value: float | None) -> float | None:
+    """A number as any database's column returns it: SQLite has no NaN and no negative zero. The record keeps them."""
+    return None if value is None or math.isnan(value) else value + 0.0
 
 
 def _call_rows(wire: WireLog, bodies: Bodies) -> Rows:
@@ -102,7 +158,7 @@ def _call_rows(wire: WireLog, bodies: Bodies) -> Rows:
 
 
 def _model_row(call: ModelCall, place: int, bodies: Bodies) -> dict[str, Any]:
-    return _call_row(call, "model", place) | {
+    return _call_row(call, MODEL, place) | {
         "request": bodies.add(call.request),
         "response": bodies.add(call.response),
         "record": encode_record(call, exclude=("request", "response")),
@@ -110,7 +166,7 @@ def _model_row(call: ModelCall, place: int, bodies: Bodies) -> dict[str, Any]:
 
 
 def _api_row(call: ApiCall, place: int, bodies: Bodies) -> dict[str, Any]:
-    return _call_row(call, "api", place) | {
+    return _call_row(call, API, place) | {
         "request": None,
         "response": bodies.add(encode(call.response)),
         "record": encode_record(call, exclude=("response",)),
@@ -121,37 +177,31 @@ def _call_row(call: ModelCall | ApiCall, kind: str, place: int) -> dict[str, Any
     return {
         "kind": kind,
         "position": place,
-        "started": call.started,
-        "duration": call.duration,
+        "started": _column_number(call.started),
+        "duration": _column_number(call.duration),
         "status": call.status,
     }
 
 
 def _insert(connection: Connection, table: Any, trial_id: int, rows: Rows) -> None:
     if rows:
-        numbered = [{"position": place, **row, "trial_id": trial_id} for place, row in enumerate(rows)]
-        connection.execute(table.insert(), numbered)
+        connection.execute(table.insert(), [{**row, "trial_id": trial_id} for row in rows])
 
 
-def _read_scores(connection: Connection, chosen: Select[Any]) -> Decoded:
-    query = select(scores).where(scores.c.trial_id.in_(chosen)).order_by(scores.c.trial_id, scores.c.position)
-    found: Decoded = defaultdict(list)
-    for row in connection.execute(query):
-        found[row.trial_id].append(decode_record(Score, row.record))
-    return found
-
-
-def _read_calls(connection: Connection, chosen: Select[Any]) -> tuple[Decoded, Decoded]:
-    of_trials = calls.c.trial_id.in_(chosen)
+def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select[Any]) -> tuple[ByTrial, ByTrial]:
+    """The calls of trials and their bodies, each seen to be as it was written."""
+    of_trials = calls.c.trial_id.in_(_ids(chosen))
     digests = union(select(calls.c.request).where(of_trials), select(calls.c.response).where(of_trials))
     bodies = read_bodies(connection, select(digests.subquery()))
-    model_calls: Decoded = defaultdict(list)
-    api_calls: Decoded = defaultdict(list)
-    for row in connection.execute(select(calls).where(of_trials).order_by(calls.c.trial_id, calls.c.position)):
-        if row.kind == "model":
-            model_calls[row.trial_id].append(_model_call(row, bodies))
-        else:
-            api_calls[row.trial_id].append(_api_call(row, bodies))
+    order = (calls.c.trial_id, calls.c.kind.desc(), calls.c.position)
+    found = _grouped(connection.execute(select(calls).where(of_trials).order_by(*order)))
+    model_calls: ByTrial = defaultdict(list)
+    api_calls: ByTrial = defaultdict(list)
+    for trial in rows:
+        own = found[trial.id]
+        check([call._mapping for call in own], trial.calls_checksum, f"the calls of {_name(trial)}")
+        model_calls[trial.id] = [_model_call(call, bodies) for call in own if call.kind == MODEL]
+        api_calls[trial.id] = [_api_call(call, bodies) for call in own if call.kind == API]
     return model_calls, api_calls
 
 
@@ -164,8 +214,8 @@ def _api_call(row: Row[Any], bodies: Mapping[str, str]) -> ApiCall:
     return decode_record(ApiCall, row.record, response=decode(body_of(bodies, row.response)))
 
 
-def _result(text: str, found: list[Score], model_calls: list[ModelCall], api_calls: list[ApiCall]) -> TrialResult:
-    result = decode_record(TrialResult, text, scores=found)
+def _result(row: Row[Any], found: list[Score], model_calls: list[ModelCall], api_calls: list[ApiCall]) -> TrialResult:
+    result = decode_record(TrialResult, row.record, scores=found)
     return result.model_copy(update={"wire": _completed(result.wire, model_calls, api_calls)})
 
 

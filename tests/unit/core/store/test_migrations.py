@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -10,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, create_engine, text
 
 from trialbed import open_store
 from trialbed.engine._identity import config_digest
@@ -139,9 +140,72 @@ def test_a_new_store_has_the_tables_of_a_migrated_one(old: Path, tmp_path: Path)
 
     def tables(path: Path) -> set[str]:
         with closing(sqlite3.connect(path)) as connection:
-            return {row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+            statements = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+            return {re.sub(r"\s+", "", statement) for (statement,) in statements}
 
     assert tables(old) == tables(tmp_path / "new.db")
+
+
+def test_a_migration_keeps_every_row(old: Path) -> None:
+    def counts() -> list[int]:
+        tables = ("runs", "trials", "scores", "calls", "blobs", "selections")
+        with closing(sqlite3.connect(old)) as connection:
+            return [connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables]
+
+    before = counts()
+    Store.open(str(old)).close()
+    assert counts() == before
+    assert min(before) > 0
+    with closing(sqlite3.connect(old)) as connection:
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_store_whose_version_was_lowered_by_damage_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "trialbed.db"
+    Store.open(str(path)).close()
+    for lower in range(1, SCHEMA_VERSION):
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(f"UPDATE trialbed_store SET schema_version = {lower}")
+        with pytest.raises(DataError, match="schema version was changed"):
+            Store.open(str(path))
+
+
+def test_an_old_store_in_postgresql_becomes_what_one_in_sqlite_becomes(tmp_path: Path, postgres_url: str) -> None:
+    path = Path(shutil.copy(STORES / "version-2.db", tmp_path / "trialbed.db"))
+    copy_to_postgresql(path, postgres_url)
+    with open_store(postgres_url) as there, open_store(str(path)) as here:
+        runs = here.runs()
+        assert [run.record for run in there.runs()] == [run.record for run in runs]
+        for run, copied in zip(runs, there.runs(), strict=True):
+            assert [trial.result for trial in copied.attempts()] == [trial.result for trial in run.attempts()]
+            assert copied.tools(run.config.query_ids[0]) == run.tools(run.config.query_ids[0])
+    with Store.open(postgres_url) as store:
+        result = store.results(runs[0].run_id)[0]
+        store.add_trial(runs[0].run_id, result.model_copy(update={"attempt": 1}))
+        with pytest.raises(DataError, match=r"attempt 1 .* already"):
+            store.add_trial(runs[0].run_id, result.model_copy(update={"attempt": 1}))
+
+
+def copy_to_postgresql(path: Path, url: str) -> None:
+    """A store as the same version would have made it there."""
+    tables = ("trialbed_store", "blobs", "runs", "trials", "scores", "calls", "selections")
+    engine = create_engine(url)
+    with closing(sqlite3.connect(path)) as source, engine.begin() as target:
+        for name in tables:
+            (statement,) = source.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+            for ours, theirs in ((" DOUBLE", " DOUBLE PRECISION"), (" BLOB", " BYTEA")):
+                statement = statement.replace(ours, theirs)
+            if name == "trials":
+                statement = statement.replace("id INTEGER", "id SERIAL", 1)
+            target.exec_driver_sql(statement)
+            cursor = source.execute(f"SELECT * FROM {name}")
+            names = [column[0] for column in cursor.description]
+            values = ", ".join(f":{column}" for column in names)
+            insert = text(f"INSERT INTO {name} ({', '.join(names)}) VALUES ({values})")
+            target.execute(insert, [dict(zip(names, row, strict=True)) for row in cursor])
+        target.exec_driver_sql("SELECT setval('trials_id_seq', (SELECT max(id) FROM trials))")
+    engine.dispose()
 
 
 def test_the_store_of_a_newer_version_is_left_alone(old: Path) -> None:

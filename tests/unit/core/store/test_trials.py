@@ -16,6 +16,7 @@ from trialbed.store._json import decode, encode
 
 MakeRun = Callable[..., Run]
 MakeTrial = Callable[..., TrialResult]
+TRIAL = "the trial of reference on query 1, repeat 0, attempt 0, in run 'r1' changed"
 Execute = Callable[..., Any]
 
 
@@ -55,7 +56,7 @@ def test_awkward_scores_come_back_whole(store: Store, make_run: MakeRun, make_tr
 def test_a_trial_is_added_once(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
     store.create_run(make_run())
     store.add_trial("r1", make_trial(5))
-    with pytest.raises(DataError, match="on query 5, repeat 0, already"):
+    with pytest.raises(DataError, match="attempt 0 of the trial of reference on query 5, repeat 0, already"):
         store.add_trial("r1", make_trial(5, body="other"))
     assert store.results("r1") == [make_trial(5)]
 
@@ -125,7 +126,12 @@ def test_json_is_kept_to_the_last_bit(value: object) -> None:
     [
         ("blobs SET body", b"\0", "damaged"),
         ("blobs SET body", zlib.compress(b""), "changed"),
-        ("trials SET record", '{"new": 1}', "cannot read"),
+        ("trials SET record", '{"new": 1}', f"the record of {TRIAL}"),
+        ("trials SET status", "failed", f"the record of {TRIAL}"),
+        ("trials SET calls_checksum", "0", f"the record of {TRIAL}"),
+        ("scores SET value", 1.0, f"the scores of {TRIAL}"),
+        ("scores SET position = position + 2, label", "", f"the scores of {TRIAL}"),
+        ("calls SET started", 9.0, f"the calls of {TRIAL}"),
     ],
 )
 def test_changed_contents_are_an_error_not_a_result(
