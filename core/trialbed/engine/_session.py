@@ -152,7 +152,8 @@ class RunSession:
     async def _trials(self, executor: Executor | None) -> None:
         keys = trial_keys(self._run.config)
         finished = await asyncio.to_thread(self._store.finished_keys, self._run.run_id)
-        todo = [key for key in keys if key not in finished]
+        attempts = await asyncio.to_thread(self._store.attempt_counts, self._run.run_id)
+        todo = [(key, attempts.get(key, 0)) for key in keys if key not in finished]
         if not todo:
             return
         async with self._runner(executor) as runner:
@@ -192,7 +193,7 @@ class RunSession:
         self._run = self._run.model_copy(update={"frameworks": frameworks, "server_url": server_url})
         await asyncio.to_thread(self._store.update_run, self._run.run_id, frameworks=frameworks, server_url=server_url)
 
-    async def _lanes(self, runner: TrialRunner, todo: Sequence[TrialKey]) -> None:
+    async def _lanes(self, runner: TrialRunner, todo: Sequence[tuple[TrialKey, int]]) -> None:
         queue = iter(todo)
         # Twice as many lanes as slots: while one lane's agent works, another opens, scores or commits its trial.
         # Ambient trials are open one at a time, so for them there is nothing to overlap.
@@ -206,16 +207,16 @@ class RunSession:
             raise errors.exceptions[0] from None
         self._fail_fast.end()
 
-    async def _lane(self, runner: TrialRunner, queue: Iterator[TrialKey]) -> None:
-        for key in queue:
-            for result in self._fail_fast.admit(await runner(key)):
+    async def _lane(self, runner: TrialRunner, queue: Iterator[tuple[TrialKey, int]]) -> None:
+        for key, attempt in queue:
+            for result in self._fail_fast.admit(await runner(key, attempt)):
                 await asyncio.to_thread(self._store.add_trial, self._run.run_id, result)
                 self._listeners.notify("trial_finished", run=self._run, result=result)
                 self._progress.advance(result)
 
     def _interrupted(self) -> None:
         run_id = self._run.run_id
-        if self._store.finished_keys(run_id):
+        if self._store.attempt_counts(run_id):
             self._store.update_run(run_id, status="interrupted", overall_time=self._overall_time())
         else:
             self._store.discard_run(run_id)

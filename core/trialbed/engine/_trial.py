@@ -60,8 +60,8 @@ class TrialRunner:
     slots: asyncio.Semaphore
     ambient: bool = False
 
-    async def __call__(self, key: TrialKey) -> TrialResult:
-        """Run, observe and score one trial."""
+    async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
+        """Run, observe and score one attempt of a trial."""
         spec = self._spec(key)
         await self.control.open_trial(self._registration(spec))
         try:
@@ -84,6 +84,7 @@ class TrialRunner:
             selected_tools=tuple(tool.name for tool in spec.tools),
             scores=scores,
             evaluation_time=time.perf_counter() - started,
+            attempt=attempt,
         )
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
