@@ -36,6 +36,7 @@ class Control:
         """The routes."""
         router = APIRouter(prefix="/control/trials")
         router.add_api_route("", self.open, methods=["POST"], status_code=201, response_model=None)
+        router.add_api_route("/{trial}", self.show, methods=["GET"], response_model=None)
         router.add_api_route("/{trial}", self.close, methods=["DELETE"], response_model=None)
         return router
 
@@ -53,6 +54,14 @@ class Control:
         except TrialConflict as error:
             return JSONResponse({"error": str(error)}, 409)
         return JSONResponse({"trial": registration.trial}, 201)
+
+    async def show(self, trial: str) -> Response:
+        """Say how an open trial stands."""
+        try:
+            found = self._trials.find(trial)
+        except (TrialUnknown, TrialGone) as error:
+            return JSONResponse({"error": str(error)}, 404)
+        return JSONResponse({"trial": trial, "waited": found.waited()})
 
     async def close(self, trial: str) -> Response:
         """Close a trial and hand over its wire log."""

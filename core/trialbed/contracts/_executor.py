@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Self
 
+from trialbed.errors import TrialbedError
 from trialbed.records import Environment, FrameworkInfo, Outcome, TrialSpec
 
 
@@ -17,10 +18,26 @@ class Executor(ABC):
 
     Args:
         environments: framework -> its own environment; a framework that is not in it runs in this interpreter.
+
+    Attributes:
+        waited: set by the engine before the first trial: tells how many seconds a trial has spent waiting for failed
+            model requests to be repeated. A trial's deadline is that much later, since no framework is to blame for it.
     """
+
+    waited: Callable[[str], Awaitable[float]] | None = None
 
     def __init__(self, *, environments: Mapping[str, Environment] | None = None) -> None:
         self.environments = dict(environments or {})
+
+    async def time_waited(self, trial: str) -> float:
+        """Seconds by which the deadline of a trial is later; 0 where they are not known."""
+        if self.waited is None:
+            return 0.0
+        try:
+            return await self.waited(trial)
+        except TrialbedError:
+            # Closing the trial fails in the same way, and says why.
+            return 0.0
 
     async def __aenter__(self) -> Self:
         return self

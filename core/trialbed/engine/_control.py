@@ -63,6 +63,15 @@ class ControlClient:
         """
         await self._request("POST", "/control/trials", registration.model_dump_json().encode())
 
+    async def time_waited(self, trial: str) -> float:
+        """Seconds that an open trial has spent waiting for failed model requests to be repeated.
+
+        Raises:
+            TrialbedError: the server cannot be reached, or the trial is not open.
+        """
+        found = _parsed(await self._request("GET", f"/control/trials/{trial}"))
+        return float(found["waited"]) if isinstance(found, dict) else 0.0
+
     async def close_trial(self, trial: str) -> WireLog:
         """Close a trial and return all that the server saw of it.
 

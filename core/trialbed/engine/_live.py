@@ -7,7 +7,8 @@ import inspect
 import platform
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from types import TracebackType
@@ -61,9 +62,9 @@ class LiveExecutor(Executor):
             )
         started_at, began = datetime.now(UTC), time.perf_counter()
         answer, failure = None, None
-        deadline = asyncio.timeout(spec.limits.timeout)
+        deadline = asyncio.timeout(None)
         try:
-            async with deadline:
+            async with deadline, self._watching(deadline, spec):
                 answer = await self._answer(spec)
         except TimeoutError as error:
             failure = self._timeout(spec) if deadline.expired() else _failure("agent", error)
@@ -74,6 +75,24 @@ class LiveExecutor(Executor):
         wall_time = time.perf_counter() - began
         first, self._first = self._first, False
         return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure, first=first)
+
+    @asynccontextmanager
+    async def _watching(self, deadline: asyncio.Timeout, spec: TrialSpec) -> AsyncIterator[None]:
+        watch = asyncio.create_task(self._watch(deadline, spec))
+        try:
+            yield
+        finally:
+            watch.cancel()
+
+    async def _watch(self, deadline: asyncio.Timeout, spec: TrialSpec) -> None:
+        """Let the deadline pass when the trial has used up its time, in which waiting does not count."""
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        due = started + spec.limits.timeout
+        while (left := due - loop.time()) > 0:
+            await asyncio.sleep(left)
+            due = started + spec.limits.timeout + await self.time_waited(spec.trial)
+        deadline.reschedule(loop.time())
 
     async def _answer(self, spec: TrialSpec) -> Answer:
         from trialbed.tools import Tool  # its HTTP client takes long to import, and runs of workers do not need it

@@ -171,6 +171,7 @@ class RunSession:
         async with executor, _meanwhile(self._describe(executor)) as described:
             tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store)
             async with server(options) as control, judge_of(self._run.config, control) as judge:
+                executor.waited = control.time_waited
                 await self._note(await described, control.url)
                 yield TrialRunner(
                     run=self._run,

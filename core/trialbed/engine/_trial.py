@@ -127,6 +127,7 @@ class TrialRunner:
             simulator=self.simulator,
             seed=spec.endpoint.seed,
             ambient=self.ambient,
+            limits=config.limits,
         )
 
     async def _scores(self, key: TrialKey, outcome: Outcome, wire: WireLog, timing: Timing) -> tuple[Score, ...]:

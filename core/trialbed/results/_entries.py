@@ -95,6 +95,7 @@ def _timing(result: TrialResult) -> dict[str, Any]:
         "model_time": result.timing.model,
         "tool_time": result.timing.tool,
         "framework_time": result.timing.framework,
+        "waiting_time": result.timing.waiting,
     }
 
 

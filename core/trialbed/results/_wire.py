@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from trialbed.records import ApiCall, ModelCall, Timing, Usage, WireLog
-
-Span = tuple[float, float]
+from trialbed.records import ModelCall, Timing, Usage, WireLog
+from trialbed.spans import Span, covered
 
 
 def compute_timing(wall: float, wire: WireLog) -> Timing:
-    """Split a trial's wall time (seconds) into model, tools and framework.
+    """Split a trial's wall time (seconds) into model, tools, waiting and framework.
 
-    Calls that overlap count once, and time in which a model and a tool were both waited for counts as model.
-    No part is negative and the parts add up to ``wall``, even where the server saw calls go on after the
-    agent had ended.
+    Calls that overlap count once. Time in which a model and a tool were both waited for counts as model, and only time
+    in which nothing but the repetition of failed requests was waited for counts as waiting. No part is negative and the
+    parts add up to ``wall``, even where the server saw calls go on after the agent had ended.
     """
-    model_spans = _spans(wire.model_calls)
-    waited_for_model = _union(model_spans)
-    waited_for_any = _union([*model_spans, *_spans(wire.api_calls)])
-    model = min(waited_for_model, wall)
-    tool = min(waited_for_any - waited_for_model, wall - model)
-    return Timing(wall=wall, model=model, tool=max(0.0, tool), framework=max(0.0, wall - model - max(0.0, tool)))
-
-
-def _spans(calls: Iterable[ModelCall | ApiCall]) -> list[Span]:
-    return [(call.started, call.started + call.duration) for call in calls]
-
-
-def _union(spans: list[Span]) -> float:
-    total, end = 0.0, float("-inf")
-    for start, stop in sorted(spans):
-        total += max(0.0, stop - max(start, end))
-        end = max(end, stop)
-    return total
+    asked = [(call.started + call.waited, call.started + call.duration) for call in wire.model_calls]
+    called = [(call.started, call.started + call.duration) for call in wire.api_calls]
+    repeated = [(call.started, call.started + call.waited) for call in wire.model_calls]
+    left, parts, spans = wall, [], list[Span]()
+    for more in (asked, called, repeated):
+        before = covered(spans)
+        spans += more
+        parts.append(max(0.0, min(covered(spans) - before, left)))
+        left -= parts[-1]
+    model, tool, waiting = parts
+    return Timing(wall=wall, model=model, tool=tool, waiting=waiting, framework=max(0.0, left))
 
 
 def failed(call: ModelCall) -> bool:
-    """Whether the model refused or broke off: no status, or one of 400 and up."""
-    return call.status == 0 or call.status >= 400
+    """Whether the model did not answer: it refused, could not be asked or broke off."""
+    return call.cause is not None or call.status == 0 or call.status >= 400
 
 
 def observed_usage(wire: WireLog) -> Usage | None:

@@ -28,6 +28,7 @@ class Deadline:
         self._interval = interval
         self._checked = now()
         self._end = self._checked + seconds
+        self._excused = 0.0
         self.held = 0.0
 
     @property
@@ -43,6 +44,11 @@ class Deadline:
         if excess > HELD_UP:
             self.held += excess
             self.extend(excess)
+
+    def excuse(self, total: float) -> None:
+        """Move the deadline so that this many seconds since the beginning do not count."""
+        self.extend(max(0.0, total - self._excused))
+        self._excused = max(total, self._excused)
 
     def extend(self, seconds: float) -> None:
         """Move the deadline by this many seconds."""

@@ -8,7 +8,9 @@ import os
 import secrets
 import signal
 import time
+from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -38,6 +40,9 @@ DISMISSAL = 2.0
 
 LAST_TRACE = 0.2
 """Seconds in which a worker past its deadline can write where it hangs."""
+
+TimeWaited = Callable[[str], Awaitable[float]]
+"""A trial's token -> the seconds that count for no framework."""
 
 
 class StartFailed(Exception):
@@ -115,8 +120,11 @@ class Worker:
         """Whether the worker can take another trial: alive, silent, and not half way to its memory limit."""
         return self._pipes.usable and processes.resident_bytes(self.pid) < self._memory_limit / 2
 
-    async def run(self, spec: TrialSpec) -> Outcome:
+    async def run(self, spec: TrialSpec, time_waited: TimeWaited) -> Outcome:
         """Run one trial.
+
+        Args:
+            time_waited: tells by how many seconds the deadline of the trial is later.
 
         Raises:
             NotBegun: the worker did not start it, because of an earlier trial.
@@ -124,7 +132,7 @@ class Worker:
         """
         await self._begin(spec)
         late = f"the trial took more than its {spec.limits.timeout:g} s"
-        reply = await self._reply(spec.limits.timeout, late)
+        reply = await self._reply(spec.limits.timeout, late, partial(time_waited, spec.trial))
         if isinstance(reply, Done) and reply.trial == spec.trial:
             return self._timed(reply.outcome)
         raise WorkerFault("protocol", f"the worker ended the trial with {reply.type!r} for another trial")
@@ -185,7 +193,9 @@ class Worker:
             raise NotBegun(fault.message) from fault
         self._fresh = False
 
-    async def _reply(self, seconds: float, late: str) -> Message:
+    async def _reply(
+        self, seconds: float, late: str, time_waited: Callable[[], Awaitable[float]] | None = None
+    ) -> Message:
         deadline = Deadline(seconds, POLL, time.monotonic)
         try:
             # What arrived in time counts, even if it is looked at too late.
@@ -195,6 +205,8 @@ class Worker:
                         return await self._pipes.message()
                 deadline.check()
                 self._check_memory()
+                if deadline.left <= 0 and time_waited is not None:
+                    deadline.excuse(await time_waited())
         finally:
             deadline.check()
             self._held = deadline.held

@@ -100,7 +100,7 @@ class LocalExecutor(Executor):
         started_at = datetime.now(UTC)
         reusable, first = False, worker.fresh
         try:
-            outcome = _redacted(await worker.run(spec))
+            outcome = _redacted(await worker.run(spec, self.time_waited))
             reusable = await self._left_nothing(worker, spec)
         except WorkerFault as fault:
             outcome = worker.failed(fault, started_at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.types import Receive, Scope, Send
 
+from trialbed.records import Cause
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
 from trialbed_server._metrics import Metrics
@@ -16,6 +17,10 @@ from trialbed_server.trials import LogBudget, Trial, TrialRefused, TrialRegistry
 
 CHAT = "chat/completions"
 MODELS = "models"
+
+UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway"})
+"""Causes with which a request does not count as one of the trial's steps: the model was not reached."""
+
 NO_UPSTREAM = (
     "this server has no upstream endpoint; start it with `bench serve --base-url URL`, "
     "or open a trial with a scripted model"
@@ -59,6 +64,8 @@ class Gateway:
         if trial is not None and scope["path_params"]["path"] != MODELS:
             trial.model_calls.append(exchange)
         await while_connected(receive, exchange, self._answer(trial, body, scope, ResponseWriter(send, exchange)))
+        if trial is not None and exchange.step and exchange.cause in UNANSWERED:
+            trial.give_back_step()
         self._metrics.model_request(exchange.status)
 
     def _exchange(self, trial: Trial | None, body: bytes) -> Exchange:
@@ -71,15 +78,21 @@ class Gateway:
         path = scope["path_params"]["path"]
         if (path, scope["method"]) not in ((CHAT, "POST"), (MODELS, "GET")):
             message = f"{scope['method']} /v1/{path} is not served here; POST /v1/{CHAT} and GET /v1/{MODELS} are"
-            await writer.error(message, 404, "invalid_request_error")
+            await writer.error(message, 404, "invalid_request_error", "request")
+        elif path == CHAT and trial is not None and not self._takes_step(trial, writer.exchange):
+            await writer.error(_past_limit(trial), 403, "invalid_request_error", "limit", code="max_steps")
         elif trial is not None and is_scripted(trial.registration.model):
             await self._play(trial, path, writer)
         elif self._upstream is None:
-            await writer.error(NO_UPSTREAM, 404, "invalid_request_error")
+            await writer.error(NO_UPSTREAM, 404, "invalid_request_error", "gateway")
         else:
             query = scope["query_string"].decode("latin-1")
             target = f"/{path}?{query}" if query else f"/{path}"
             await self._upstream.forward(scope["method"], target, scope["headers"], body, writer)
+
+    def _takes_step(self, trial: Trial, exchange: Exchange) -> bool:
+        exchange.step = trial.take_step()
+        return exchange.step
 
     async def _play(self, trial: Trial, path: str, writer: ResponseWriter) -> None:
         if path == MODELS:
@@ -89,3 +102,10 @@ class Gateway:
             return
         index = trial.model_calls.index(writer.exchange)
         await ScriptedModel(trial, self._clock).complete(writer.exchange.document, index, writer)
+
+
+def _past_limit(trial: Trial) -> str:
+    limits = trial.registration.limits
+    most = limits.max_steps if limits is not None else 0
+    # Some frameworks take other words, such as those about rates or tokens, for a reason to ask again.
+    return f"this trial is over: the model was asked {most} times, which is all that its setting max_steps allows"

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from trialbed.records import ModelCall
+from trialbed.records import Cause, ModelCall
+from trialbed.spans import Span
 from trialbed_server.gateway.observation import Observation, observe, offered_names
 from trialbed_server.trials import LogBudget, body_text
 
@@ -23,6 +24,10 @@ class Exchange:
         elapsed: the trial's clock, seconds since it was opened.
         budget: what the log may keep.
         request: the request's body, without secrets.
+
+    Attributes:
+        step: whether it counts as one of the trial's requests to the model.
+        cause: whose fault its failure is; None while there is none.
     """
 
     def __init__(self, elapsed: Callable[[], float], budget: LogBudget, request: bytes) -> None:
@@ -39,6 +44,8 @@ class Exchange:
         self._response = bytearray()
         self._length = 0
         self._error: str | None = None
+        self.step = False
+        self.cause: Cause | None = None
         self._ended: ModelCall | None = None
 
     def began(self, status: int, *, events: bool) -> None:
@@ -53,20 +60,20 @@ class Exchange:
         self._length += len(chunk)
         self._response += chunk[: READ_LIMIT - len(self._response)]
 
-    def failed(self, error: str) -> None:
-        """Something went wrong, in words."""
-        self._error = error
+    def failed(self, error: str, cause: Cause) -> None:
+        """Something went wrong: in words, and whose fault it is."""
+        self._error, self.cause = error, cause
 
     def left(self) -> None:
         """The framework went away first."""
         self.status = 0
-        self._error = self._error or GONE
+        self._error, self.cause = self._error or GONE, self.cause or "gone"
 
     def end(self) -> None:
         """Nothing more will happen."""
         if self._ended is None:
             self._ended = self.record()
-            self._response = bytearray()
+            self._response, self._request, self.document = bytearray(), b"", {}
 
     def record(self) -> ModelCall:
         """The record so far; the status is 0 while there is no answer."""
@@ -87,7 +94,12 @@ class Exchange:
             finish_reason=seen.finish_reason,
             tool_calls=seen.tool_calls,
             error=self._error,
+            cause=self.cause,
         )
+
+    def waiting(self) -> Span:
+        """When the gateway repeated the request after failures, or waited to do so."""
+        return self._started, self._started
 
     def _observation(self) -> Observation:
         return observe(bytes(self._response), offered_names(self.document), stream=self._events)

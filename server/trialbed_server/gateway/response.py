@@ -11,11 +11,15 @@ from typing import Any
 from starlette.types import Receive, Send
 
 from trialbed.chat import error_document
+from trialbed.records import Cause
 from trialbed_server.gateway.exchange import Exchange
 
 Header = tuple[bytes, bytes]
 
 JSON_TYPE: Header = (b"content-type", b"application/json")
+FINAL: Header = (b"x-should-retry", b"false")
+"""Tells the SDKs of OpenAI, and those made alike, not to send the request again."""
+
 EVENTS_TYPE: Header = (b"content-type", b"text/event-stream; charset=utf-8")
 
 
@@ -46,17 +50,22 @@ class ResponseWriter:
         self.exchange.done = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def document(self, document: Any, status: int = 200) -> None:
+    async def document(self, document: Any, status: int = 200, headers: Iterable[Header] = ()) -> None:
         """Send a whole response of JSON."""
         body = json.dumps(document).encode("ascii")
-        await self.start(status, [JSON_TYPE, (b"content-length", str(len(body)).encode())])
+        await self.start(status, [JSON_TYPE, (b"content-length", str(len(body)).encode()), *headers])
         await self.write(body)
         await self.finish()
 
-    async def error(self, message: str, status: int, kind: str) -> None:
-        """Send an error in OpenAI's form and record it."""
-        self.exchange.failed(message)
-        await self.document(error_document(message, kind, code=str(status)), status)
+    async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:
+        """Send an error in OpenAI's form and record it.
+
+        Args:
+            cause: whose fault it is.
+            code: the error's own code; the status by default.
+        """
+        self.exchange.failed(message, cause)
+        await self.document(error_document(message, kind, code=code or str(status)), status, [FINAL])
 
 
 async def while_connected(receive: Receive, exchange: Exchange, work: Coroutine[Any, Any, None]) -> None:
@@ -69,6 +78,9 @@ async def while_connected(receive: Receive, exchange: Exchange, work: Coroutine[
             await task
         else:
             exchange.left()
+    except Exception as error:
+        exchange.failed(f"the gateway failed: {type(error).__name__}: {error}", "gateway")
+        raise
     finally:
         await _end(task, gone)
         exchange.end()

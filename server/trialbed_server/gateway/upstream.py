@@ -98,9 +98,9 @@ class Upstream:
     async def _fail(self, writer: ResponseWriter, status: int, message: str) -> None:
         message = self.redactor().whole(message.encode()).decode()
         if writer.started:
-            writer.exchange.failed(message)
+            writer.exchange.failed(message, "endpoint")
         else:
-            await writer.error(message, status, "upstream_error")
+            await writer.error(message, status, "upstream_error", "endpoint")
 
     def _request_headers(self, headers: Iterable[Header]) -> CIMultiDict[str]:
         kept = CIMultiDict((n.decode("latin-1"), v.decode("latin-1")) for n, v in _end_to_end(headers, _OURS))

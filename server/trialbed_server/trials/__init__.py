@@ -8,10 +8,11 @@ from trialbed_server.trials._registry import (
     TrialRequired,
     TrialUnknown,
 )
-from trialbed_server.trials._trial import LogBudget, Recording, Trial, body_text
+from trialbed_server.trials._trial import LogBudget, ModelRecording, Recording, Trial, body_text
 
 __all__ = [
     "LogBudget",
+    "ModelRecording",
     "Recording",
     "Trial",
     "TrialConflict",

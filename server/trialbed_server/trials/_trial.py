@@ -6,6 +6,7 @@ import json
 from typing import Protocol, TypeVar
 
 from trialbed.records import ApiCall, Json, ModelCall, TrialRegistration, WireLog
+from trialbed.spans import Span, covered
 from trialbed_server._clock import Clock
 from trialbed_server.virtual.catalog import Catalog
 
@@ -25,6 +26,13 @@ class Recording(Protocol[Call]):
         """The record so far."""
 
 
+class ModelRecording(Recording[ModelCall], Protocol):
+    """A request to the gateway that is or was served for a trial."""
+
+    def waiting(self) -> Span:
+        """When the gateway repeated the request after failures, or waited to do so; seconds on the trial's clock."""
+
+
 class Trial:
     """A trial while it is open: its registration, its Apis, and what was seen of it, in order of arrival."""
 
@@ -33,10 +41,27 @@ class Trial:
         self.catalog = catalog
         self.budget = LogBudget()
         self.opened_at = clock.utcnow()
-        self.model_calls: list[Recording[ModelCall]] = []
+        self.model_calls: list[ModelRecording] = []
         self.api_calls: list[Recording[ApiCall]] = []
         self._clock = clock
         self._opened = clock.monotonic()
+        self._steps = 0
+
+    def take_step(self) -> bool:
+        """Count a request to the model; False if the trial has had all that its limits allow."""
+        limits = self.registration.limits
+        if limits is not None and self._steps >= limits.max_steps:
+            return False
+        self._steps += 1
+        return True
+
+    def give_back_step(self) -> None:
+        """Uncount a request that the model's endpoint did not answer."""
+        self._steps -= 1
+
+    def waited(self) -> float:
+        """Seconds in which failed requests to the model were repeated, also while that goes on."""
+        return covered(call.waiting() for call in self.model_calls)
 
     def elapsed(self) -> float:
         """Seconds since the trial was opened."""

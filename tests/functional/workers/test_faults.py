@@ -123,3 +123,16 @@ async def test_what_a_thread_does_after_its_trial_does_not_cost_the_next(make_sp
         second = await executor.execute(make_spec("pid"))
     assert second.answer is not None, second.failure
     assert second.answer.final_answer != first.answer.final_answer
+
+
+async def test_time_spent_waiting_for_the_models_endpoint_moves_the_deadline(make_spec, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOSTILE_FOLDER", str(tmp_path))
+
+    async def waited(_trial):
+        (tmp_path / "go").touch()
+        return 60.0
+
+    async with LocalExecutor() as executor:
+        executor.waited = waited
+        outcome = await executor.execute(make_spec("wait to go", timeout=0.2))
+    assert outcome.failure is None

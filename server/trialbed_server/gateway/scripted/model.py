@@ -49,7 +49,7 @@ class ScriptedModel:
         """Answer one chat completion request, the ``index``-th of the trial."""
         messages = request.get("messages")
         if not isinstance(messages, list):
-            await writer.error("'messages' must be a list", 400, "invalid_request_error")
+            await writer.error("'messages' must be a list", 400, "invalid_request_error", "request")
             return
         slow = self._policy == "slow"
         completion = completion_of(

@@ -49,6 +49,11 @@ class Hostile(Base):
     async def pid(self):
         return done(str(os.getpid()))
 
+    async def wait_to_go(self):
+        while not (Path(os.environ["HOSTILE_FOLDER"]) / "go").exists():  # noqa: ASYNC110 - another process makes it
+            await asyncio.sleep(0.01)
+        return done()
+
     async def environment(self):
         return done("\n".join(f"{name}={value}" for name, value in os.environ.items()))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trialbed.engine._live import LiveExecutor
-from trialbed.errors import NothingMeasured
+from trialbed.errors import NothingMeasured, ServerUnavailable
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
 
 REF = ApiRef(category="Data", tool_name="Stars", api_name="by_id")
@@ -128,3 +128,39 @@ async def test_a_thread_that_hangs_ends_the_run_since_nothing_can_kill_it() -> N
             await executor.execute(spec())
     finally:
         release.set()
+
+
+async def test_time_spent_waiting_for_the_endpoint_moves_the_deadline() -> None:
+    asked: list[str] = []
+    go_on = asyncio.Event()
+
+    class Waiting(Async):
+        async def answer(self, query: str) -> dict[str, Any]:
+            await go_on.wait()
+            return document(query)
+
+    async def waited(trial: str) -> float:
+        asked.append(trial)
+        go_on.set()
+        return 60.0
+
+    executor = LiveExecutor(Waiting(), "mine")
+    executor.waited = waited
+    assert (await executor.execute(spec(timeout=0.01))).answer is not None
+    assert set(asked) == {"x"}
+
+
+async def test_a_server_that_does_not_say_how_long_leaves_the_deadline() -> None:
+    async def waited(_trial: str) -> float:
+        raise ServerUnavailable("gone")
+
+    class Stuck(Async):
+        async def answer(self, query: str) -> dict[str, Any]:
+            await asyncio.Event().wait()
+            return document(query)
+
+    executor = LiveExecutor(Stuck(), "mine")
+    executor.waited = waited
+    outcome = await executor.execute(spec(timeout=0.01))
+    assert outcome.failure is not None
+    assert outcome.failure.kind == "timeout"

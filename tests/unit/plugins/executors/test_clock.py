@@ -43,6 +43,13 @@ def test_a_deadline_can_be_extended():
     assert (deadline.left, deadline.held) == (5.0, 0.0)
 
 
+def test_seconds_are_excused_once():
+    deadline = Deadline(2.0, 0.5, Clock())
+    for total, left in ((3.0, 5.0), (3.0, 5.0), (4.0, 6.0), (0.0, 6.0)):
+        deadline.excuse(total)
+        assert (deadline.left, deadline.held) == (left, 0.0)
+
+
 def test_the_first_start_and_the_first_stop_count():
     clock = Clock()
     watch = Stopwatch(clock)

@@ -1,0 +1,17 @@
+"""Spans of time that overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+Span = tuple[float, float]
+"""Start and end, in seconds on the same clock."""
+
+
+def covered(spans: Iterable[Span]) -> float:
+    """The seconds that at least one of the spans covers; a span that ends before it starts covers none."""
+    total, end = 0.0, float("-inf")
+    for start, stop in sorted(spans):
+        total += max(0.0, stop - max(start, end))
+        end = max(end, stop)
+    return total

@@ -1,0 +1,69 @@
+"""The number of a trial's requests to its model, which the gateway bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from openai import AsyncOpenAI, PermissionDeniedError
+from support.servers import OFFERED, TRIAL, Serve, closed, registration
+from support.wire import saying
+
+CHAT = f"/t/{TRIAL}/v1/chat/completions"
+BODY = {"model": "m", "messages": [{"role": "user", "content": "?"}], "tools": OFFERED}
+LIMITS = {"max_steps": 2, "timeout": 30}
+
+
+async def opened(serve: Serve, **fields: Any) -> httpx.AsyncClient:
+    client = await serve()
+    reply = await client.post("/control/trials", json=registration(model="scripted:loop", **fields))
+    assert reply.status_code == 201, reply.text
+    return client
+
+
+async def test_a_request_past_the_limit_is_refused_and_recorded(serve: Serve) -> None:
+    client = await opened(serve, limits=LIMITS)
+    replies = [await client.post(CHAT, json=BODY) for _ in range(4)]
+    assert [reply.status_code for reply in replies] == [200, 200, 403, 403]
+    error = replies[-1].json()["error"]
+    assert error["code"] == "max_steps"
+    assert "2 times" in error["message"]
+    assert replies[-1].headers["x-should-retry"] == "false"
+    calls = (await closed(client))["model_calls"]
+    assert [call["cause"] for call in calls] == [None, None, "limit", "limit"]
+    assert [call["status"] for call in calls] == [200, 200, 403, 403]
+    assert len({call["tool_calls"][0]["name"] for call in calls[:2]}) == 1
+    assert [call["tool_calls"] for call in calls[2:]] == [[], []]
+
+
+async def test_an_sdk_with_retries_does_not_repeat_a_refused_request(serve: Serve) -> None:
+    client = await opened(serve, limits={**LIMITS, "max_steps": 1})
+    async with AsyncOpenAI(base_url=f"{client.base_url}/t/{TRIAL}/v1", api_key="dummy", max_retries=3) as openai:
+        await openai.chat.completions.create(**BODY)  # type: ignore[call-overload]
+        with pytest.raises(PermissionDeniedError, match="max_steps"):
+            await openai.chat.completions.create(**BODY)  # type: ignore[call-overload]
+    assert [call["status"] for call in (await closed(client))["model_calls"]] == [200, 403]
+
+
+async def test_without_limits_nothing_is_refused(serve: Serve) -> None:
+    client = await opened(serve)
+    assert {(await client.post(CHAT, json=BODY)).status_code for _ in range(30)} == {200}
+
+
+async def test_neither_the_list_of_models_nor_an_unknown_path_is_a_step(serve: Serve) -> None:
+    client = await opened(serve, limits={**LIMITS, "max_steps": 1})
+    for _ in range(3):
+        assert (await client.get(f"/t/{TRIAL}/v1/models")).status_code == 200
+        assert (await client.post(f"/t/{TRIAL}/v1/responses", json={})).status_code == 404
+    assert (await client.post(CHAT, json=BODY)).status_code == 200
+    assert [call["cause"] for call in (await closed(client))["model_calls"]] == ["request"] * 3 + [None]
+
+
+async def test_what_the_endpoint_did_not_answer_is_no_step_but_a_refusal_is(serve: Serve) -> None:
+    async with saying(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\n\r\n{}") as refusing:
+        dead = "http://127.0.0.1:9/v1"
+        for url, statuses in ((dead, [502, 502, 502]), (refusing.url, [400, 400, 403])):
+            client = await serve(upstream=url)
+            await client.post("/control/trials", json=registration(model="m", base_url=url, limits=LIMITS))
+            assert [(await client.post(CHAT, json=BODY)).status_code for _ in range(3)] == statuses

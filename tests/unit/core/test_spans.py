@@ -1,0 +1,15 @@
+"""Spans that overlap."""
+
+from __future__ import annotations
+
+import pytest
+
+from trialbed.spans import Span, covered
+
+
+@pytest.mark.parametrize(
+    ("spans", "seconds"),
+    [([], 0), ([(1, 3)], 2), ([(5, 6), (1, 3), (2, 4)], 4), ([(0, 9), (1, 2)], 9), ([(3, 1), (1, 2)], 1)],
+)
+def test_what_is_covered_twice_counts_once(spans: list[Span], seconds: float) -> None:
+    assert covered(iter(spans)) == seconds
