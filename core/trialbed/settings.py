@@ -77,7 +77,7 @@ def make_folder(folder: Path, option: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{folder} cannot be made: {error.strerror}; name another place with {option}") from error
+        raise UsageError(f"{folder} cannot be created: {error.strerror}; name another place with {option}") from error
 
 
 def store_file() -> str:
@@ -124,7 +124,7 @@ def _table(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
         raise SettingsError(f"{path}: [{'.'.join(keys)}] must be a table")
     for command, options in values.items():
         if not isinstance(options, dict):
-            raise SettingsError(f"{path}: {command!r} must stand in a command's table, such as [run]")
+            raise SettingsError(f"{path}: {command!r} must be in a command's table, such as [run]")
     return values
 
 

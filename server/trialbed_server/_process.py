@@ -64,7 +64,7 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         raise ServerUnavailable(
-            f"cannot listen on {host} port {port}: {error}; choose another --port (0 takes a free one)"
+            f"cannot listen on {host} port {port}: {error}; choose another --port (0 picks a free one)"
         ) from error
 
 

@@ -35,8 +35,8 @@ class Stage:
             return self._catalog.specs(chosen, query.apis)
         except KeyError as error:
             raise DataError(
-                f"{type(selector).__name__} chose {error.args[0]!r} for query {query.query_id!r}, which neither the "
-                "dataset nor the query has; a selector returns identities of the Apis given to it"
+                f"{type(selector).__name__} chose {error.args[0]!r} for query {query.query_id!r}, which is in neither "
+                "the dataset nor the query; a selector must return identities of the Apis that it was given"
             ) from error
 
 

@@ -53,7 +53,7 @@ def _not_written(error: OSError) -> int:
     """Say that the disk took no more; what standard output still holds would only fail again at the end."""
     sys.stdout = io.StringIO()
     where = error.filename or "the output"
-    click.echo(f"Error: {where} cannot be written to its end: {error.strerror}", err=True)
+    click.echo(f"Error: {where} could not be written completely: {error.strerror}", err=True)
     return 3
 
 

@@ -78,7 +78,7 @@ def add(
     report_third_party(store, requests)
     installed = build_environments(store, requests)
     for text in filter(runs_here, frameworks):
-        click.echo(f"{text}: also installed beside Trialbed; `bench run` uses that installation", err=True)
+        click.echo(f"{text}: also installed next to Trialbed; `bench run` uses that installation", err=True)
     if as_json:
         _print_json([_row(store, installed[text]) for text in frameworks])
 

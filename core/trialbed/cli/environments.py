@@ -137,4 +137,4 @@ def _install_hint(missing: Sequence[Request]) -> str:
     if len(missing) > 1:
         return ""
     framework = missing[0].framework
-    return f", or install it beside Trialbed: `{install_command(framework.name, *framework.pins)}`"
+    return f", or install it next to Trialbed: `{install_command(framework.name, *framework.pins)}`"

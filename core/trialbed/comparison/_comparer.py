@@ -62,14 +62,16 @@ def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
     first, *others = groups
     if not others:
         if len(first) < 2:
-            raise UsageError(f"{first[0].source} is of {first[0].name} alone; name another run to compare it with")
+            raise UsageError(
+                f"{first[0].source} has results of {first[0].name} only; name another run to compare it with"
+            )
         yield from ((first[0], candidate) for candidate in first[1:])
         return
     for candidate in (side for group in others for side in group):
         same = [side for side in first if side.name == candidate.name] or (first if len(first) == 1 else [])
         if not same:
             raise UsageError(
-                f"{candidate.source} has {candidate.name}, and {first[0].source} has not, but only "
+                f"{candidate.source} has results of {candidate.name}, but {first[0].source} only of "
                 f"{', '.join(side.name for side in first)}; compare result documents, each of one framework"
             )
         baseline, named = told_apart([same[0], candidate])

@@ -78,7 +78,9 @@ def _checked(baseline: Side, candidate: Side, options: CompareOptions) -> list[s
         notes.append(f"{said}: queries of the same id may be different tasks")
     if _judges_differ(baseline, candidate):
         said = "the judges differ, and verdicts of different judges are not comparable"
-        notes.append(f"{said}, though compared here" if options.force else f"{said}: {JUDGED} is left out")
+        notes.append(
+            f"{said}; they are compared because of --force" if options.force else f"{said}: {JUDGED} is left out"
+        )
     if len(common) < FEW:
         notes.append(f"only {len(common)} queries: the intervals are narrower than they should be")
     return notes

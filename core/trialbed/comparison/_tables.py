@@ -39,7 +39,7 @@ def comparison_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
 def _table(document: Document) -> Table:
     baseline, candidate = document["baseline"], document["candidate"]
     common = document["queries"]["common"]
-    title = f"{candidate['name']} beside {baseline['name']}: {common} common queries of {baseline['test_set']}"
+    title = f"{candidate['name']} compared with {baseline['name']}: {common} common queries of {baseline['test_set']}"
     columns = ("", baseline["name"], candidate["name"], "difference", "queries")
     rows = [(_label(name), *_cells(found)) for name, found in document["scores"].items()]
     return Table.of(title, columns, rows, _notes(document))

@@ -99,7 +99,7 @@ class ControlClient:
 
     def _check(self, status: int, asked: str, body: bytes) -> None:
         if status == 401:
-            raise ServerUnavailable(f"the server at {self.url} wants a token: set {TOKEN_VARIABLE} to it")
+            raise ServerUnavailable(f"the server at {self.url} needs a token: set {TOKEN_VARIABLE} to it")
         if status == 400:
             raise UsageError(_reason(body))
         if status > 400:

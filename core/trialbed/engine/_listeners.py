@@ -38,7 +38,7 @@ class Listeners:
         for plugin, caller in self._each("score_trial"):
             for score in await _scores_of(plugin, caller, context):
                 if score.name in scores:
-                    score = _failed(plugin, f"the score {score.name!r} is given by another plugin already")
+                    score = _failed(plugin, f"the score {score.name!r} is already given by another plugin")
                 scores[score.name] = score
         return tuple(scores.values())
 
@@ -52,7 +52,7 @@ class Listeners:
         for plugin, caller in self._each("aggregate_scores"):
             for key, value in _figures_of(plugin, caller, run, results).items():
                 if key in extra:
-                    raise DataError(f"plugin {plugin!r}: another plugin gives the summary's key {key!r} already")
+                    raise DataError(f"plugin {plugin!r}: another plugin already gives the summary's key {key!r}")
                 extra[key] = value
         return extra
 

@@ -57,8 +57,8 @@ class LiveExecutor(Executor):
         """Run one trial in this process."""
         if self._stuck:
             raise NothingMeasured(
-                f"{self._name}: answer() did not return in {spec.limits.timeout:g} s and still runs; an agent in "
-                "process cannot be killed. Raise timeout, or write an adapter: workers are killed at the deadline."
+                f"{self._name}: answer() did not return within {spec.limits.timeout:g} s and is still running; an "
+                "in-process agent cannot be killed. Raise timeout, or write an adapter, whose workers are killed."
             )
         started_at, began = datetime.now(UTC), time.perf_counter()
         answer, failure = None, None

@@ -45,7 +45,7 @@ def run_lock(store: str, config_digest: str) -> Iterator[None]:
         lock.acquire()
     except Timeout as error:
         raise UsageError(
-            "the same run is under way in another process; wait for it, or change --seed or --store to run beside it"
+            "the same run is running in another process; wait until it ends, or change --seed or --store to run both"
         ) from error
     try:
         yield

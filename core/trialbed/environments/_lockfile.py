@@ -43,7 +43,7 @@ def read_lock(text: str, source: str) -> tuple[str, ...]:
     for line in lines:
         if not any(form.fullmatch(line) for form in (_PINNED, _DIRECT, _EDITABLE)):
             raise DataError(
-                f"{source}: {without_credentials(line)!r} cannot stand in a lock: each line must be NAME==VERSION, "
+                f"{source}: {without_credentials(line)!r} is not allowed in a lock: each line must be NAME==VERSION, "
                 "NAME @ URL or -e file:URL; indexes are set by UV_DEFAULT_INDEX and UV_INDEX"
             )
     if not lines:

@@ -20,7 +20,7 @@ UNWANTED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_SYSTE
 """Variables that would make uv work on another environment than the one it is given."""
 
 SPACE_AND_NETWORK = (
-    "Space is needed where --env-dir and UV_CACHE_DIR point to, and a network unless uv's cache has all of it."
+    "uv needs space in the folders of --env-dir and UV_CACHE_DIR, and a network unless its cache has every package."
 )
 """The advice where the machine is the reason."""
 

@@ -46,7 +46,7 @@ def result_document(
     figures = summary(run, ordered)
     taken = sorted(figures.keys() & extra_summary.keys())
     if taken:
-        raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary has already; rename it")
+        raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary already has; rename it")
     secrets = secret_values()
     return {
         "metadata": clean(metadata(run, framework), ()),

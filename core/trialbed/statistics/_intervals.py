@@ -35,7 +35,7 @@ def bounded_mean_interval(values_by_query: Mapping[QueryId, Sequence[float]], le
     if not values:
         raise ValueError("an interval needs at least one value")
     if not all(0 <= value <= 1 for value in values):
-        raise ValueError("a bounded score has a value outside [0, 1]; its scorer must say bounded=False")
+        raise ValueError("a bounded score has a value outside [0, 1]; its scorer must set bounded=False")
     queries = sum(1 for repeats in values_by_query.values() if repeats)
     return wilson_interval(fmean(values), queries, level)
 

@@ -71,7 +71,7 @@ def delete_orphans(connection: Connection) -> None:
 def body_of(bodies: Mapping[str, str], digest: str | None) -> str:
     """The body of a row that must have one."""
     if digest is None or digest not in bodies:
-        raise DataError(f"the store lost a body ({digest}); restore a copy of it")
+        raise DataError(f"the store lacks the body {digest}; restore a copy of the store")
     return bodies[digest]
 
 

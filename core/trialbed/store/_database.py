@@ -102,7 +102,7 @@ def _where(url: URL) -> str:
 def _check_there(url: URL) -> None:
     is_file = url.get_backend_name() == "sqlite" and "uri" not in url.query
     if is_file and not Path(url.database or "").exists():
-        raise DataError(f"there is no store at {_where(url)}; `bench run` makes one, or name another with --store")
+        raise DataError(f"there is no store at {_where(url)}; `bench run` creates one, or name another with --store")
 
 
 def _read_only(engine: Engine) -> Engine:
@@ -145,7 +145,9 @@ def _make_folder(url: URL) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"the store's folder {folder} cannot be made: {error.strerror}; name another file") from error
+        raise UsageError(
+            f"the store's folder {folder} cannot be created: {error.strerror}; name another file"
+        ) from error
 
 
 def _set_pragmas(connection: Any, _record: Any) -> None:

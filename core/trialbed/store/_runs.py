@@ -92,7 +92,7 @@ def _run(row: Row[Any]) -> Run:
 def _known(connection: Connection) -> str:
     query = select(runs.c.run_id).order_by(runs.c.created.desc()).limit(5)
     latest: Sequence[str] = connection.scalars(query).all()
-    return f"its latest runs are {', '.join(latest)}" if latest else "it has no runs yet; `bench run` makes one"
+    return f"its latest runs are {', '.join(latest)}" if latest else "it has no runs yet; `bench run` creates one"
 
 
 def insert_selection(

@@ -66,7 +66,7 @@ class Store:
             with self._database.write() as connection:
                 insert_run(connection, run)
         except IntegrityError as error:
-            raise DataError(f"the store has a run {run.run_id!r} already; give the new run another id") from error
+            raise DataError(f"the store already has a run {run.run_id!r}; give the new run another id") from error
 
     def update_run(
         self,
@@ -169,7 +169,7 @@ class Store:
         key = result.key
         if self.attempt_counts(run_id).get(key):
             return (
-                f"run {run_id!r} has attempt {result.attempt} of the trial of {key.framework} on query "
-                f"{key.query_id!r}, repeat {key.repeat}, already; an attempt is added once"
+                f"run {run_id!r} already has attempt {result.attempt} of the trial of {key.framework} on query "
+                f"{key.query_id!r}, repeat {key.repeat}; an attempt is added only once"
             )
         return f"the store has no run {run_id!r}; create it before its trials"

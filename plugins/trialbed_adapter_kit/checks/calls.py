@@ -204,11 +204,11 @@ async def calls_stay_in_the_conversation(harness: Harness) -> None:
 
 
 @should(
-    reason="What a model says beside its calls is often its plan.",
+    reason="What a model says next to its calls is often its plan.",
     hint="Keep the content of an assistant message that has tool_calls.",
 )
 async def text_beside_calls_is_kept(harness: Harness) -> None:
-    """Text that the model writes beside a call stays in the conversation, and is not the final answer."""
+    """Text that the model writes next to a call stays in the conversation, and is not the final answer."""
     record = await harness.run(asks(call("Echo_text", {"text": "a"}), text="First I ask the parrot."), "done")
     answered(record, "done")
     _, second = asked(record, 2)

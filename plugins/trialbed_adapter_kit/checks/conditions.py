@@ -108,10 +108,10 @@ async def max_tokens_is_sent(harness: Harness) -> None:
     """Every request has the trial's max_tokens under that name, or no limit if the trial has none."""
     for request in await _requests(harness, max_tokens=321):
         expect_equal("max_tokens", request.body.get("max_tokens"), 321)
-        expect("max_completion_tokens" not in request.body, "no other bound", request.body.get("max_completion_tokens"))
+        expect("max_completion_tokens" not in request.body, "no other limit", request.body.get("max_completion_tokens"))
     for request in await _requests(harness):
         bounds = {name: request.body.get(name) for name in ("max_tokens", "max_completion_tokens")}
-        expect(not any(bounds.values()), "no bound on tokens where the trial has none", bounds)
+        expect(not any(bounds.values()), "no limit on tokens where the trial has none", bounds)
 
 
 @should(

@@ -120,7 +120,7 @@ async def broken_arguments_are_no_call(harness: Harness) -> None:
     hint="Answer the invalid calls of a turn one by one, and make the valid ones.",
 )
 async def valid_calls_beside_invalid_ones(harness: Harness) -> None:
-    """Valid calls are made beside invalid ones in the same turn, and every call gets a result."""
+    """Valid calls are made even if others in the same turn are invalid, and every call gets a result."""
     turn = asks(
         call("Echo_text", {"text": "first"}),
         call("Echo_text", '{"text": '),

@@ -51,7 +51,7 @@ async def step_limit_is_kept(harness: Harness) -> None:
     hint='Return Answer(final_answer="", finish=None); drop the framework\'s own words about its limit.',
 )
 async def unfinished_is_no_answer(harness: Harness) -> None:
-    """At the step limit the final answer is empty and finish is None, whatever the model wrote beside the calls."""
+    """At the step limit the final answer is empty and finish is None, whatever the model wrote next to the calls."""
     for text in (None, "I am still at it."):
         answer = answered(await harness.run(_endless(text), max_steps=3))
         expect_equal("final_answer at the step limit", answer.final_answer, "")
@@ -84,7 +84,7 @@ async def calls_of_the_last_turn_are_made(harness: Harness) -> None:
 
 
 @should(
-    reason="A trial past its deadline must not run beside the next one.",
+    reason="A trial past its deadline must not run alongside the next one.",
     hint="Do not shield, swallow or wait out CancelledError; cancel the tasks that the framework started.",
 )
 async def cancelled_during_a_tool(harness: Harness) -> None:
@@ -129,7 +129,7 @@ async def _cancelled_cleanly(harness: Harness, trial: PreparedTrial, gate: Gate)
         if harness.is_async:
             left = await new_tasks(before)
             expect(not left, "no task of the trial after it was cancelled", left)
-            expect(await settled(lambda: _over(trial)), "its request to be broken off", "the connection stayed open")
+            expect(await settled(lambda: _over(trial)), "its request to be cancelled", "the connection stayed open")
     finally:
         gate.open()
     # A thread cannot be cancelled: where the adapter is in one, it has to end with what it waits for.
@@ -152,7 +152,7 @@ async def _cancel(trial: PreparedTrial, gate: Gate) -> None:
         raise CheckFailed(f"expected the trial to end when it is cancelled; seen: it still ran {PROMPT:g} s later")
     with contextlib.suppress(asyncio.CancelledError, Exception):
         await running
-    expect(running.cancelled(), "the cancelling to be passed on", "the trial ended as if nothing had happened")
+    expect(running.cancelled(), "the cancellation to be passed on", "the trial ended as if nothing had happened")
 
 
 def _over(trial: PreparedTrial) -> bool:

@@ -50,10 +50,10 @@ def new(name: str, output: Path, as_json: bool) -> None:
     if as_json:
         _print_json(_described(names, output, files) | {"next": steps})
         return
-    click.echo(f"Made {output / names.distribution}. It works as it is, on a placeholder for the framework:\n")
+    click.echo(f"Created {output / names.distribution}. It works as it is, with a placeholder for the framework:\n")
     for step in steps:
         click.echo(f"  {step}")
-    click.echo(f"\nThen put your framework in, where src/{names.module}/_agent.py says {MARK}.")
+    click.echo(f"\nThen put in your framework wherever src/{names.module}/_agent.py says {MARK}.")
 
 
 @command.command("check", epilog="Example: bench adapter check langgraph --level must")

@@ -119,7 +119,7 @@ def _described(place: Place) -> Place:
         return replace(place, problem=f"it did not load within {LOADING:.0f} seconds")
     if done.returncode != 0:
         reason = re.sub(r"^trialbed\.errors\.\w+: ", "", _last_line(done.stderr))
-        return replace(place, problem=reason or f"loading it ended with {done.returncode}")
+        return replace(place, problem=reason or f"loading it ended with exit code {done.returncode}")
     info = FrameworkInfo.model_validate_json(_last_line(done.stdout))
     deviations = tuple(deviation.model_dump() for deviation in info.deviations)
     return replace(place, version=info.version, deviations=deviations)

@@ -103,7 +103,7 @@ def says(text: str | None, *, usage: Usage | None = USAGE) -> Reply:
 
 
 def asks(*calls: Call, text: str | None = None, usage: Usage | None = USAGE) -> Reply:
-    """The model asks for all these calls in one turn; ``text`` stands beside them."""
+    """The model asks for all these calls in one turn; ``text`` is sent with them."""
     return Reply(text, calls, usage)
 
 

@@ -93,7 +93,7 @@ class TrialSession:
 
     async def _reply(self, seen: ModelRequest) -> Reply | Raw:
         if seen.number >= self._last_request:
-            return Raw(500, json.dumps({"error": {"message": "the harness has been asked far too often"}}))
+            return Raw(500, json.dumps({"error": {"message": "the harness got too many requests"}}))
         return await self._script.reply(seen)
 
     async def _api(self, request: web.Request) -> web.Response:

@@ -74,7 +74,7 @@ def _untimed(seen: Observed, world: World) -> ManyTools:
         ended=seen.failure,
     )
     if not seen.wire.model_calls:
-        return found.model_copy(update={"reason": seen.failure or "no request came to the model"})
+        return found.model_copy(update={"reason": seen.failure or "no request reached the model"})
     call = seen.wire.model_calls[0]
     found = found.model_copy(update={"request_bytes": call.request_bytes})
     try:

@@ -38,13 +38,13 @@ def heading(conditions: Conditions) -> str:
 def notes(report: FidelityReport) -> Iterator[str]:
     """Notes on how to read the figures, and on the details behind some of them."""
     yield (
-        "The reference is the plainest correct loop, and the zero point: it got the same traffic. Times are "
+        "The reference is the simplest correct loop and serves as the baseline; it got the same traffic. Times are "
         "median [lowest, highest] of n rounds. Tokens are an estimate: one token per 4 bytes. "
-        f"{UNKNOWN} was not observed."
+        f"{UNKNOWN} means not observed."
     )
     load = report.conditions.load_before
     if load is not None and load / report.conditions.cores > BUSY:
-        yield "The machine was busy with other things when this began, so times are too long."
+        yield "The machine was busy when the measurement began, so the times are too long."
     for framework in report.frameworks:
         for note in _own(framework):
             yield f"{framework.framework}: {note}"
@@ -94,7 +94,7 @@ def _difference(difference: Difference) -> str:
     if difference.kind == "changed":
         before, after = difference.given, difference.sent
         if isinstance(before, str) and isinstance(after, str) and before and before in after:
-            return f"{place}, {value(after.replace(before, '…'))} was put around it"
+            return f"{place}, {value(after.replace(before, '…'))} was added around it"
         return f"{place} from {value(before)} to {value(after)}"
     return f"{place}: {value(difference.sent if difference.kind == 'added' else difference.given)}"
 
@@ -107,13 +107,13 @@ def _behaviour(found: Behaviour) -> Iterator[str]:
         if refusal.reason:
             yield f"status {refusal.policy}: {_cut(refusal.reason)}"
     if found.settings_reason:
-        yield f"settings could not be told: {_cut(found.settings_reason)}"
+        yield f"settings could not be determined: {_cut(found.settings_reason)}"
     if found.parallel.ended:
         yield f"parallel calls: {_cut(found.parallel.ended)}"
     if found.step_limit.ended:
         yield f"at the step limit: {_cut(found.step_limit.ended)}"
     if found.step_limit.answered:
-        yield "at the step limit it gave an answer, though the model had given none"
+        yield "at the step limit it gave an answer, although the model gave none"
 
 
 def _cut(text: str) -> str:

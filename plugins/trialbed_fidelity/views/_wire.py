@@ -30,7 +30,7 @@ def schema_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     for effect, label in EFFECTS.items():
         yield line(label, parts, partial(_count, effect=effect))
     yield line("order of the tools", parts, lambda part: part.order)
-    yield line("put beside the schema", parts, _beside)
+    yield line("added next to the schema", parts, _beside)
     yield line("calls, arguments as sent", parts, lambda part: _calls(part, "as sent"))
     yield line("calls, arguments changed", parts, lambda part: _calls(part, "changed"))
     yield line("calls not made", parts, lambda part: _calls(part, "not made"))

@@ -50,7 +50,7 @@ def check_name(path: Path) -> str:
         DataError: the file's name cannot be a dataset's.
     """
     if not re.match(NAME_PATTERN, path.stem):
-        raise DataError(f"{path}: the name of the file must match {NAME_PATTERN}, since results are named for it")
+        raise DataError(f"{path}: the name of the file must match {NAME_PATTERN}, since results are named after it")
     return path.stem
 
 

@@ -170,7 +170,7 @@ def pipe(transport: asyncio.SubprocessTransport, fd: int) -> Any:
 def crash(code: int | None) -> WorkerFault:
     """The fault of a process that ended with this return code by itself (negative: the signal's number)."""
     if code is None:
-        return WorkerFault("crash", "the worker closed its output and went on running")
+        return WorkerFault("crash", "the worker closed its output but kept running")
     if code >= 0:
         return WorkerFault("crash", f"the worker ended by itself with exit code {code}")
     try:

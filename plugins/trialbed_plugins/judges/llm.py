@@ -41,7 +41,7 @@ class ModelJudge(Judge):
     def __init__(self, endpoint: ModelEndpoint | None = None, *, votes: int = 1) -> None:
         super().__init__(endpoint, votes=votes)
         if endpoint is None:
-            raise UsageError("a judge that is a model needs one: name it with --judge, or use --judge rule")
+            raise UsageError("the judge llm needs a model: give the model's name as --judge, or use --judge rule")
         if votes < 1:
             raise UsageError(f"a judge needs at least one vote, not {votes}; see --judge-votes")
         self._model = _Model(endpoint, self.wait)

@@ -43,9 +43,9 @@ def _graded(units: Sequence[Unit]) -> Verdict:
     if not units:
         return _verdict("Solved", "the query asks for no evidence and the agent answered")
     if not missing:
-        return _verdict("Solved", f"the answer carries all {len(units)} of what it must")
+        return _verdict("Solved", f"the answer contains all {len(units)} required units")
     status: AnswerStatus = "Unsure" if len(missing) < len(units) else "Unsolved"
-    return _verdict(status, f"the answer lacks {len(missing)} of {len(units)}: {'; '.join(missing)}")
+    return _verdict(status, f"the answer lacks {len(missing)} of {len(units)} required units: {'; '.join(missing)}")
 
 
 def _units(query: Query, text: str, wire: WireLog) -> list[Unit]:

@@ -158,7 +158,8 @@ def _notes(documents: Sequence[Document]) -> Iterator[str]:
     """Notes on how to read the table, and on facts about frameworks that matter for it."""
     level = documents[0]["summary"]["interval_level"]
     yield (
-        "Means over the n trials that ended with an answer, or as many as stand beside them; errors enter none. "
+        "Means are over the n trials that ended with an answer, or over the n next to a value. Failed trials are "
+        "excluded. "
         f"[low, high] is the {level:.0%} Wilson interval, clustered by query."
     )
     shown = score_names([document["summary"] for document in documents])

@@ -102,7 +102,7 @@ class Gates:
         return [*incomplete, *self._missing(candidate), *self._unreliable(candidate)]
 
     def failings(self, candidate: Candidate) -> list[str]:
-        """The reasons why a candidate is placed behind all ranked ones."""
+        """The reasons why a candidate is placed last, after all ranked ones."""
         value = candidate.metrics["f1"].value
         if candidate.is_baseline or value is None:
             return []

@@ -31,7 +31,7 @@ def _tables(document: Document) -> Iterator[Table]:
     vendor, baseline = document["vendor"]["vendor"], document["baseline"]["vendor"]
     found = document["verdict"]
     notes = [f"{found['reason']}.", *_paired(document)]
-    yield Table(f"{vendor} beside {baseline}: {found['finding']}", notes=notes)
+    yield Table(f"{vendor} compared with {baseline}: {found['finding']}", notes=notes)
     yield Table.of("Decisions", ("", "answered", "delivered"), _similarity(document), _decided(document))
     yield Table.of("Rates", ("", baseline, vendor), _rates(document), _failures(document))
     yield Table.of("Tokens and times", ("", baseline, vendor, "paired difference"), _figures(document))
@@ -72,10 +72,10 @@ def _similarity(document: Document) -> Iterator[tuple[str, ...]]:
 def _decided(document: Document) -> Iterator[str]:
     itself = document["self_consistency"]["baseline"]
     if itself is None:
-        yield "The baseline has one trial per case: how consistent it is with itself is unknown."
+        yield "The baseline has one trial per case, so its self-consistency is unknown."
     else:
         yield (
-            f"The baseline with itself ({itself['trials']} trials): F1 {estimate(itself['self_f1'])}, "
+            f"The baseline compared with itself ({itself['trials']} trials): F1 {estimate(itself['self_f1'])}, "
             f"flip rate {estimate(itself['flip_rate'])}, {itself['stable_cases']} of {itself['cases']} cases stable."
         )
     yield "answered: cases that both answered. delivered: a failure counts as a missed call."

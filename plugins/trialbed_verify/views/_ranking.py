@@ -74,7 +74,7 @@ def _name(row: Document, *, of_all: bool) -> str:
 def _notes(standing: Document, *, of_all: bool) -> Iterator[str]:
     yield from _ties(standing["ranked"], of_all=of_all)
     yield from _shared_ranks(standing["ranked"], of_all=of_all)
-    for status, words in (("behind", "behind all that are ranked"), ("not_ranked", "not ranked")):
+    for status, words in (("behind", "placed last"), ("not_ranked", "not ranked")):
         for row in standing[status]:
             yield f"{_name(row, of_all=of_all)} is {words}: {'; '.join(row['reasons'])}."
     for _, row in _rows(standing):

@@ -16,7 +16,11 @@ def verified_tables(document: Mapping[str, Any]) -> list[Table]:
 
 
 def _table(found: Mapping[str, Any]) -> Table:
-    title = f"{found['model']} beside {found['baseline']}" if found["baseline"] else f"{found['model']}: not compared"
+    title = (
+        f"{found['model']} compared with {found['baseline']}"
+        if found["baseline"]
+        else f"{found['model']}: not compared"
+    )
     columns = ("vendor", "verdict", "F1, as delivered", "F1, where both answered", "cases")
     return Table.of(title, columns, map(_row, found["comparisons"]), _notes(found))
 

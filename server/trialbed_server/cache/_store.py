@@ -153,7 +153,7 @@ def _url(location: str) -> URL:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"--cache {location}: its folder cannot be made: {error}") from error
+            raise UsageError(f"--cache {location}: its folder cannot be created: {error}") from error
         return URL.create("sqlite", database=str(path))
     try:
         return make_url(location)

@@ -31,13 +31,13 @@ FAULTS: MappingProxyType[str, About] = MappingProxyType(
         "error_event": About("an error as an event, in the middle"),
         "error_body": About("HTTP 200 with an error as its body"),
         "html": About("HTTP 200 with a web page"),
-        "wrong_content_type": About("a stream that calls itself text/plain"),
+        "wrong_content_type": About("a stream with the content type text/plain"),
         "null_message": About("a completion whose message is null"),
         "no_choices": About("a completion without choices"),
         "empty": About("HTTP 200 with an empty body"),
         "null_usage": About("usage with a null in it"),
         "usage_in_choice": About("usage in the last choice only"),
-        "no_index": About("pieces of tool calls without their index"),
+        "no_index": About("fragments of tool calls without their index"),
         "name_fragments": About("names of tools in fragments"),
         "two_choices": About("two choices"),
         "reasoning": About("reasoning before the answer"),
@@ -54,8 +54,8 @@ FAULTS: MappingProxyType[str, About] = MappingProxyType(
 ANSWERS: MappingProxyType[str, About] = MappingProxyType(
     {
         "share": About("share of the requests with tools that get a call, 0 to 1", {"share": 0.45}),
-        "invert": About("whether these decisions are turned round", {"invert": False}),
-        "flips": About("share of decisions that are turned round, drawn anew each time", {"flips": 0.0}),
+        "invert": About("whether these decisions are reversed", {"invert": False}),
+        "flips": About("share of decisions that are reversed, drawn anew each time", {"flips": 0.0}),
         "first_token": About("seconds before the first token", {"first_token": 0.0}),
         "gap": About("seconds before each further event", {"gap": 0.0}),
     }

@@ -115,7 +115,7 @@ def _short(text: str) -> Fault:
 
 def _known(name: Any, settings: Mapping[str, Any]) -> Fault:
     if name not in FAULTS:
-        raise ValueError(f"there is no fault {name!r}; there are {', '.join(FAULTS)}")
+        raise ValueError(f"there is no fault {name!r}; the faults are {', '.join(FAULTS)}")
     return Fault(name, _settled(name, settings, FAULTS[name].settings))
 
 
@@ -134,7 +134,7 @@ def _check_keys(where: str, given: Any, known: Any) -> None:
         raise ValueError(f"{where}: must be an object")  # noqa: TRY004 - becomes a usage error with the option's name
     unknown = sorted(set(given) - set(known))
     if unknown:
-        raise ValueError(f"{where}: there is no {unknown[0]!r}; there are {', '.join(known) or 'no settings'}")
+        raise ValueError(f"{where}: unknown key {unknown[0]!r}; the keys are {', '.join(known) or 'none'}")
 
 
 def _weight(name: str, weight: Any) -> float:
@@ -155,7 +155,7 @@ def _alike(where: str, value: Any, default: Any) -> Any:
     """The value, if it is of the default's kind; whole numbers are numbers."""
     kinds = (int, float) if isinstance(default, float) else type(default)
     if not isinstance(value, kinds) or isinstance(value, bool) is not isinstance(default, bool):
-        raise ValueError(f"{where} must be like {json.dumps(default)}, not {json.dumps(value)}")
+        raise ValueError(f"{where} must be a value such as {json.dumps(default)}, not {json.dumps(value)}")
     if not isinstance(value, (bool, str)) and value < 0:
         raise ValueError(f"{where} must not be negative")
     return value

@@ -55,7 +55,7 @@ class FaultServer:
             await self._runner.cleanup()
             host, port = self._address
             raise ServerUnavailable(
-                f"cannot listen on {host} port {port}: {error}; choose another --port (0 takes a free one)"
+                f"cannot listen on {host} port {port}: {error}; choose another --port (0 picks a free one)"
             ) from error
         host, port = self._runner.addresses[0][:2]
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"
@@ -155,7 +155,7 @@ MIDWAY = ("reset_midstream", "cut_stream", "malformed_event", "error_event")
 async def _midway(request: web.Request, response: web.StreamResponse, fault: Fault) -> web.StreamResponse:
     if fault.name in ("reset_midstream", "cut_stream"):
         return _hang_up(request, reset=fault.name == "reset_midstream", response=response)
-    error = event_bytes(error_document("the model broke down", "server_error", code="500"))
+    error = event_bytes(error_document("the model failed", "server_error", code="500"))
     event = b'data: {"choices": [{"delta"\n\n' if fault.name == "malformed_event" else error
     await response.write(event + DONE_EVENT)
     await response.write_eof()
@@ -167,7 +167,7 @@ def _refusal(request: web.Request, fault: Fault) -> web.Response:
     said = request.headers.get("Authorization", "") if fault.name == "echo_key" else ""
     wait = fault.settings.get("retry_after")
     headers = {"Retry-After": f"{wait:g}"} if wait else {}
-    message = f"status {status} was asked for {said}".strip()
+    message = f"simulated status {status} {said}".strip()
     return web.json_response(
         error_document(message, "scripted_error", code=str(status)), status=status, headers=headers
     )

@@ -24,4 +24,4 @@ class FrozenSimulator(Simulator):
         Raises:
             SimulationError: always.
         """
-        raise SimulationError(f"{ref}: not in the cache, and simulator 'none' makes no answers")
+        raise SimulationError(f"{ref}: not in the cache, and the simulator 'none' gives no answers")

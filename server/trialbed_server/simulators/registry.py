@@ -43,4 +43,4 @@ def _made(name: str) -> Simulator:
     except TrialbedError:
         raise
     except Exception as error:
-        raise DriverBroken(f"simulators: {name!r} cannot be made: {type(error).__name__}: {error}") from error
+        raise DriverBroken(f"simulators: {name!r} cannot be created: {type(error).__name__}: {error}") from error

@@ -66,7 +66,7 @@ class TrialRegistry:
         """
         registration = trial.registration
         if registration.trial in self._open or registration.trial in self._closed:
-            raise TrialConflict("a trial of this token exists; take a fresh token for every trial")
+            raise TrialConflict("a trial with this token exists; use a new token for every trial")
         if registration.ambient:
             if self._ambient is not None:
                 raise TrialConflict("another ambient trial is open; close it first")
@@ -99,7 +99,7 @@ class TrialRegistry:
             return trial
         if token in self._closed:
             raise TrialGone("this trial is closed")
-        raise TrialUnknown("there is no trial of this token; open one with POST /control/trials")
+        raise TrialUnknown("no trial has this token; open one with POST /control/trials")
 
     def of(self, token: str | None) -> Trial | None:
         """The trial a request belongs to: that of its token, else the ambient one, else none.

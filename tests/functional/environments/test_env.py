@@ -99,7 +99,7 @@ def test_a_lock_without_an_environment_is_resolved_and_nothing_is_installed(mach
 @pytest.mark.parametrize(
     ("text", "code", "says"),
     [
-        ("acme>=1\n", 2, "cannot stand in a lock"),
+        ("acme>=1\n", 2, "is not allowed in a lock"),
         ("--index-url http://user:hunter22@host/\nacme==1.0\n", 2, "UV_DEFAULT_INDEX"),
         ("# nothing\n", 2, "this lock is empty"),
         ("acme==1.0\n", 3, "have no adapter of this name"),

@@ -86,7 +86,7 @@ async def test_the_table_ends_with_verdicts_and_ranks(bench: Run, file: Path, tm
     async with vendors(official="none", faithful="none", careless="status:401") as servers:
         printed = (await bench("verify", file, "--config", configured(tmp_path, servers))).out
     text = " ".join(printed.split())
-    assert "kimi-k2 beside official" in text
+    assert "kimi-k2 compared with official" in text
     assert "faithful inconclusive 1.0000" in text
     assert "careless is not ranked: " in text
 
@@ -266,7 +266,7 @@ async def test_a_driver_of_another_distribution_is_used_and_its_faults_are_its_o
         done = await bench(*arguments, code=2, PYTHONPATH=path)
         assert "Error: acme: the vendor's driver or the model adapter 'kimi' could not prepare line 4" in done.err
         assert "its driver failed; 45 requests not sent" in done.err
-        assert "kimi-k2 beside official" in done.out
+        assert "kimi-k2 compared with official" in done.out
         assert servers["official"].requests.total() == CASES, "the other vendor is none of its business"
     found = results(tmp_path, "acme")
     assert [row["data_index"] for row in found] == [1, 2, 3]

@@ -52,7 +52,7 @@ def test_bench_toml_comes_before_pyproject_in_one_folder(tmp_path: Path) -> None
     ("name", "text", "said"),
     [
         ("bench.toml", "[run\n", "not valid TOML"),
-        ("bench.toml", "seed = 1\n", "'seed' must stand in a command's table"),
+        ("bench.toml", "seed = 1\n", "'seed' must be in a command's table"),
         ("pyproject.toml", "[tool]\ntrialbed = 3\n", "[tool.trialbed] must be a table"),
     ],
 )
@@ -106,5 +106,5 @@ def test_a_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_named_with_the_option(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"file/x cannot be made: .*name another place with --store"):
+    with pytest.raises(UsageError, match=r"file/x cannot be created: .*name another place with --store"):
         make_folder(tmp_path / "file" / "x", "--store")

@@ -70,7 +70,7 @@ class Exchange:
             async with asyncio.timeout(self._timeout):
                 reading = await self._ask(prepared, run)
         except TimeoutError:
-            reading = run.ended("timeout", Problem("timeout", f"no whole answer in {self._timeout:g} s"))
+            reading = run.ended("timeout", Problem("timeout", f"no complete answer within {self._timeout:g} s"))
         except (aiohttp.ClientError, OSError) as error:
             reading = run.broken(error)
         return Attempt(
@@ -176,8 +176,8 @@ class _Run:
     def _cut(self) -> Reading:
         """The body ended early, because its peer closed the connection."""
         if self.stream is not None:
-            return self.stream.end(self.clock(), cut="the connection was closed before the body was whole")
-        return failed("cut_body", "the connection was closed before the body was whole")
+            return self.stream.end(self.clock(), cut="the connection was closed before the body was complete")
+        return failed("cut_body", "the connection was closed before the body was complete")
 
 
 def trace() -> aiohttp.TraceConfig:
@@ -212,7 +212,7 @@ def _read_whole(body: bytes | None, kind: str, *, stream: bool) -> Reading:
         return failed("too_large", _TOO_LARGE)
     if not stream or is_html(body, kind):
         return read_body(body, kind)
-    return failed("wrong_content_type", f"a stream was asked for, the answer is {kind or 'of no type'}: {_shown(body)}")
+    return failed("wrong_content_type", f"a stream was requested, not {kind or 'an untyped body'}: {_shown(body)}")
 
 
 async def _refused(response: aiohttp.ClientResponse) -> Reading:
@@ -220,7 +220,7 @@ async def _refused(response: aiohttp.ClientResponse) -> Reading:
     text = f"the endpoint answered with status {response.status}"
     target = response.headers.get("Location")
     if target and response.status // 100 == 3:
-        text += f", a redirection to {redact(target[:SHOWN])}: the key is sent nowhere but to the base URL"
+        text += f", a redirection to {redact(target[:SHOWN])}: the key is sent only to the base URL"
     try:
         body = _shown(await response.content.read(SHOWN * 4))
     except aiohttp.ClientError as error:

@@ -12,7 +12,7 @@ from support.bench import Bench
 def test_it_says_what_it_made_and_what_to_do_next(bench: Bench, tmp_path: Path) -> None:
     done = bench("adapter", "new", "my-loop2")
     assert done.err == ""
-    assert "Made trialbed-my-loop2." in done.out
+    assert "Created trialbed-my-loop2." in done.out
     steps = [line.strip() for line in done.out.splitlines() if line.startswith("  ")]
     assert steps == [
         "pip install -e 'trialbed-my-loop2[test]'",

@@ -35,7 +35,7 @@ def _end(die: random.Random, case: int) -> str:
 
 def test_a_comparison_is_printed_with_its_verdict_and_figures(bench: Bench, official: Path, acme: Path) -> None:
     printed = bench("compare", "--baseline", official, "--vendor", acme).out
-    assert printed.startswith("acme beside official: ")
+    assert printed.startswith("acme compared with official: ")
     assert "200 cases, paired by case" in printed
     for words in ("flip rate", "F1 of chance", "schema, per call", "ttft_ms p50/p95/p99", "McNemar", "corrected"):
         assert words in printed
@@ -56,7 +56,7 @@ def test_json_holds_the_k2_style_keys_and_ours(bench: Bench, official: Path, acm
 def test_markdown_and_csv_are_written(bench: Bench, official: Path, acme: Path, tmp_path: Path) -> None:
     bench("compare", official, acme, "--markdown", "report.md", "--csv", "figures.csv")
     report = (tmp_path / "report.md").read_text()
-    assert report.startswith("## acme beside official")
+    assert report.startswith("## acme compared with official")
     assert "| --- | ---: | ---: |" in report
     with (tmp_path / "figures.csv").open() as file:
         rows = {(row["side"], row["figure"]): row for row in csv.DictReader(file)}
@@ -130,7 +130,7 @@ def test_a_check_that_fails_is_exit_code_1(
 ) -> None:
     failed = bench("compare", official, acme, "--margin", "0.0001", *options, code=1)
     assert said in failed.err
-    assert failed.out.startswith("acme beside official")
+    assert failed.out.startswith("acme compared with official")
 
 
 def test_a_check_that_holds_is_exit_code_0(bench: Bench, official: Path, acme: Path) -> None:

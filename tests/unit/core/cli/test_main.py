@@ -99,7 +99,7 @@ def test_output_that_the_disk_does_not_take_is_an_error_of_one_line(tmp_path: Pa
             [sys.executable, "-m", "trialbed", "plugins"], stdout=out, stderr=subprocess.PIPE, text=True, timeout=60
         )
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
-    assert done.stderr.startswith("Error: the output cannot be written to its end: ")
+    assert done.stderr.startswith("Error: the output could not be written completely: ")
 
 
 def test_other_errors_of_the_system_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

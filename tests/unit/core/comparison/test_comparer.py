@@ -103,7 +103,7 @@ def test_several_are_held_against_the_first(write) -> None:
 
 
 def test_one_alone_is_not_a_comparison(write) -> None:
-    with pytest.raises(UsageError, match="is of a alone; name another run"):
+    with pytest.raises(UsageError, match="has results of a only; name another run"):
         compared(write("a", {1: scores(1.0)}))
 
 

@@ -48,7 +48,7 @@ def test_locks_of_other_tools_are_understood() -> None:
     "line", ["acme", "acme>=1", "acme==1.*,<2 ; x", "-r other.txt", "--index-url https://x", "./a"]
 )
 def test_a_line_that_is_not_exact_is_named(line: str) -> None:
-    with pytest.raises(DataError, match=r"some\.lock: .*cannot stand in a lock"):
+    with pytest.raises(DataError, match=r"some\.lock: .*is not allowed in a lock"):
         read_lock(f"good==1\n{line}\n", "some.lock")
 
 

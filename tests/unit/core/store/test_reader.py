@@ -119,7 +119,7 @@ def test_what_was_read_stays_and_what_was_not_needs_the_store(reader: StoreReade
 
 def test_a_store_that_is_not_there_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path))
-    with pytest.raises(DataError, match=r"there is no store at .*trialbed\.db; `bench run` makes one"):
+    with pytest.raises(DataError, match=r"there is no store at .*trialbed\.db; `bench run` creates one"):
         open_store()
     assert list(tmp_path.iterdir()) == []
 

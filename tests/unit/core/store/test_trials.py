@@ -56,7 +56,7 @@ def test_awkward_scores_come_back_whole(store: Store, make_run: MakeRun, make_tr
 def test_a_trial_is_added_once(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
     store.create_run(make_run())
     store.add_trial("r1", make_trial(5))
-    with pytest.raises(DataError, match="attempt 0 of the trial of reference on query 5, repeat 0, already"):
+    with pytest.raises(DataError, match="already has attempt 0 of the trial of reference on query 5, repeat 0"):
         store.add_trial("r1", make_trial(5, body="other"))
     assert store.results("r1") == [make_trial(5)]
 

@@ -56,7 +56,7 @@ async def test_the_answer_must_carry_the_evidence_of_every_gold_response(text: s
 
 async def test_the_reason_names_what_is_missing() -> None:
     found = await verdict("Paris", [BOTH[0]])
-    assert found.reason == "the answer lacks 1 of 2: t_b (never called)"
+    assert found.reason == "the answer lacks 1 of 2 required units: t_b (never called)"
     found = await verdict("Paris", [BOTH[0], call("b", "", error="bad")])
     assert "t_b (every call failed)" in found.reason
     assert "the response of t_b" in (await verdict("Paris", BOTH)).reason

@@ -89,5 +89,5 @@ def test_locations_that_cannot_be_used_are_named(location: str) -> None:
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="its folder cannot be made"):
+    with pytest.raises(UsageError, match="its folder cannot be created"):
         ResponseStore(str(tmp_path / "file" / "responses.db"))
