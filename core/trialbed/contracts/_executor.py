@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 from trialbed.errors import TrialbedError
 from trialbed.records import Environment, FrameworkInfo, Outcome, TrialSpec
@@ -20,10 +20,13 @@ class Executor(ABC):
         environments: framework -> its own environment; a framework that is not in it runs in this interpreter.
 
     Attributes:
+        reuses_workers: whether a trial may run in a process that ran others. If so, one that fails there before it asks
+            the model anything is repeated once, with ``TrialSpec.fresh``.
         waited: set by the engine before the first trial: tells how many seconds a trial has spent waiting for failed
             model requests to be repeated. A trial's deadline is that much later, since no framework is to blame for it.
     """
 
+    reuses_workers: ClassVar[bool] = False
     waited: Callable[[str], Awaitable[float]] | None = None
 
     def __init__(self, *, environments: Mapping[str, Environment] | None = None) -> None:

@@ -17,6 +17,7 @@ from trialbed.engine._tools import gold_script
 from trialbed.errors import NothingMeasured
 from trialbed.prompts import SYSTEM_PROMPT
 from trialbed.records import (
+    NOT_MEASURED,
     Failure,
     ModelEndpoint,
     Outcome,
@@ -62,15 +63,11 @@ class TrialRunner:
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
         """Run, observe and score one attempt of a trial."""
-        spec = self._spec(key)
-        await self.control.open_trial(self._registration(spec))
-        try:
-            async with self.slots:
-                self.listeners.notify("trial_started", run=self.run, spec=spec)
-                outcome = await self.executor.execute(spec)
-        finally:
-            wire, loss = await self._close(spec.trial)
-        outcome = _with_known_claims(outcome, wire) if loss is None else _unobserved(outcome, loss)
+        spec, outcome, wire = await self._execute(self._spec(key))
+        earlier: tuple[Outcome, ...] = ()
+        if self.executor.reuses_workers and may_be_the_workers_fault(outcome, wire):
+            earlier = (outcome,)
+            spec, outcome, wire = await self._execute(self._spec(key, fresh=True))
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
         scores = await self._scores(key, outcome, wire, timing)
@@ -85,7 +82,18 @@ class TrialRunner:
             scores=scores,
             evaluation_time=time.perf_counter() - started,
             attempt=attempt,
+            earlier=earlier,
         )
+
+    async def _execute(self, spec: TrialSpec) -> tuple[TrialSpec, Outcome, WireLog]:
+        await self.control.open_trial(self._registration(spec))
+        try:
+            async with self.slots:
+                self.listeners.notify("trial_started", run=self.run, spec=spec)
+                outcome = await self.executor.execute(spec)
+        finally:
+            wire, loss = await self._close(spec.trial)
+        return spec, _with_known_claims(outcome, wire) if loss is None else _unobserved(outcome, loss), wire
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
         """What the server saw of a trial; nothing, and why, where that is lost, which costs this trial only."""
@@ -94,7 +102,7 @@ class TrialRunner:
         except NothingMeasured as error:
             return WireLog(trial=trial, opened_at=datetime.now(UTC)), error
 
-    def _spec(self, key: TrialKey) -> TrialSpec:
+    def _spec(self, key: TrialKey, *, fresh: bool = False) -> TrialSpec:
         config, trial = self.run.config, new_trial_token()
         root = f"{self.control.url}/t/{trial}"
         return TrialSpec(
@@ -113,6 +121,7 @@ class TrialRunner:
             ),
             limits=config.limits,
             server_url=f"{root}/virtual",
+            fresh=fresh,
         )
 
     def _registration(self, spec: TrialSpec) -> TrialRegistration:
@@ -148,6 +157,17 @@ class TrialRunner:
 def _unobserved(outcome: Outcome, loss: NothingMeasured) -> Outcome:
     failure = Failure(kind="server", message=f"what the server saw of this trial is lost: {loss}")
     return outcome.model_copy(update={"answer": None, "failure": failure})
+
+
+def may_be_the_workers_fault(outcome: Outcome, wire: WireLog) -> bool:
+    """Whether a trial may have failed because of what earlier ones did to its worker.
+
+    Its worker was not fresh, and it failed before it asked the model anything. No other failure gets a second try.
+    """
+    failure = outcome.failure
+    if failure is None or failure.kind in NOT_MEASURED:
+        return False
+    return not outcome.first and not wire.model_calls
 
 
 def _with_known_claims(outcome: Outcome, wire: WireLog) -> Outcome:

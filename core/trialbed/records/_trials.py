@@ -29,6 +29,7 @@ class TrialSpec(Record):
         trial: the trial's token, as it stands in the URL path.
         server_url: the trial's own virtual API, ``…/t/<trial>/virtual``.
         tools: sorted by name, the same for every framework of the run.
+        fresh: whether the trial needs a worker that has run no other.
     """
 
     trial: str
@@ -39,6 +40,7 @@ class TrialSpec(Record):
     endpoint: ModelEndpoint
     limits: Limits
     server_url: str
+    fresh: bool = False
 
 
 class Outcome(Record):
@@ -80,6 +82,8 @@ class TrialResult(Record):
     Attributes:
         attempt: counts from 0; a trial is attempted again if it was not measured, or on request if it failed.
         adapter_digest: SHA-256 over the files of the adapter's code; empty where there is no adapter.
+        earlier: how the trial ended in a worker that had run others, before it was repeated in a fresh one: it failed
+            there without a single model request, which may have been the fault of an earlier trial.
     """
 
     trial: str
@@ -93,6 +97,7 @@ class TrialResult(Record):
     evaluation_time: float = 0.0
     attempt: int = 0
     adapter_digest: str = ""
+    earlier: tuple[Outcome, ...] = ()
 
     @property
     def status(self) -> TrialStatus:

@@ -44,7 +44,7 @@ def entry(query: Query, result: TrialResult) -> dict[str, Any]:
         "trial": result.trial,
         "started_at": result.outcome.started_at.isoformat(),
     }
-    return document | _error(result)
+    return document | _error(result) | _earlier(result)
 
 
 def _gold_answer(query: Query) -> dict[str, Any]:
@@ -111,6 +111,11 @@ def _usage(usage: Usage | None) -> dict[str, int | None]:
 def _error(result: TrialResult) -> dict[str, Any]:
     failure = result.outcome.failure
     return {"error": failure.model_dump()} if failure else {}
+
+
+def _earlier(result: TrialResult) -> dict[str, Any]:
+    failures = [outcome.failure.model_dump() for outcome in result.earlier if outcome.failure]
+    return {"earlier_errors": failures} if failures else {}
 
 
 def wire_summary(result: TrialResult, answer: Answer) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from trialbed.records import FrameworkInfo, Outcome
 from trialbed.tools import TOOL_TIMEOUT
 from trialbed.worker._channel import Channel
 from trialbed.worker._messages import Begin, Clock, Done, Failed, Hello, Ready, Started
+from trialbed.worker._state import ProcessState
 from trialbed.worker._trial import Trial
 
 LAST_RESORT = 10.0
@@ -88,6 +89,7 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
     # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
     runner = asyncio.Runner()
     client = httpx.AsyncClient(timeout=TOOL_TIMEOUT)
+    state = ProcessState()
     while True:
         command = channel.receive()
         if not isinstance(command, Begin):
@@ -97,10 +99,11 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
         faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
         trial = Trial(spec, channel.owner_only, partial(_tell_time, channel, nonce, spec.trial))
         outcome = _run_trial(runner, trial, agent_class, client)
-        clean = _cancel_leaked_tasks(runner)
+        spent = "" if _cancel_leaked_tasks(runner) else "the trial left tasks that cannot be cancelled"
+        spent = spent or state.change()
         faulthandler.cancel_dump_traceback_later()
-        channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome))
-        if not clean:
+        channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome, spent=spent))
+        if spent:
             return 0
 
 

@@ -9,7 +9,7 @@
     begin {spec}             →
                              ←    started {trial}            the agent is about to be made
                              ←    clock {trial, running}     its work begins, and ends; the executor times it
-                             ←    done {trial, outcome}
+                             ←    done {trial, outcome, spent}     the worker ends if it is spent
     begin {spec}             →    …
     (end of input)           →    the worker ends, busy or not
 
@@ -75,12 +75,17 @@ class Clock(Record):
 
 
 class Done(Record):
-    """The trial has ended."""
+    """The trial has ended.
+
+    Attributes:
+        spent: why the worker takes no other trial and ends; empty if it takes one.
+    """
 
     type: Literal["done"] = "done"
     nonce: str
     trial: str
     outcome: Outcome
+    spent: str = ""
 
 
 Command = Annotated[Hello | Begin, Field(discriminator="type")]

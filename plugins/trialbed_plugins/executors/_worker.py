@@ -21,6 +21,7 @@ from trialbed.secrets import redact
 from trialbed.worker import Begin, Done, Failed, Hello, Ready, Started, worker_command, worker_environment, written
 from trialbed_plugins.executors import _processes as processes
 from trialbed_plugins.executors._clock import Deadline
+from trialbed_plugins.executors._condition import Condition
 from trialbed_plugins.executors._pipes import Message, Pipes, WorkerFault, pipe
 
 START_LIMIT = 120.0
@@ -74,7 +75,8 @@ class Worker:
         self._nonce = secrets.token_hex(16)
         self._pipes = Pipes(self._nonce)
         self._helpers: frozenset[int] = frozenset()
-        self._fresh = True
+        self._trials = 0
+        self._spent = ""
         self._held = 0.0
 
     async def start(self, python: str | None, folder: Path) -> Self:
@@ -102,6 +104,7 @@ class Worker:
         if not isinstance(reply, Ready):
             raise WorkerFault("protocol", f"the worker answered hello with {reply.type!r}")
         self.info = reply.info
+        self._condition = Condition.read(self.pid)
         self._helpers = frozenset(process.pid for process in processes.descendants(self.pid))
         return self
 
@@ -113,12 +116,22 @@ class Worker:
     @property
     def fresh(self) -> bool:
         """Whether it has not begun a trial yet."""
-        return self._fresh
+        return self._trials == 0
 
     @property
     def usable(self) -> bool:
         """Whether the worker can take another trial: alive, silent, and not half way to its memory limit."""
         return self._pipes.usable and processes.resident_bytes(self.pid) < self._memory_limit / 2
+
+    def spent(self, most_trials: int) -> str:
+        """Why the worker should take no other trial after those it ran; empty if it can take one.
+
+        Args:
+            most_trials: number of trials that a worker runs.
+        """
+        if self._trials >= most_trials:
+            return f"it ran {self._trials} trials"
+        return self._spent or self._condition.worse(Condition.read(self.pid))
 
     async def run(self, spec: TrialSpec, time_waited: TimeWaited) -> Outcome:
         """Run one trial.
@@ -134,6 +147,7 @@ class Worker:
         late = f"the trial took more than its {spec.limits.timeout:g} s"
         reply = await self._reply(spec.limits.timeout, late, partial(time_waited, spec.trial))
         if isinstance(reply, Done) and reply.trial == spec.trial:
+            self._spent = reply.spent
             return self._timed(reply.outcome)
         raise WorkerFault("protocol", f"the worker ended the trial with {reply.type!r} for another trial")
 
@@ -188,10 +202,10 @@ class Worker:
             if not (isinstance(reply, Started) and reply.trial == spec.trial):
                 raise WorkerFault("protocol", f"the worker answered a trial with {reply.type!r}")
         except WorkerFault as fault:
-            if self._fresh:
+            if self.fresh:
                 raise
             raise NotBegun(fault.message) from fault
-        self._fresh = False
+        self._trials += 1
 
     async def _reply(
         self, seconds: float, late: str, time_waited: Callable[[], Awaitable[float]] | None = None

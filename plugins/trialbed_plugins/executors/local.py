@@ -32,25 +32,36 @@ MAX_IDLE = 16
 MEMORY_VARIABLE = "TRIALBED_MEMORY_LIMIT"
 DEFAULT_MEMORY = 4 << 30
 
+TRIALS_VARIABLE = "TRIALBED_WORKER_TRIALS"
+DEFAULT_TRIALS = 100
+
 _BYTES = TypeAdapter(ByteSize)
 
 
 class LocalExecutor(Executor):
     """Runs each trial in a worker process of its framework, and uses workers again.
 
-    A trial costs at most its worker: a worker that crashed, hung, grew too large, broke the protocol or left
-    processes behind is ended with everything that it started, and the next trial gets a new one.
+    A trial costs at most its worker: a worker whose trial failed in any way, left processes behind, or changed or
+    used up what the next trial needs is ended with everything that it started, and the next trial gets a new one.
 
     Args:
+        worker_trials: trials that a worker runs before it is replaced; default: ``TRIALBED_WORKER_TRIALS`` or 100.
         memory_limit: bytes (RSS) that a worker and its descendants may hold together; default:
             ``TRIALBED_MEMORY_LIMIT`` or 4 GiB.
         environments: framework -> its own environment; default: this interpreter.
     """
 
+    reuses_workers = True
+
     def __init__(
-        self, *, memory_limit: int | None = None, environments: Mapping[str, Environment] | None = None
+        self,
+        *,
+        memory_limit: int | None = None,
+        worker_trials: int | None = None,
+        environments: Mapping[str, Environment] | None = None,
     ) -> None:
         super().__init__(environments=environments)
+        self._worker_trials = configured_trials() if worker_trials is None else worker_trials
         self._memory_limit = configured_memory() if memory_limit is None else memory_limit
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
@@ -84,11 +95,11 @@ class LocalExecutor(Executor):
         return info.model_copy(update={"name": framework, **lock})
 
     async def execute(self, spec: TrialSpec) -> Outcome:
-        """Run one trial in an idle worker of its framework, or in a new one."""
+        """Run one trial in an idle worker of its framework, or in a new one; the latter always if it must be fresh."""
         started_at = datetime.now(UTC)
         while True:
             try:
-                worker = await self._take(spec.key.framework)
+                worker = await self._take(spec.key.framework, fresh=spec.fresh)
             except (StartFailed, WorkerFault) as error:
                 return _not_started(error, started_at)
             try:
@@ -101,7 +112,7 @@ class LocalExecutor(Executor):
         reusable, first = False, worker.fresh
         try:
             outcome = _redacted(await worker.run(spec, self.time_waited))
-            reusable = await self._left_nothing(worker, spec)
+            reusable = await self._left_nothing(worker, spec) and outcome.failure is None and self._fit(worker)
         except WorkerFault as fault:
             outcome = worker.failed(fault, started_at)
         finally:
@@ -124,8 +135,18 @@ class LocalExecutor(Executor):
             )
         return not count
 
-    async def _take(self, framework: str) -> Worker:
-        while worker := next((idle for idle in reversed(self._idle) if idle.framework == framework), None):
+    def _fit(self, worker: Worker) -> bool:
+        reason = worker.spent(self._worker_trials)
+        if reason:
+            LOG.info("%s: a worker was replaced: %s", worker.framework, reason)
+        return not reason
+
+    def _idle_worker(self, framework: str, *, fresh: bool) -> Worker | None:
+        candidates = (idle for idle in reversed(self._idle) if idle.framework == framework)
+        return next((idle for idle in candidates if idle.fresh or not fresh), None)
+
+    async def _take(self, framework: str, *, fresh: bool = False) -> Worker:
+        while worker := self._idle_worker(framework, fresh=fresh):
             self._idle.remove(worker)
             if worker.usable:
                 return worker
@@ -156,6 +177,20 @@ class LocalExecutor(Executor):
         await asyncio.shield(ending)
         self._workers.discard(worker)
         await asyncio.to_thread(shutil.rmtree, self._folder / worker.mark, ignore_errors=True)
+
+
+def configured_trials() -> int:
+    """The number of trials that a worker runs, from the environment; 100 by default.
+
+    Raises:
+        SettingsError: the variable is not a number of 1 or more.
+    """
+    text = os.environ.get(TRIALS_VARIABLE)
+    if text is None:
+        return DEFAULT_TRIALS
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise SettingsError(f"{TRIALS_VARIABLE}: {text!r} is not a number of trials; write 1 or more")
+    return int(text)
 
 
 def configured_memory() -> int:
@@ -192,7 +227,7 @@ def _driver_error(error: StartFailed, framework: str, *, own: bool) -> DriverErr
 def _not_started(error: StartFailed | WorkerFault, started_at: datetime) -> Outcome:
     detail = error.failed.detail if isinstance(error, StartFailed) else ""
     failure = Failure(kind="adapter", message=str(error), detail=detail)
-    return _redacted(Outcome(started_at=started_at, wall_time=0.0, failure=failure))
+    return _redacted(Outcome(started_at=started_at, wall_time=0.0, failure=failure, first=True))
 
 
 def _redacted(outcome: Outcome) -> Outcome:

@@ -4,10 +4,13 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import random
 import re
+import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -111,7 +114,7 @@ class Hostile(Base):
         time.sleep(0.5)
         for name in ("perf_counter", "monotonic", "time"):
             setattr(time, name, lambda: 0.0)
-        return done()
+        return done(str(os.getpid()))
 
     # -- processes
 
@@ -246,6 +249,37 @@ class Hostile(Base):
         keep.append(asyncio.get_running_loop().create_task(stubborn()))
         await asyncio.sleep(0)
         return done()
+
+    async def leak_descriptors(self):
+        keep.extend(socket.socket() for _ in range(150))
+        return done(str(os.getpid()))
+
+    async def leak_threads(self):
+        for _ in range(100):
+            threading.Thread(target=time.sleep, args=(NAP,), daemon=True).start()
+        return done(str(os.getpid()))
+
+    async def lower_the_limits(self):
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")), most))
+        return done(str(os.getpid()))
+
+    async def remove_modules(self):
+        pid = str(os.getpid())
+        sys.modules.clear()
+        return done(pid)
+
+    async def replace_functions(self):
+        json.dumps = json.loads = lambda *arguments, **named: None
+        return done(str(os.getpid()))
+
+    async def change_folder(self):
+        os.chdir("/")
+        return done(str(os.getpid()))
+
+    async def remove_folder(self):
+        os.rmdir(os.getcwd())
+        return done(str(os.getpid()))
 
     async def late_garbage(self):
         threading.Thread(target=write_when_told, daemon=True).start()

@@ -1,0 +1,59 @@
+"""When a worker is used again, and when it is replaced."""
+
+from __future__ import annotations
+
+import pytest
+
+from trialbed_plugins.executors.local import LocalExecutor
+
+pytestmark = pytest.mark.usefixtures("hostile_distribution")
+
+
+async def pids(executor, make_spec, *queries):
+    """The process ids that trials answered with, in order."""
+    outcomes = [await executor.execute(make_spec(query)) for query in queries]
+    assert [outcome.failure for outcome in outcomes] == [None] * len(queries)
+    return [outcome.answer.final_answer for outcome in outcomes]
+
+
+async def test_a_worker_is_replaced_after_a_failure(make_spec):
+    async with LocalExecutor() as executor:
+        (before,) = await pids(executor, make_spec, "pid")
+        failed = await executor.execute(make_spec("raise error"))
+        (after,) = await pids(executor, make_spec, "pid")
+    assert failed.failure.kind == "agent"
+    assert before != after
+
+
+async def test_a_worker_runs_a_bounded_number_of_trials(make_spec):
+    async with LocalExecutor(worker_trials=2) as executor:
+        first, second, third = await pids(executor, make_spec, "pid", "pid", "pid")
+    assert first == second != third
+
+
+async def test_a_trial_may_ask_for_a_fresh_worker(make_spec):
+    async with LocalExecutor() as executor:
+        first, second = await pids(executor, make_spec, "pid", "pid")
+        outcome = await executor.execute(make_spec("pid").model_copy(update={"fresh": True}))
+    assert first == second != outcome.answer.final_answer
+    assert outcome.first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "query",
+    [
+        "leak descriptors",
+        "leak threads",
+        "lower the limits",
+        "remove modules",
+        "replace functions",
+        "change the clocks",
+        "change folder",
+        "remove folder",
+    ],
+)
+async def test_the_next_trial_does_not_pay(make_spec, query):
+    async with LocalExecutor() as executor:
+        spoilt, following = await pids(executor, make_spec, query, "pid")
+    assert spoilt != following

@@ -1,0 +1,119 @@
+"""Which failed trials are repeated in a fresh worker."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+import pytest
+
+from trialbed.contracts import Executor
+from trialbed.engine._trial import TrialRunner
+from trialbed.records import (
+    Answer,
+    Failure,
+    FrameworkInfo,
+    Limits,
+    ModelCall,
+    Outcome,
+    Query,
+    TrialKey,
+    TrialSpec,
+    WireLog,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ASKED = ModelCall(started=0, duration=0, status=200, request="", response="", request_bytes=0, response_bytes=0)
+
+
+class Control:
+    """Knows which trials were opened and closed, and that their agents asked the model."""
+
+    url = "http://server"
+
+    def __init__(self, *calls: ModelCall) -> None:
+        self.calls = calls
+        self.opened: list[str] = []
+        self.closed: list[str] = []
+
+    async def open_trial(self, registration):
+        self.opened.append(registration.trial)
+
+    async def close_trial(self, trial):
+        self.closed.append(trial)
+        return WireLog(trial=trial, opened_at=NOW, model_calls=self.calls)
+
+
+class Workers(Executor):
+    """Fails in a worker that has run other trials, and answers in a fresh one."""
+
+    reuses_workers = True
+
+    def __init__(self, kind="crash", *, first=False) -> None:
+        super().__init__()
+        self.failure = Failure(kind=kind, message="Too many open files")
+        self.first = first
+        self.specs: list[TrialSpec] = []
+
+    async def __aexit__(self, kind, error, trace):
+        """Nothing to end."""
+
+    async def describe(self, framework):
+        return FrameworkInfo(name=framework, version="1", adapter="a", adapter_version="1", python="3")
+
+    async def execute(self, spec):
+        self.specs.append(spec)
+        if spec.fresh:
+            return Outcome(started_at=NOW, wall_time=1, answer=Answer(final_answer="yes"), first=True)
+        return Outcome(started_at=NOW, wall_time=1, failure=self.failure, first=self.first)
+
+
+async def run(executor, control):
+    async def score(context):
+        return ()
+
+    config = SimpleNamespace(
+        model="scripted:gold", temperature=0.0, max_tokens=None, seed=0, limits=Limits(), judge="rule"
+    )
+    runner = TrialRunner(
+        run=SimpleNamespace(config=config),
+        queries={1: Query(query_id=1, text="?", apis=())},
+        tools={1: ()},
+        simulator="template",
+        control=control,
+        executor=executor,
+        listeners=SimpleNamespace(notify=lambda *event, **details: None, score=score),
+        judge=None,
+        slots=asyncio.Semaphore(1),
+    )
+    return await runner(TrialKey(framework="f", query_id=1))
+
+
+async def test_a_failure_before_the_model_was_asked_is_repeated_in_a_fresh_worker_and_kept():
+    executor, control = Workers(), Control()
+    result = await run(executor, control)
+    assert [spec.fresh for spec in executor.specs] == [False, True]
+    assert control.opened == control.closed == [spec.trial for spec in executor.specs]
+    assert len(set(control.opened)) == 2
+    assert result.trial == control.opened[1]
+    assert result.outcome.answer is not None
+    assert [outcome.failure for outcome in result.earlier] == [executor.failure]
+
+
+@pytest.mark.parametrize(
+    ("executor", "calls"),
+    [
+        (Workers(first=True), ()),
+        (Workers(), (ASKED,)),
+        (Workers("server"), ()),
+        (type("Others", (Workers,), {"reuses_workers": False})(), ()),
+    ],
+    ids=["fresh worker", "model asked", "not the worker's", "no reuse"],
+)
+async def test_no_other_failure_gets_a_second_try(executor, calls):
+    control = Control(*calls)
+    result = await run(executor, control)
+    assert len(executor.specs) == len(control.opened) == 1
+    assert result.outcome.failure == executor.failure
+    assert result.earlier == ()

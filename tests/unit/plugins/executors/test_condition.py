@@ -1,0 +1,41 @@
+"""The condition of a worker."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from trialbed_plugins.executors._condition import DESCRIPTORS, THREADS, Condition
+
+BEFORE = Condition(descriptors=10, threads=2, limits=((64, 64),), folder="/here")
+
+
+def test_a_process_can_be_read():
+    condition = Condition.read(os.getpid())
+    assert condition.folder == os.getcwd()
+    assert condition.descriptors > 2
+    assert condition.threads > 0
+    assert (condition.limits is None) == (sys.platform != "linux")
+    assert condition.worse(condition) == ""
+
+
+@pytest.mark.parametrize(
+    ("later", "reason"),
+    [
+        (Condition(10 + DESCRIPTORS, 2 + THREADS, ((64, 64),), "/here"), ""),
+        (Condition(11 + DESCRIPTORS, 2, ((64, 64),), "/here"), "it has 75 open descriptors, and had 10"),
+        (Condition(10, 3 + THREADS, ((64, 64),), "/here"), "it has 67 threads, and had 2"),
+        (Condition(10, 2, ((32, 64),), "/here"), "its resource limits were changed"),
+        (Condition(10, 2, ((64, 64),), "/there"), "its working directory was changed or removed"),
+        (Condition(None, None, None, "/here"), ""),
+    ],
+)
+def test_what_makes_it_unfit(later, reason):
+    assert BEFORE.worse(later) == reason
+
+
+def test_what_could_not_be_read_makes_nothing_unfit():
+    unknown = Condition(None, None, None, None)
+    assert unknown.worse(BEFORE) == ""
