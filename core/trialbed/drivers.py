@@ -6,13 +6,13 @@ distribution, its version and the cause.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any
 
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
+from trialbed.suggestions import closest, did_you_mean
 
 GROUPS = {
     "frameworks": "trialbed.frameworks",
@@ -128,7 +128,6 @@ def _check_contract(info: DriverInfo, driver: Any, contracts: tuple[str, ...]) -
 
 
 def _not_found(kind: str, name: str, installed: Sequence[str], known: Collection[str], advice: Advice | None) -> str:
-    close = next(iter(difflib.get_close_matches(name, {*installed, *known}, n=1)), None)
-    hint = f"; did you mean {close!r}?" if close else "."
+    close = closest(name, {*installed, *known})
     more = advice(name, close, installed) if advice else ""
-    return f"{kind}: {name!r} is not installed{hint} Installed: {', '.join(installed) or 'none'}.{more}"
+    return f"{kind}: {name!r} is not installed{did_you_mean(close)} Installed: {', '.join(installed) or 'none'}.{more}"

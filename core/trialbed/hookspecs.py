@@ -89,6 +89,20 @@ def score_trial(context: ScoreContext) -> Iterable[Score] | Awaitable[Iterable[S
 
 
 @hookspec
+def declare_scores() -> Iterable[str]:  # type: ignore[empty-body]
+    """Name the scores that ``score_trial`` gives, so that a misspelt name is found before a run begins.
+
+    A plugin that scores trials and does not implement this hook is asked nothing; ``--fail-under`` then takes any
+    name, and looks it up when the run has ended.
+
+    .. versionadded:: 0.2
+
+    Returns:
+        The names, of every score that a trial may get.
+    """
+
+
+@hookspec
 def aggregate_scores(run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:  # type: ignore[empty-body]
     """Add figures over all trials of one framework to the ``summary`` of its result document.
 

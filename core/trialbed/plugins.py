@@ -55,6 +55,15 @@ def plugin_manager(
     return manager
 
 
+def declared_scores() -> tuple[frozenset[str], bool]:
+    """The names of scores that the installed plugins declare, and whether every plugin that scores trials does."""
+    manager = plugin_manager(on_broken=lambda _: None)
+    names = frozenset(name for declared in manager.hook.declare_scores() for name in declared)
+    declaring = {implementation.plugin for implementation in manager.hook.declare_scores.get_hookimpls()}
+    scoring = {implementation.plugin for implementation in manager.hook.score_trial.get_hookimpls()}
+    return names, scoring <= declaring
+
+
 def register(manager: pluggy.PluginManager, distribution: Distribution, entry: EntryPoint) -> None:
     """Load one plugin and register it under its entry point's name."""
     from trialbed.errors import DriverBroken

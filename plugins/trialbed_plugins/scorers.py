@@ -10,6 +10,24 @@ from trialbed.records import Failure, Score, Usage
 from trialbed.results import claimed_pairs, compare_calls, failed, observed_usage, repeated_requests, sent_pairs
 from trialbed.scoring import ScoreContext
 
+SCORES = (
+    "sopr_score",
+    "api_call_score",
+    "api_precision",
+    "api_f1",
+    "has_finish",
+    "claimed_vs_observed",
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "model_turns",
+    "wall_time",
+    "model_time",
+    "tool_time",
+    "framework_time",
+)
+"""Every score that a trial gets."""
+
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
@@ -129,6 +147,12 @@ _SCORERS: tuple[Callable[[ScoreContext], Iterable[Score]], ...] = (
     score_turns,
     score_time,
 )
+
+
+@hookimpl
+def declare_scores() -> tuple[str, ...]:
+    """The names of the built-in scores."""
+    return SCORES
 
 
 @hookimpl

@@ -162,7 +162,7 @@ def test_the_selector_of_the_guide_selects(tmp_path: Path, monkeypatch: pytest.M
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     command = ("run", "--selector", "shortest", "--max-tools", "20", "--limit", "2", "--json")
-    document = json.loads(python(tmp_path, "-m", "trialbed", *command))
+    (document,) = json.loads(python(tmp_path, "-m", "trialbed", *command))
     assert document["metadata"]["selector"] == "shortest"
     assert [result["selected_tools_count"] for result in document["results"]] == [20, 20]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from trialbed.cli.options import json_option
+from trialbed.cli.completion import completes, datasets
+from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option, response_cache_option
 
 EPILOG = """\b
@@ -92,8 +93,8 @@ def import_responses(folder: Path, response_cache: Path | None, as_json: bool) -
 
 
 @command.command("show", epilog="Example: bench data show mini --query-id 1")
-@click.argument("dataset")
-@click.option("--query-id", help="Show this query in full.")
+@click.argument("dataset", shell_complete=completes(datasets))
+@plain_option("--query-id", help="Show this query in full.")
 @data_dir_option
 @json_option
 def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: bool) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import build_environments, env_dir_option, environment_store, report_third_party
-from trialbed.cli.options import json_option
+from trialbed.cli.options import json_option, plain_option
 
 if TYPE_CHECKING:
     from trialbed.environments import EnvironmentStore, InstalledEnvironment, Request
@@ -23,11 +24,11 @@ Examples:
   bench env remove crewai
 """
 
-adapter_option = click.option(
+adapter_option = plain_option(
     "--adapter", metavar="REQUIREMENT", help="The adapter's package. [default: from the same source as Trialbed]"
 )
 
-refresh_option = click.option("--refresh", is_flag=True, help="Choose versions again, to get newer releases.")
+refresh_option = plain_option("--refresh", is_flag=True, help="Choose versions again, to get newer releases.")
 
 
 @click.group("env", epilog=EPILOG)
@@ -40,9 +41,9 @@ def command() -> None:
 
 
 @command.command("add", epilog="Example: bench env add crewai langgraph==1.2.11")
-@click.argument("name", nargs=-1, required=True, metavar="NAME[==VERSION]...")
+@click.argument("name", nargs=-1, required=True, metavar="NAME[==VERSION]...", shell_complete=completes(frameworks))
 @adapter_option
-@click.option(
+@plain_option(
     "--lock",
     "lock_file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -99,8 +100,8 @@ def list_(env_dir: Path | None, as_json: bool) -> None:
 
 
 @command.command("lock", epilog="Example: bench env lock crewai --output crewai.lock")
-@click.argument("name", metavar="NAME[==VERSION]")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the lock to this file.")
+@click.argument("name", metavar="NAME[==VERSION]", shell_complete=completes(frameworks))
+@plain_option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the lock to this file.")
 @adapter_option
 @refresh_option
 @env_dir_option
@@ -131,9 +132,9 @@ def lock(
 
 
 @command.command("remove", epilog="Example: bench env remove langgraph==1.2.11")
-@click.argument("name", nargs=-1, metavar="[NAME[==VERSION]|DIGEST]...")
-@click.option("--all", "every", is_flag=True, help="Remove every environment, and the remains of killed builds.")
-@click.option("--force", is_flag=True, help="Also remove environments that are in use.")
+@click.argument("name", nargs=-1, metavar="[NAME[==VERSION]|DIGEST]...", shell_complete=completes(frameworks))
+@plain_option("--all", "every", is_flag=True, help="Remove every environment, and the remains of killed builds.")
+@plain_option("--force", is_flag=True, help="Also remove environments that are in use.")
 @env_dir_option
 @json_option
 def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None, as_json: bool) -> None:

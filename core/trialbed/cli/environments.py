@@ -105,7 +105,11 @@ def report_third_party(store: EnvironmentStore, requests: Sequence[Request]) -> 
         framework = request.framework
         adapter = adapter_distribution(framework.name)
         if framework.name not in FIRST_PARTY and adapter in request.requirements:
-            click.echo(f"{framework.text}: its adapter is the third-party package {adapter} of the index", err=True)
+            click.echo(
+                f"{framework.text}: not published with Trialbed; its adapter would be the third-party package "
+                f"{adapter}, if the index has it (--adapter of `bench env add` names another)",
+                err=True,
+            )
 
 
 def _ask_consent(missing: Sequence[Request], store: EnvironmentStore, *, yes: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,6 +39,37 @@ def _finite(
     return number
 
 
+class SingleOption(click.Option):
+    """An option that may be given once; without this, click takes the last of several values silently.
+
+    Every option of a ``bench`` command is of this class.
+    """
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Have the parser keep every value that is given."""
+        single = not (self.multiple or self.is_flag or self.count)
+        self.multiple = self.multiple or single
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.multiple = self.multiple and not single
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, Any]:
+        """The one value.
+
+        Raises:
+            click.BadParameter: there are several.
+        """
+        value, source = super().consume_value(ctx, opts)
+        given = opts.get(self.name or "")
+        if self.multiple or self.is_flag or self.count or not isinstance(given, list):
+            return value, source
+        if len(given) > 1:
+            # Not the values: one of them may be a key.
+            raise click.BadParameter(f"it is given {len(given)} times; give it once.", ctx, self)
+        return given[-1], source
+
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
 
 
@@ -49,13 +80,19 @@ def option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
 
 def make_option(*names: str, **settings: Any) -> click.Option:
     """As ``option``, for a command that is put together from options of several parts."""
-    return click.Option(names, **_settable(names, settings))
+    made: click.Option = (chosen := _settable(names, settings)).pop("cls")(names, **chosen)
+    return made
 
 
 def _settable(names: tuple[str, ...], settings: dict[str, Any]) -> dict[str, Any]:
     long = next(name for name in names if name.startswith("--"))
     variable = f"TRIALBED_{long[2:].split('/')[0].replace('-', '_').upper()}"
-    return {"envvar": variable, "show_default": settings.get("default") is not None, **settings}
+    return {"cls": SingleOption, "envvar": variable, "show_default": settings.get("default") is not None, **settings}
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
+def plain_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+    """A click option without an environment variable."""
+    return click.option(*names, **{"cls": SingleOption, **settings})
+
+
+json_option = plain_option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from trialbed.cli.options import option
+from trialbed.cli.options import option, plain_option
 from trialbed.cli.setting_options import api_key_env_option, base_url_option, response_cache_option
 
 EPILOG = """\b
@@ -35,7 +35,7 @@ Examples:
     help="Dataset whose Apis to serve; repeatable.",
 )
 @option("--simulator", metavar="NAME", help="Simulator for all Apis. [default: each dataset's own]")
-@click.option("--faults", metavar="SCRIPT", help="Simulate a faulty vendor instead: a file, JSON, or names.")
+@plain_option("--faults", metavar="SCRIPT", help="Simulate a faulty vendor instead: a file, JSON, or names.")
 def command(
     api_key_env: str, base_url: str | None, response_cache: Path | None, faults: str | None, **given: Any
 ) -> None:

@@ -11,8 +11,19 @@ from typing import Any
 
 import click
 
+from trialbed.cli import completion
 from trialbed.cli.options import FOLDER, Decorated, FiniteRange, option
 from trialbed.run_settings import Declared, declared_settings
+
+COMPLETIONS = {
+    "frameworks": completion.completes(completion.frameworks),
+    "dataset": completion.completes(completion.datasets),
+    "model": completion.completes(completion.models),
+    "selector": completion.completes(completion.drivers("selectors")),
+    "judge": completion.completes(completion.judges),
+    "executor": completion.completes(completion.drivers("executors")),
+}
+"""Setting -> what completes its value in the shell."""
 
 
 def setting_option(name: str) -> Callable[[Decorated], Decorated]:
@@ -26,6 +37,7 @@ def setting_option(name: str) -> Callable[[Decorated], Decorated]:
         default=declared.default,
         metavar=declared.setting.metavar,
         help=declared.setting.help,
+        shell_complete=COMPLETIONS.get(declared.name),
     )
 
 

@@ -30,6 +30,24 @@ def parse_thresholds(given: Sequence[str], example: str = "sopr_score=0.8") -> d
     return thresholds
 
 
+def check_scores(thresholds: Mapping[str, float]) -> None:
+    """Check that the scores exist, as far as that can be told before a run.
+
+    Raises:
+        UsageError: there is no such score; suggests one.
+    """
+    from trialbed.plugins import declared_scores
+    from trialbed.suggestions import closest, did_you_mean
+
+    names, complete = declared_scores() if thresholds else ((), False)
+    for name in thresholds:
+        close = closest(name, names)
+        if name in names or not (complete or close):
+            continue
+        known = ", ".join(sorted(names))
+        raise UsageError(f"--fail-under: there is no score {name!r}{did_you_mean(close)} The scores are {known}")
+
+
 def below(thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]]) -> bool:
     """Whether any framework's mean is below a threshold or missing; says so on stderr.
 

@@ -95,10 +95,10 @@ class Side:
 
 
 def is_document(path: Path) -> bool:
-    """Whether a file is a result document."""
+    """Whether a file is a result document, or the list of them that ``bench run --json`` prints."""
     try:
         with path.open("rb") as file:
-            return file.read(1) == b"{" and _is_document(json.loads(path.read_bytes()))
+            return file.read(1) in (b"{", b"[") and _are_documents(json.loads(path.read_bytes()))
     except (OSError, ValueError):
         return False
 
@@ -109,13 +109,13 @@ def is_run_id(value: str) -> bool:
 
 
 def read_sides(value: str, store: str | None) -> list[Side]:
-    """The sides of a result document, which is one, or of a run in the store: one per framework.
+    """The sides of a file of result documents, or of a run in the store: one per framework.
 
     Raises:
         DataError: the file is not a result document, or the store has no such run.
     """
     path = Path(value)
-    return [_of_document(path)] if path.exists() else list(_of_run(value, store))
+    return _of_file(path) if path.exists() else list(_of_run(value, store))
 
 
 def told_apart(sides: Sequence[Side]) -> list[Side]:
@@ -126,23 +126,33 @@ def told_apart(sides: Sequence[Side]) -> list[Side]:
     return [replace(side, name=f"{side.name} ({side.source})") for side in sides]
 
 
-def _is_document(found: Any) -> bool:
-    return isinstance(found, dict) and {"metadata", "summary", "results"} <= found.keys()
+def _are_documents(found: Any) -> bool:
+    documents = _documents(found)
+    return bool(documents) and all(
+        isinstance(document, dict) and {"metadata", "summary", "results"} <= document.keys() for document in documents
+    )
 
 
-def _of_document(path: Path) -> Side:
+def _documents(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else [found]
+
+
+def _of_file(path: Path) -> list[Side]:
     try:
-        document = json.loads(path.read_bytes())
-        about = document["metadata"]
-        return Side(
-            source=str(path),
-            name=about["agent_name"],
-            about={key: about.get(key) for key in ("agent_name", *_ABOUT, *SETTINGS)},
-            trials=[_trial(entry) for entry in document["results"]],
-            bounded=frozenset(document["summary"]["intervals"]),
-        )
+        return [_of_document(str(path), document) for document in _documents(json.loads(path.read_bytes()))]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: not a result document of bench run: {type(error).__name__}: {error}") from error
+
+
+def _of_document(source: str, document: Mapping[str, Any]) -> Side:
+    about = document["metadata"]
+    return Side(
+        source=source,
+        name=about["agent_name"],
+        about={key: about.get(key) for key in ("agent_name", *_ABOUT, *SETTINGS)},
+        trials=[_trial(entry) for entry in document["results"]],
+        bounded=frozenset(document["summary"]["intervals"]),
+    )
 
 
 _ABOUT = ("framework_version", "run_id", "test_set", "dataset_digest")

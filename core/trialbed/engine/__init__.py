@@ -3,6 +3,7 @@
 from trialbed.engine._benchmark import arun_benchmark, run_benchmark
 from trialbed.engine._control import ControlClient
 from trialbed.engine._identity import new_trial_token, trial_seed
+from trialbed.engine._models import judge_drivers, key_hint
 from trialbed.engine._plan import RunOptions, choose_queries, dataset_driver, open_dataset
 from trialbed.engine._run import prepare, run
 from trialbed.engine._server import server
@@ -18,6 +19,8 @@ __all__ = [
     "arun_benchmark",
     "choose_queries",
     "dataset_driver",
+    "judge_drivers",
+    "key_hint",
     "new_trial_token",
     "open_dataset",
     "prepare",

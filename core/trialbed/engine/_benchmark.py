@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from trialbed.addresses import is_loopback
 from trialbed.drivers import list_drivers
 from trialbed.engine._live import LiveExecutor
+from trialbed.engine._models import judge_drivers
 from trialbed.engine._plan import RunOptions
 from trialbed.engine._run import run
 from trialbed.engine._server import answers, server_root, split_port
@@ -45,7 +46,7 @@ def run_benchmark(
         test_set: a dataset as ``--dataset`` takes it, or a StableToolBench test set such as ``G1_instruction``.
         max_queries: how many queries at most, None for all.
         server_url: the server, with or without ``/virtual``.
-        evaluator_model: ``rule``, or a judge model (needs ``base_url``).
+        evaluator_model: ``rule``, or a judge model, which is asked at ``base_url``, by default at OpenAI's address.
         agent_name: names the agent in the results.
         use_tool_selector: whether ``tool_selector_model`` chooses the tools; otherwise they are the query's own.
         tool_selector_model: a selector's name.
@@ -93,6 +94,8 @@ async def arun_benchmark(
     if not callable(getattr(agent, "answer", None)):
         raise UsageError(f"{type(agent).__name__} has no answer(query) method")
     read_env_file(Path.cwd())
+    if settings.get("base_url") and "model" not in settings and evaluator_model in judge_drivers():
+        raise UsageError("run_benchmark: base_url names an endpoint, but no model of it is asked for; give model too")
     options = RunOptions(
         frameworks=(agent_name,),
         dataset=_dataset(test_set),

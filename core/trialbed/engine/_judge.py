@@ -7,20 +7,19 @@ from contextlib import asynccontextmanager, suppress
 from typing import cast
 
 from trialbed.contracts import Judge
-from trialbed.drivers import list_drivers, load_driver
+from trialbed.drivers import load_driver
 from trialbed.engine._control import ControlClient
 from trialbed.engine._identity import new_trial_token
-from trialbed.engine._trial import DUMMY_KEY, SCRIPTED
+from trialbed.engine._models import MODEL_JUDGE, is_scripted, judge_drivers
+from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured
 from trialbed.records import ModelEndpoint, RunConfig, TrialRegistration
-
-MODEL_JUDGE = "llm"
 
 
 @asynccontextmanager
 async def judge_of(config: RunConfig, control: ControlClient) -> AsyncIterator[Judge]:
     """The judge that ``--judge`` names: a driver (``rule``), else the model of that name."""
-    if config.judge in {driver.name for driver in list_drivers("judges")} - {MODEL_JUDGE}:
+    if config.judge in judge_drivers():
         judge = cast("Judge", load_driver("judges", config.judge)(None, votes=config.judge_votes))
         try:
             yield judge
@@ -38,7 +37,7 @@ async def judge_of(config: RunConfig, control: ControlClient) -> AsyncIterator[J
 @asynccontextmanager
 async def _endpoint(config: RunConfig, control: ControlClient) -> AsyncIterator[ModelEndpoint]:
     trial, model = new_trial_token(), config.judge
-    base_url = None if model.startswith(SCRIPTED) else config.base_url
+    base_url = None if is_scripted(model) else config.base_url
     await control.open_trial(TrialRegistration(trial=trial, model=model, base_url=base_url, seed=config.seed))
     try:
         yield ModelEndpoint(base_url=f"{control.url}/t/{trial}/v1", api_key=DUMMY_KEY, model=model, seed=config.seed)

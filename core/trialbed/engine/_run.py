@@ -14,15 +14,13 @@ from filelock import FileLock, Timeout
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._identity import config_digest
+from trialbed.engine._models import with_endpoint
 from trialbed.engine._plan import Prepared, RunOptions, choose_queries, new_run, open_dataset, run_config
 from trialbed.engine._session import NoProgress, Progress, RunSession
-from trialbed.engine._trial import SCRIPTED
 from trialbed.errors import UsageError
 from trialbed.records import Run
 from trialbed.results import check_folder
 from trialbed.store import Store
-
-RULE = "rule"
 
 
 @contextmanager
@@ -82,7 +80,7 @@ def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
     Raises:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
-    _check_models(options)
+    options = with_endpoint(options)
     dataset = open_dataset(options.dataset, options.data_dir)
     queries = choose_queries(dataset, options.limit, options.query_ids)
     config = run_config(options, dataset, queries, version("trialbed"), in_process=in_process)
@@ -104,12 +102,3 @@ def _resume_or_create(store: Store, prepared: Prepared) -> Run:
         return unfinished
     store.create_run(fresh)
     return fresh
-
-
-def _check_models(options: RunOptions) -> None:
-    for model in (options.model, options.judge):
-        if model != RULE and not model.startswith(SCRIPTED) and not options.base_url:
-            raise UsageError(
-                f"the model {model!r} needs an endpoint: give --base-url URL (OpenAI-compatible, ending in /v1), "
-                "or use a scripted model such as scripted:gold"
-            )

@@ -13,6 +13,7 @@ from trialbed.contracts import Executor, Judge
 from trialbed.engine._control import ControlClient
 from trialbed.engine._identity import new_trial_token, trial_seed
 from trialbed.engine._listeners import Listeners
+from trialbed.engine._models import is_scripted
 from trialbed.engine._tools import gold_script
 from trialbed.errors import NothingMeasured
 from trialbed.prompts import SYSTEM_PROMPT
@@ -37,8 +38,6 @@ from trialbed.scoring import ScoreContext
 
 DUMMY_KEY = "trialbed"
 """The key that agents get: the gateway takes any, the real one stays with the server."""
-
-SCRIPTED = "scripted:"
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class TrialRunner:
         return TrialRegistration(
             trial=spec.trial,
             model=config.model,
-            base_url=None if config.model.startswith(SCRIPTED) else config.base_url,
+            base_url=None if is_scripted(config.model) else config.base_url,
             tools=spec.tools,
             apis=query.apis,
             script=gold_script(query, spec.tools),

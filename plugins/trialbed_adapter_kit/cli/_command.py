@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import env_dir_option, yes_option
-from trialbed.cli.options import FOLDER, json_option
+from trialbed.cli.options import FOLDER, json_option, plain_option
 
 if TYPE_CHECKING:
     from trialbed_adapter_kit import Level
@@ -29,7 +30,7 @@ def command() -> None:
 
 @command.command("new", epilog="Example: bench adapter new my-framework")
 @click.argument("name")
-@click.option(
+@plain_option(
     "--output",
     type=FOLDER,
     default=Path(),
@@ -57,9 +58,9 @@ def new(name: str, output: Path, as_json: bool) -> None:
 
 
 @command.command("check", epilog="Example: bench adapter check langgraph --level must")
-@click.argument("name")
-@click.option("--check", "checks", multiple=True, metavar="CHECK", help="Run only this check; repeatable.")
-@click.option(
+@click.argument("name", shell_complete=completes(frameworks))
+@plain_option("--check", "checks", multiple=True, metavar="CHECK", help="Run only this check; repeatable.")
+@plain_option(
     "--level",
     type=click.Choice(["must", "should", "may"]),
     default="may",
@@ -92,7 +93,7 @@ def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: 
 
 
 @command.command("list", epilog="Example: bench adapter list --deviations")
-@click.option(
+@plain_option(
     "--deviations", is_flag=True, help="Load each adapter in its own process and count the deviations it declares."
 )
 @env_dir_option

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import FiniteRange, json_option, option
+from trialbed.cli.options import FiniteRange, json_option, option, plain_option
 from trialbed_verify.cli._options import csv_option, markdown_option, resamples_option, seed_option
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ Examples:
 
 @click.command("rank", epilog=EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="TABLE.csv|[VENDOR=]FILE...")
-@click.option(
+@plain_option(
     "--baseline",
     "baselines",
     multiple=True,
     metavar="VENDOR",
     help="Baseline of a model; one per model.",
 )
-@click.option("--model", metavar="NAME", help="Name of the files' one model, if they name it differently.")
-@click.option("--force", is_flag=True, help="Rank by the common cases if requests or settings differ.")
+@plain_option("--model", metavar="NAME", help="Name of the files' one model, if they name it differently.")
+@plain_option("--force", is_flag=True, help="Rank by the common cases if requests or settings differ.")
 @option("--k", type=click.IntRange(min=0), default=5, help="Constant added to each rank.")
 @option("--min-success", type=FiniteRange(0, 1), default=0.9, help="Minimum success rate to be ranked.")
 @option(

@@ -53,6 +53,12 @@ def test_fail_under_decides_the_exit_code(bench: Bench, threshold: str, code: in
         (("--query-id", "no-such"), "no query no-such"),
         (("--model", "gpt-4o-mini"), "--base-url"),
         (("--model", "scripted:perfect"), "gold"),
+        (("--model", "scripted:glod"), "did you mean 'scripted:gold'"),
+        (("--model", "scripted:gold", "--model", "scripted:none"), "give it once"),
+        (("--base-url", "http://127.0.0.1:9/v1"), "give --model NAME"),
+        (("--judge", "ruel"), "did you mean 'rule'"),
+        (("--selector", "keywrd"), "did you mean 'keyword'"),
+        (("--fail-under", "sopr=1"), "did you mean 'sopr_score'"),
         (("--selector", "nope"), "'nope' is not installed"),
         (("--executor", "nope"), "'nope' is not installed"),
         (("--fail-under", "sopr_score"), "SCORE=X"),
@@ -80,5 +86,7 @@ def test_a_model_that_is_not_there_is_3_and_nothing_is_kept(bench: Bench, tmp_pa
     assert "kept" not in done.err
 
 
-def test_an_unknown_score_is_2_and_names_those_there_are(bench: Bench) -> None:
-    assert "sopr_score" in bench("run", "--limit", 1, "--fail-under", "soper=1", code=2).err
+def test_an_unknown_score_is_found_before_anything_is_run(bench: Bench, tmp_path: Path) -> None:
+    done = bench("run", "--limit", 1, "--fail-under", "satisfaction=1", code=2)
+    assert "sopr_score" in done.err
+    assert not (tmp_path / ".trialbed").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import DriverBroken
-from trialbed.plugins import empty_manager, plugin_entry_points, plugin_manager
+from trialbed.plugins import declared_scores, empty_manager, plugin_entry_points, plugin_manager
 
 FakeDistribution = Callable[..., Path]
 
@@ -97,3 +97,19 @@ def test_an_interruption_while_a_plugin_is_imported_is_an_interruption(fake_dist
     plugin(fake_distribution, "slow", "raise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):
         plugin_manager(own=False, on_broken=lambda error: None)
+
+
+SCORES = "from trialbed import hookimpl\n\n@hookimpl\ndef score_trial(context):\n    return []\n"
+DECLARES = SCORES + "\n@hookimpl\ndef declare_scores():\n    return ['politeness']\n"
+
+
+def test_the_scores_of_plugins_that_declare_them_are_known(fake_distribution: FakeDistribution) -> None:
+    plugin(fake_distribution, "polite", DECLARES)
+    names, complete = declared_scores()
+    assert {"politeness", "sopr_score"} <= names
+    assert complete
+
+
+def test_a_plugin_that_declares_no_scores_may_give_any(fake_distribution: FakeDistribution) -> None:
+    plugin(fake_distribution, "secretive", SCORES)
+    assert not declared_scores()[1]

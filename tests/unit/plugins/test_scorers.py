@@ -27,7 +27,7 @@ from trialbed.records import (
     WireLog,
 )
 from trialbed.scoring import ScoreContext
-from trialbed_plugins.scorers import score_trial
+from trialbed_plugins.scorers import declare_scores, score_trial
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -120,6 +120,10 @@ async def test_the_plugin_is_found_by_its_entry_point_and_gives_every_score() ->
         "tool_time",
         "framework_time",
     ]
+
+
+async def test_every_score_is_declared() -> None:
+    assert set(await scores()) == set(declare_scores())
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from trialbed.cli.completion import completes, drivers
 from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
-from trialbed.cli.options import json_option, option
+from trialbed.cli.options import json_option, option, plain_option
 from trialbed.cli.setting_options import setting_options
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ Examples:
     default=("table",),
     metavar="NAME",
     help="Reporter that prints the results; repeatable.",
+    shell_complete=completes(drivers("reporters")),
 )
-@click.option("--fresh", is_flag=True, help="Discard an unfinished run of this configuration and start over.")
+@plain_option("--fresh", is_flag=True, help="Discard an unfinished run of this configuration and start over.")
 @yes_option
 @env_dir_option
 @json_option
@@ -64,9 +66,11 @@ def command(
     If a framework, or the requested release of it, is not installed here, it runs in its own environment, which uv
     builds on first use (see bench env).
     """
-    from trialbed.cli.thresholds import below, parse_thresholds
+    from trialbed.cli.thresholds import below, check_scores, parse_thresholds
 
+    _check_model_given()
     thresholds = parse_thresholds(fail_under)
+    check_scores(thresholds)
     chosen = {name: _reporter(name) for name in reporters}
     options = _with_environments(_options(given), yes=yes, env_dir=env_dir)
     try:
@@ -78,6 +82,17 @@ def command(
     else:
         _print(documents, options, chosen)
     return 1 if below(thresholds, documents) else 0
+
+
+def _check_model_given() -> None:
+    """Refuse an endpoint without a model: the default model is scripted, and would never ask the endpoint."""
+    context = click.get_current_context()
+    default = click.core.ParameterSource.DEFAULT
+    if context.params["base_url"] and context.get_parameter_source("model") is default:
+        raise click.UsageError(
+            "--base-url names an endpoint, but no model of it is asked for: give --model NAME "
+            "(or --model scripted:gold, to use the endpoint for --judge only)"
+        )
 
 
 def _options(given: dict[str, Any]) -> RunOptions:
@@ -121,7 +136,7 @@ def _reporter(name: str) -> Reporter:
 def _print_json(documents: list[dict[str, Any]]) -> None:
     import json
 
-    click.echo(json.dumps(documents[0] if len(documents) == 1 else documents, ensure_ascii=False, indent=2))
+    click.echo(json.dumps(documents, ensure_ascii=False, indent=2))
 
 
 def _print(documents: list[dict[str, Any]], options: RunOptions, reporters: Mapping[str, Reporter]) -> None:

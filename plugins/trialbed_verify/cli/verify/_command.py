@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import FILE, FOLDER, Finite, FiniteRange, json_option, option
+from trialbed.cli.options import FILE, FOLDER, Finite, FiniteRange, json_option, option, plain_option
 from trialbed_verify.cli._options import csv_option, markdown_option
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Examples:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @option("-m", "--model", help="Name of the model.")
 @option("--base-url", metavar="URL", help="OpenAI-compatible endpoint, up to but without /chat/completions.")
-@click.option("--api-key", metavar="KEY", envvar="OPENAI_API_KEY", help="Key for the endpoint; better kept in .env.")
+@plain_option("--api-key", metavar="KEY", envvar="OPENAI_API_KEY", help="Key for the endpoint; better kept in .env.")
 @option(
     "-c",
     "--config",
@@ -58,9 +58,9 @@ Examples:
 @option("--timeout", type=FiniteRange(min=0, min_open=True), default=600.0, help="Seconds for one attempt.")
 @option("--retries", type=click.IntRange(min=0), default=3, help="Attempts after the first.")
 @option("--trials", type=click.IntRange(min=1), default=1, help="Number of times to send every case.")
-@click.option("--incremental", is_flag=True, help="Keep existing answers, send what failed or is missing.")
-@click.option("--fresh", is_flag=True, help="Discard existing results.")
-@click.option("--use-raw-completions", is_flag=True, help="Use /completions; needs --tokenizer-model.")
+@plain_option("--incremental", is_flag=True, help="Keep existing answers, send what failed or is missing.")
+@plain_option("--fresh", is_flag=True, help="Discard existing results.")
+@plain_option("--use-raw-completions", is_flag=True, help="Use /completions; needs --tokenizer-model.")
 @option("--tokenizer-model", metavar="NAME|DIR", help="Tokenizer whose chat template renders the prompts.")
 @markdown_option
 @csv_option

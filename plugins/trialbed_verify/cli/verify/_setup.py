@@ -12,6 +12,9 @@ import click
 if TYPE_CHECKING:
     from trialbed_verify.verification import RequestSettings, Target, TestSet, VerifyOptions
 
+NO_KEY = "no-key"
+"""Sent where no key is set: a bearer token may not be empty."""
+
 Given = dict[str, Any]
 """The options by name."""
 
@@ -31,14 +34,23 @@ def chosen_targets(given: Given) -> list[Target]:
         return config_targets(given["config"], settings, given["model_type"], given["output_dir"])
     if not (given["model"] and given["base_url"]):
         raise click.UsageError("name one endpoint with --model and --base-url, or several with --config")
-    key = given["api_key"]
+    key = given["api_key"] or _local_key(given["base_url"])
     if not key:
         raise click.UsageError(
-            "the endpoint needs a key: put OPENAI_API_KEY into .env, or use --api-key (any word will do if it does not "
-            "check keys)"
+            "the endpoint needs a key: put OPENAI_API_KEY into the environment or .env, or use --api-key (any word "
+            "will do if it does not check keys)"
         )
     settings = _settings(given, given["model"])
     return [endpoint_target(given["base_url"], key, settings, given["model_type"], given["output"], given["summary"])]
+
+
+def _local_key(base_url: str) -> str | None:
+    """A key for a server of this machine, which seldom asks for one; None for any other."""
+    from urllib.parse import urlsplit
+
+    from trialbed.addresses import is_loopback
+
+    return NO_KEY if is_loopback(urlsplit(base_url).hostname or "") else None
 
 
 def checked_files(targets: list[Target], file: Path, given: Given) -> None:

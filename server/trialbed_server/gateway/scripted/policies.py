@@ -154,6 +154,11 @@ POLICIES: MappingProxyType[str, Policy] = MappingProxyType(
 """Every policy by the name that follows ``scripted:``."""
 
 
+def policy_names() -> tuple[str, ...]:
+    """What can follow ``scripted:``."""
+    return tuple(POLICIES)
+
+
 def _sequence(given: PolicyInput, calls: Sequence[Call]) -> Turn:
     return Turn((calls[given.position],)) if given.position < len(calls) else _answer(given)
 

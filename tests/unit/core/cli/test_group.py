@@ -13,7 +13,7 @@ from trialbed.cli import cli
 from trialbed.cli._group import COMMANDS
 
 FOLDER = Path(str(import_module("trialbed.cli").__file__)).parent
-SHARED = {"environments", "options", "progress", "signals", "thresholds", "setting_options"}
+SHARED = {"completion", "environments", "options", "progress", "signals", "thresholds", "setting_options"}
 """Modules of what commands share, those of other packages too."""
 
 PRINTS_A_RESULT = (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
-from trialbed.cli.thresholds import below, parse_thresholds
+from trialbed import plugins
+from trialbed.cli.thresholds import below, check_scores, parse_thresholds
 from trialbed.errors import UsageError
 
 
@@ -44,3 +46,20 @@ def test_what_was_not_measured_is_below(capsys: pytest.CaptureFixture[str]) -> N
 def test_an_unknown_score_is_a_mistake_that_lists_the_scores() -> None:
     with pytest.raises(UsageError, match="the scores are api_f1, sopr_score"):
         below({"sopr": 0.5}, [document(average_api_f1=0.9, average_sopr_score=1.0, total_queries=3)])
+
+
+def test_the_scores_are_checked_before_a_run() -> None:
+    check_scores({"sopr_score": 1.0, "framework_time": 0.1})
+    with pytest.raises(UsageError, match="did you mean 'sopr_score'"):
+        check_scores({"sopr": 1.0})
+
+
+@pytest.mark.parametrize(("complete", "refused"), [(True, True), (False, False)])
+def test_a_score_that_a_plugin_may_give_is_looked_up_later(
+    monkeypatch: pytest.MonkeyPatch, complete: bool, refused: bool
+) -> None:
+    monkeypatch.setattr(plugins, "declared_scores", lambda: (frozenset({"sopr_score"}), complete))
+    with pytest.raises(UsageError) if refused else nullcontext():
+        check_scores({"politeness": 1.0})
+    with pytest.raises(UsageError, match="did you mean"):
+        check_scores({"sopr_scor": 1.0})

@@ -1,0 +1,68 @@
+"""Completion of values in the shell: names of drivers, datasets and models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def completes(names: Callable[[], Iterable[str]]) -> Complete:
+    """What click calls to complete a value that is one of these names.
+
+    A shell is never shown an error: what cannot be listed is not suggested.
+    """
+
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        try:
+            found = sorted(set(names()))
+        except Exception:  # noqa: BLE001 - an error would appear in the middle of what the user types
+            return []
+        return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+
+    return complete
+
+
+def frameworks() -> Iterable[str]:
+    """Frameworks that are installed, and those whose adapters are published with Trialbed."""
+    from trialbed.environments import FIRST_PARTY
+
+    return {*_drivers("frameworks"), *FIRST_PARTY}
+
+
+def datasets() -> Iterable[str]:
+    """Datasets, and their test sets as ``NAME:TEST_SET``."""
+    from trialbed.engine import dataset_driver
+    from trialbed.settings import data_dir
+
+    for name in _drivers("datasets"):
+        yield name
+        yield from (f"{name}:{test_set}" for test_set in dataset_driver(name).test_sets(data_dir()))
+
+
+def models() -> Iterable[str]:
+    """The scripted models; those of an endpoint are not known here."""
+    from trialbed.drivers import load_driver
+
+    return [f"scripted:{policy}" for policy in load_driver("components", "server").policy_names()]
+
+
+def judges() -> Iterable[str]:
+    """The judges that are no models."""
+    from trialbed.engine import judge_drivers
+
+    return judge_drivers()
+
+
+def drivers(kind: str) -> Callable[[], Iterable[str]]:
+    """Drivers of one kind."""
+    return lambda: _drivers(kind)
+
+
+def _drivers(kind: str) -> list[str]:
+    from trialbed.drivers import list_drivers
+
+    return [driver.name for driver in list_drivers(kind)]

@@ -1,0 +1,95 @@
+"""The model and the judge of a run, checked before anything is started, and the endpoint that they are reached at."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from trialbed.drivers import list_drivers, load_driver
+from trialbed.errors import UsageError
+from trialbed.run_settings import RunSettings
+from trialbed.suggestions import closest, did_you_mean
+
+SCRIPTED = "scripted:"
+
+MODEL_JUDGE = "llm"
+"""The judge driver that a model's name stands for."""
+
+OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_KEY = "OPENAI_API_KEY"
+
+Settings = TypeVar("Settings", bound=RunSettings)
+
+
+def with_endpoint(settings: Settings) -> Settings:
+    """The settings with an endpoint for the models among them: OpenAI's if there is a key for it and no other is named.
+
+    Raises:
+        UsageError: a scripted model or a judge is not known, or a model has no endpoint or no key; says what to do.
+    """
+    _check_scripted(settings.model, "--model")
+    real = [] if is_scripted(settings.model) else [settings.model]
+    if settings.judge not in judge_drivers():
+        _check_scripted(settings.judge, "--judge")
+        if not is_scripted(settings.judge):
+            _check_judge(settings.judge)
+            real.append(settings.judge)
+    if real and not settings.base_url:
+        settings = replace(settings, base_url=_openai(real[0]))
+    if real and settings.base_url:
+        _check_key(settings.base_url, settings.api_key_env)
+    return settings
+
+
+def is_scripted(model: str) -> bool:
+    """Whether a model is one of the server's scripted models."""
+    return model.startswith(SCRIPTED)
+
+
+def judge_drivers() -> frozenset[str]:
+    """The judges that are named by themselves; any other name is a model's."""
+    return frozenset(driver.name for driver in list_drivers("judges")) - {MODEL_JUDGE}
+
+
+def key_hint(variable: str) -> str:
+    """What to do where an endpoint wants a key."""
+    if os.environ.get(variable):
+        return f"the key in {variable} was sent; check that it is the endpoint's"
+    return f"no key was sent: set {variable} in the environment or in .env, or name another variable with --api-key-env"
+
+
+def _check_scripted(model: str, option: str) -> None:
+    if not is_scripted(model):
+        return
+    policies = load_driver("components", "server").policy_names()
+    policy = model.removeprefix(SCRIPTED)
+    if policy not in policies:
+        close = closest(policy, policies)
+        raise UsageError(
+            f"{option}: there is no scripted model {model!r}{did_you_mean(close and SCRIPTED + close)} "
+            f"The scripted models are {', '.join(SCRIPTED + name for name in policies)}"
+        )
+
+
+def _check_judge(judge: str) -> None:
+    """Refuse what looks like a misspelt judge; any other name may be a model's."""
+    close = closest(judge, judge_drivers(), cutoff=0.75)
+    if close:
+        raise UsageError(f"--judge: there is no judge {judge!r}{did_you_mean(close)}")
+
+
+def _openai(model: str) -> str:
+    if os.environ.get(OPENAI_KEY):
+        return OPENAI_URL
+    raise UsageError(
+        f"the model {model!r} needs an endpoint: give --base-url URL (OpenAI-compatible, ending in /v1), put "
+        f"{OPENAI_KEY} into the environment or .env to use OpenAI's, or use a scripted model such as scripted:gold"
+    )
+
+
+def _check_key(base_url: str, variable: str) -> None:
+    """Endpoints other than OpenAI's may work without a key: they tell by themselves."""
+    if urlsplit(base_url).hostname == urlsplit(OPENAI_URL).hostname and not os.environ.get(variable):
+        raise UsageError(f"{base_url} needs a key: {key_hint(variable)}")

@@ -1,0 +1,23 @@
+"""Suggests a name where a wrong one is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The known name that is probably meant; None where none is close.
+
+    Args:
+        cutoff: the least similarity in [0, 1], as ``difflib`` has it; the beginning of a name counts as similar.
+    """
+    names = sorted(known)
+    close = get_close_matches(name, names, n=1, cutoff=cutoff)
+    begun = [candidate for candidate in names if len(name) >= 3 and candidate.startswith(name)]
+    return next(iter([*close, *begun]), None)
+
+
+def did_you_mean(suggestion: str | None) -> str:
+    """The end of the sentence that refuses a name, with the suggestion if there is one."""
+    return f"; did you mean {suggestion!r}?" if suggestion else "."

@@ -1,0 +1,83 @@
+"""Options: each is given once, or says that it may be given again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from trialbed.cli import cli
+from trialbed.cli.options import SingleOption, option
+
+
+def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    """Every command below this one, with the words that call it."""
+    yield " ".join(path), command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            if found is not None:
+                yield from commands(found, (*path, name))
+
+
+def test_every_option_is_refused_twice_unless_it_is_repeatable() -> None:
+    options = [
+        (path, parameter)
+        for path, command in commands(cli)
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and not (parameter.multiple or parameter.is_flag or parameter.count)
+    ]
+    assert len(options) > 60
+    assert [(path, option.name) for path, option in options if not isinstance(option, SingleOption)] == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [("run", "--model"), ("run", "-j"), ("verify", __file__, "--api-key"), ("serve", "--faults")]
+)
+def test_an_option_that_is_given_twice_is_refused_without_its_values(arguments: tuple[str, ...]) -> None:
+    *before, flag = arguments
+    done = CliRunner().invoke(cli, [*before, flag, "12341234", flag, "43214321"])
+    assert done.exit_code == 2
+    assert "it is given 2 times; give it once" in done.output
+    assert "12341234" not in done.output
+    assert "43214321" not in done.output
+
+
+def ask(*arguments: str, **settings: Any) -> Any:
+    """The value of --name as a command gets it."""
+    seen: list[Any] = []
+
+    @click.command()
+    @option("--name", **settings)
+    def command(name: Any) -> None:
+        seen.append(name)
+
+    done = CliRunner().invoke(command, arguments, env={"TRIALBED_NAME": None})
+    assert done.exit_code == 0, done.output
+    return seen[0]
+
+
+def test_a_single_value_is_the_value() -> None:
+    assert ask("--name", "a") == "a"
+    assert ask("--name", "3", type=int) == 3
+    assert ask(default="b") == "b"
+    assert ask() is None
+
+
+def test_repeatable_options_and_flags_are_as_click_has_them() -> None:
+    assert ask("--name", "a", "--name", "b", multiple=True) == ("a", "b")
+    assert ask("--name", "--name", is_flag=True) is True
+
+
+def test_a_pair_of_values_is_one_value() -> None:
+    assert ask("--name", "a", "b", nargs=2) == ("a", "b")
+
+
+def test_a_value_of_the_environment_is_replaced_by_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = click.Command("c", params=[SingleOption(["--name"], envvar="NAME")], callback=click.echo)
+    monkeypatch.setenv("NAME", "from-the-environment")
+    assert CliRunner().invoke(command, ["--name", "x"]).exit_code == CliRunner().invoke(command, []).exit_code

@@ -1,0 +1,62 @@
+"""The model and the judge of a run, before anything is started."""
+
+from __future__ import annotations
+
+import pytest
+
+from trialbed.engine._models import OPENAI_URL, key_hint, with_endpoint
+from trialbed.errors import UsageError
+from trialbed.run_settings import RunSettings
+
+LOCAL = "http://127.0.0.1:8000/v1"
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key of this machine's user."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": "scripted:glod"}, "did you mean 'scripted:gold'?"),
+        ({"model": "scripted:"}, "The scripted models are scripted:gold"),
+        ({"judge": "scripted:glod"}, "--judge: there is no scripted model"),
+        ({"judge": "ruel"}, "there is no judge 'ruel'; did you mean 'rule'?"),
+        ({"judge": "rules", "base_url": LOCAL}, "did you mean 'rule'?"),
+        ({"model": "gpt-4o"}, "give --base-url URL"),
+        ({"judge": "gpt-4o"}, "put OPENAI_API_KEY into the environment or .env"),
+        ({"model": "gpt-4o", "base_url": OPENAI_URL}, "set OPENAI_API_KEY in the environment or in .env"),
+        ({"model": "gpt-4o", "base_url": OPENAI_URL, "api_key_env": "MY_KEY"}, "set MY_KEY"),
+    ],
+)
+def test_what_cannot_work_is_refused(settings: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        with_endpoint(RunSettings(**settings))  # type: ignore[arg-type]
+    assert message in str(error.value)
+
+
+def test_openais_key_means_openais_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1234567890")
+    assert with_endpoint(RunSettings(model="gpt-4o")).base_url == OPENAI_URL
+    assert with_endpoint(RunSettings(judge="gpt-4o")).base_url == OPENAI_URL
+    assert with_endpoint(RunSettings(model="gpt-4o", base_url=LOCAL)).base_url == LOCAL
+
+
+def test_models_that_ask_nobody_have_no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1234567890")
+    assert with_endpoint(RunSettings()).base_url is None
+    assert with_endpoint(RunSettings(judge="scripted:gold")).base_url is None
+
+
+def test_a_local_server_needs_no_key() -> None:
+    settings = RunSettings(model="llama", base_url=LOCAL)
+    assert with_endpoint(settings) == settings
+
+
+def test_the_hint_names_the_variable_and_never_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "set MY_KEY in the environment or in .env" in key_hint("MY_KEY")
+    monkeypatch.setenv("MY_KEY", "sk-1234567890")
+    assert "MY_KEY was sent" in key_hint("MY_KEY")
+    assert "sk-" not in key_hint("MY_KEY")
