@@ -98,7 +98,8 @@ def run_rig(folder: Path, url: str, concurrency: int, repeat: int) -> tuple[floa
     began = time.perf_counter()
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     whole = time.perf_counter() - began
-    trials = json.loads(done.stdout)["results"]
+    (document,) = json.loads(done.stdout)
+    trials = document["results"]
     results = [trial for trial in trials if trial["repeat"] > 0]
     starts = [datetime.fromisoformat(result["started_at"]).timestamp() for result in results]
     ends = [start + result["timing"]["system_answer_time"] for start, result in zip(starts, results, strict=True)]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import click
 
-from trialbed.cli.options import FILE, FiniteRange, make_option
+from trialbed.cli.options import FILE, FiniteRange, SingleOption, make_option
 from trialbed.cli.thresholds import parse_thresholds
 from trialbed.contracts import Comparer, Comparison
 from trialbed.errors import UsageError
@@ -31,14 +31,14 @@ class VendorComparer(Comparer):
     def options(self) -> Sequence[click.Option]:
         """Options that name the files' sides, set the margin of equivalence, and say what fails."""
         return [
-            click.Option(
+            SingleOption(
                 ["--baseline", "baselines"],
                 type=FILE,
                 multiple=True,
                 metavar="FILE",
                 help="Results to compare the others with; repeatable, for further trials.",
             ),
-            click.Option(
+            SingleOption(
                 ["--vendor", "vendors"],
                 type=FILE,
                 multiple=True,
@@ -51,13 +51,13 @@ class VendorComparer(Comparer):
                 default=0.02,
                 help="Largest difference in F1 that counts as equivalent.",
             ),
-            click.Option(
+            SingleOption(
                 ["--fail-under"],
                 multiple=True,
                 metavar="FIGURE=X",
                 help="Exit with 1 if FIGURE is below X; repeatable.",
             ),
-            click.Option(["--fail-if"], type=click.Choice(list(FAILING)), help="Exit with 1 at this verdict."),
+            SingleOption(["--fail-if"], type=click.Choice(list(FAILING)), help="Exit with 1 at this verdict."),
         ]
 
     def recognises(self, value: str) -> bool:

@@ -122,7 +122,7 @@ def test_the_agent_of_the_guide_runs(tmp_path: Path) -> None:
 def test_the_dataset_of_the_guide_runs_and_is_solved(tmp_path: Path) -> None:
     (tmp_path / "parcels.json").write_text(blocks(DOCS / "how-to" / "write-a-dataset.md", "json")[0])
     printed = python(tmp_path, "-m", "trialbed", "run", "--dataset", "parcels.json", "--json")
-    document = json.loads(printed)
+    (document,) = json.loads(printed)
     assert document["metadata"]["test_set"] == "parcels"
     assert document["summary"]["average_sopr_score"] == 1.0
 
@@ -144,7 +144,8 @@ def test_the_scorer_of_the_guide_scores(tmp_path: Path, monkeypatch: pytest.Monk
     install(tmp_path, "acme_scores", "trialbed.plugins", "acme = acme_scores", scorer)
     install(tmp_path, "acme_hello", "trialbed.commands", "acme-hello = acme_hello:command", hello)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
-    summary = json.loads(python(tmp_path, "-m", "trialbed", "run", "--limit", "2", "--json"))["summary"]
+    (document,) = json.loads(python(tmp_path, "-m", "trialbed", "run", "--limit", "2", "--json"))
+    summary = document["summary"]
     assert summary["average_acme_begins_right"] == 1.0
     assert summary["acme_api_calls"] > 0
     assert python(tmp_path, "-m", "trialbed", "acme-hello") == "Hello from Acme\n"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import FILE, json_option, make_option
+from trialbed.cli.options import FILE, SingleOption, json_option, make_option
 from trialbed.errors import DriverError, UsageError
 
 if TYPE_CHECKING:
@@ -38,16 +38,16 @@ Examples:
 """
 
 SHARED: tuple[click.Option, ...] = (
-    click.Option(["-o", "--output"], type=FILE, metavar="FILE", help="Write the comparison as JSON."),
-    click.Option(
+    SingleOption(["-o", "--output"], type=FILE, metavar="FILE", help="Write the comparison as JSON."),
+    SingleOption(
         ["--force"], is_flag=True, help="Compare what both have even if requests, settings or datasets differ."
     ),
     make_option(
         "--resamples", type=click.IntRange(min=100), default=2000, help="Bootstrap resamples for the intervals."
     ),
     make_option("--seed", type=click.IntRange(min=0), default=0, help="Seed of all random draws."),
-    click.Option(["--markdown"], type=FILE, metavar="FILE", help="Write the tables as Markdown."),
-    click.Option(["--csv"], type=FILE, metavar="FILE", help="Write the figures as CSV."),
+    SingleOption(["--markdown"], type=FILE, metavar="FILE", help="Write the tables as Markdown."),
+    SingleOption(["--csv"], type=FILE, metavar="FILE", help="Write the figures as CSV."),
 )
 """Options for whatever is compared."""
 
