@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.records import Answer, ApiCall, ApiRef, Failure, ModelCall, Outcome, SentCall, ToolSpec, WireLog
-from trialbed_fidelity.harness._harness import Observed
-from trialbed_fidelity.harness._scenarios import Scenario, World, stations
+from trialbed_fidelity.harness import Observed, Scenario, World, stations
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -17,8 +17,7 @@ from trialbed_verify.verification import (
     VerifyOptions,
     endpoint_target,
 )
-from trialbed_verify.verification.results._summaries import Invocation, summary
-from trialbed_verify.verification.results._tally import Tally
+from trialbed_verify.verification.results import Invocation, Tally, summary
 
 KEY = "sk-for-tests-0123456789"
 

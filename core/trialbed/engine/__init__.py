@@ -2,7 +2,7 @@
 
 from trialbed.engine._benchmark import arun_benchmark, run_benchmark
 from trialbed.engine._control import ControlClient
-from trialbed.engine._identity import new_trial_token, trial_seed
+from trialbed.engine._identity import config_digest, new_trial_token, trial_seed
 from trialbed.engine._models import judge_drivers, key_hint
 from trialbed.engine._plan import RunOptions, choose_queries, dataset_driver, open_dataset
 from trialbed.engine._run import prepare, run
@@ -18,6 +18,7 @@ __all__ = [
     "RunOptions",
     "arun_benchmark",
     "choose_queries",
+    "config_digest",
     "dataset_driver",
     "judge_drivers",
     "key_hint",

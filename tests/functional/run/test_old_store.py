@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from importlib.metadata import distribution
 from pathlib import Path
 
-import pytest
+from support.distributions import FakeDistribution
 
-from trialbed.engine import RunOptions, _plan, _run, run
-from trialbed.records import Environment, TrialResult
+from trialbed.engine import RunOptions, run
+from trialbed.records import TrialResult
 from trialbed.store import Store
 
 STORES = Path(__file__).parents[2] / "support" / "stores"
 
 
-def test_an_unfinished_run_of_the_first_version_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_run_of_the_first_version_is_resumed(tmp_path: Path, fake_distribution: FakeDistribution) -> None:
     """The version is part of a run's identity, so it is held at the one that began the run."""
-
-    def versions(frameworks: tuple[str, ...], environments: dict[str, Environment]) -> dict[str, str]:
-        return dict.fromkeys(frameworks, "trialbed 0.1.0")
-
-    monkeypatch.setattr(_run, "version", lambda name: "0.1.0")
-    monkeypatch.setattr(_plan, "adapter_versions", versions)
+    points: dict[str, dict[str, str]] = {}
+    for entry in distribution("trialbed").entry_points:
+        points.setdefault(entry.group, {})[entry.name] = entry.value
+    fake_distribution("trialbed", "0.1.0", entry_points=points, modules={})
     path = shutil.copy(STORES / "version-1.db", tmp_path / "trialbed.db")
     options = RunOptions(
         limit=3,

@@ -4,51 +4,47 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from types import ModuleType
 
-import pluggy
 import pytest
+from support.distributions import FakeDistribution
 from support.servers import Serve
 
-import trialbed_server._app
-from trialbed import hookimpl
 from trialbed.errors import DriverBroken
-from trialbed.plugins import empty_manager
 from trialbed_server import ServerOptions, create_app
 
+PLUGIN = """
+from trialbed import hookimpl
 
-def plugin(name: str, error: Exception | None = None) -> ModuleType:
-    module = ModuleType(name)
+@hookimpl
+def register_routes(app):
+    app.add_api_route("/{name}", lambda: {{"from": "{name}"}})
+"""
+FAILING = """
+from trialbed import hookimpl
 
-    @hookimpl
-    def register_routes(app):  # type: ignore[no-untyped-def]
-        if error is not None:
-            raise error
-        app.add_api_route(f"/{name}", lambda: {"from": name})
-
-    module.register_routes = register_routes  # type: ignore[attr-defined]
-    return module
-
-
-def install(monkeypatch: pytest.MonkeyPatch, *plugins: ModuleType) -> None:
-    def manager(**_options: object) -> pluggy.PluginManager:
-        made = empty_manager()
-        for module in plugins:
-            made.register(module, name=module.__name__)
-        return made
-
-    monkeypatch.setattr(trialbed_server._app, "plugin_manager", manager)
+@hookimpl
+def register_routes(app):
+    raise ValueError("no such thing")
+"""
 
 
-async def test_every_plugin_adds_its_routes(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, plugin("one"), plugin("two"))
+def install(fake_distribution: FakeDistribution, name: str, source: str = PLUGIN) -> None:
+    module = f"routes_of_{name}"
+    points = {"trialbed.plugins": {name: module}}
+    fake_distribution(f"trialbed-{name}", entry_points=points, modules={module: source.format(name=name)})
+
+
+async def test_every_plugin_adds_its_routes(serve: Serve, fake_distribution: FakeDistribution) -> None:
+    install(fake_distribution, "one")
+    install(fake_distribution, "two")
     client = await serve()
     assert (await client.get("/one")).json() == {"from": "one"}
     assert (await client.get("/two")).json() == {"from": "two"}
 
 
-def test_a_plugin_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, plugin("good"), plugin("bad", ValueError("no such thing")))
+def test_a_plugin_that_fails_is_named(tmp_path: Path, fake_distribution: FakeDistribution) -> None:
+    install(fake_distribution, "good")
+    install(fake_distribution, "bad", FAILING)
     with pytest.raises(DriverBroken, match="plugin 'bad' cannot add its routes: ValueError: no such thing"):
         create_app(ServerOptions(cache=str(tmp_path / "r.db")))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -11,7 +13,6 @@ from openai import AsyncOpenAI
 from support.servers import OFFERED, TRIAL, Serve, closed, registration
 
 from trialbed_server import ServerOptions, create_app
-from trialbed_server._clock import SystemClock
 from trialbed_server.gateway.scripted.model import SLOW_CHUNK, SLOW_FIRST
 
 QUESTION: list[Any] = [{"role": "user", "content": "What is the weather in Oslo?"}]
@@ -120,11 +121,17 @@ async def test_models_and_other_paths(serve: Serve, sdk: Sdk) -> None:
     assert [call["status"] for call in (await closed(client))["model_calls"]] == [404, 400]
 
 
-class FastClock(SystemClock):
+class FastClock:
     """Remembers what it was asked to wait for, and does not."""
 
     def __init__(self) -> None:
         self.waited: list[float] = []
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def utcnow(self) -> datetime:
+        return datetime.now(UTC)
 
     async def sleep(self, seconds: float) -> None:
         self.waited.append(seconds)

@@ -11,11 +11,9 @@ import sys
 import pytest
 from support.servers import until
 from support.verification import rows, target, verify, written_set
-from support.wire import EVENTS, reply, saying
 
 from trialbed.errors import UsageError
 from trialbed_server.faults import FaultScript, FaultServer
-from trialbed_verify.verification.wire import Exchange, _exchange
 
 pytestmark = pytest.mark.slow
 
@@ -206,27 +204,3 @@ async def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(tmp_path, comman
     async with FaultServer(FaultScript(), port=port_of(server.url)) as server:
         assert (await ended(command(*arguments, "--incremental")))[0] == 0
     assert len(rows(tmp_path / "results.jsonl")) == CASES
-
-
-async def test_a_stream_that_is_whole_is_kept_if_it_is_given_up_before_its_body_is_closed(tmp_path, monkeypatch):
-    draining, drain = asyncio.Event(), Exchange._drain
-
-    async def watched(self, response, stream):
-        draining.set()
-        await drain(self, response, stream)
-
-    monkeypatch.setattr(Exchange, "_drain", watched)
-    monkeypatch.setattr(_exchange, "LINGER", 3600)
-    file = written_set(tmp_path / "set.jsonl", 1, stream=True)
-    unclosed = reply(
-        "Transfer-Encoding: chunked", body=b"%x\r\n%s\r\n" % (len(EVENTS), EVENTS), kind="text/event-stream"
-    )
-    async with saying(unclosed, linger=True) as server:
-        verification = asyncio.create_task(verify(file, target(server.url, tmp_path), timeout=3600))
-        await draining.wait()
-        verification.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await verification
-    (row,) = rows(tmp_path / "results.jsonl")
-    assert (row["outcome"], row["problem"]) == ("stop", None)
-    assert json.loads((tmp_path / "summary.json").read_text())["success_count"] == 1

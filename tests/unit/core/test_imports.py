@@ -44,6 +44,13 @@ FOREIGN = [
     *sorted((ROOT / "tests" / "functional" / "third_party" / "trialbed-acme").rglob("*.py")),
 ]
 
+TESTS = [file for file in sorted((ROOT / "tests").rglob("*.py")) if file not in FOREIGN]
+UNIT_ROOTS = {package.removeprefix("trialbed_"): package for package in FOLDERS} | {
+    "core": CORE,
+    "tool_selection": "trialbed_selection",
+}
+"""Folder of ``tests/unit`` -> package."""
+
 
 def imported(file: Path) -> Iterator[tuple[str, str]]:
     """``(module, name)`` of every import of a file, wherever it stands; the name is empty for ``import x``."""
@@ -87,6 +94,29 @@ def test_what_is_not_ours_needs_public_names_only(file: Path) -> None:
         if module.split(".")[0] in FOLDERS:
             assert module in PUBLIC, f"{module} is not public"
             assert name in PUBLIC[module].__all__, f"{module}.{name} is not public"
+
+
+def private_package(module: str, name: str) -> str | None:
+    """The package whose private module is imported; None if all of the address is public."""
+    parts = [*module.split("."), name]
+    private = [place for place, part in enumerate(parts) if part.startswith("_") and not part.startswith("__")]
+    return ".".join(parts[: private[0]]) if private and parts[0] in FOLDERS else None
+
+
+def mirrored(file: Path) -> str:
+    """The module that a unit test is for, as its folder and name say: what is private around it is not to the test."""
+    root, *folders = file.relative_to(ROOT / "tests" / "unit").parent.parts
+    return ".".join([UNIT_ROOTS[root], *folders, file.stem.removeprefix("test_")])
+
+
+@pytest.mark.parametrize("file", TESTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_only_unit_tests_import_private_modules_and_only_of_the_package_they_mirror(file: Path) -> None:
+    unit = file.is_relative_to(ROOT / "tests" / "unit")
+    for module, name in imported(file):
+        package = private_package(module, name)
+        if package is not None:
+            assert unit, f"{module}.{name} is private"
+            assert f"{mirrored(file)}.".startswith(f"{package}."), f"{module}.{name} is private to {package}"
 
 
 @pytest.mark.parametrize(

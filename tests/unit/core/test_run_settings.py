@@ -11,14 +11,10 @@ import click
 import pytest
 
 from trialbed.cli import cli
-from trialbed.cli._defaults import default_map
-from trialbed.engine._identity import FIRST_FIELDS, config_digest
-from trialbed.engine._plan import RunOptions
+from trialbed.engine import RunOptions, config_digest
 from trialbed.records import Run, RunConfig
-from trialbed.results import document_schema
-from trialbed.results._document import metadata
+from trialbed.results import document_schema, result_document
 from trialbed.run_settings import Declared, IdentitySettings, RunSettings, declared_settings
-from trialbed.settings import SettingsFile
 
 SETTINGS = declared_settings()
 CONFIG = RunConfig(
@@ -46,16 +42,16 @@ def option(setting: Declared) -> click.Option:
     return found[0]
 
 
-def parsed(arguments: list[str], **more: Any) -> Mapping[str, Any]:
+def parsed(arguments: list[str]) -> Mapping[str, Any]:
     run = cli.get_command(click.Context(cli), "run")
     assert run is not None
-    return run.make_context("run", arguments, **more).params
+    return run.make_context("run", arguments).params
 
 
 def about(config: RunConfig) -> dict[str, Any]:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     run = Run(run_id="r", config=config, config_digest="c", status="running", created_at=now, environment_digest="e")
-    return metadata(run, "reference")
+    return result_document(run, "reference", {}, [], {})["metadata"]
 
 
 @each_setting
@@ -70,15 +66,6 @@ def test_a_setting_has_its_option_and_variable(setting: Declared, monkeypatch: p
     assert parsed([setting.setting.option[-1], text])[setting.name] == value
     monkeypatch.setattr("os.environ", {f"TRIALBED_{setting.key.replace('-', '_').upper()}": text})
     assert parsed([])[setting.name] == value
-
-
-@each_setting
-def test_a_setting_has_its_key_in_the_file(setting: Declared, monkeypatch: pytest.MonkeyPatch) -> None:
-    value = other_value(setting)
-    text: Any = str(value) if setting.kind is Path else list(value) if setting.repeatable else value
-    given = default_map(SettingsFile(Path("bench.toml"), {"run": {setting.key: text}}))
-    monkeypatch.setattr("os.environ", {})
-    assert parsed([], default_map=given["run"])[setting.name] == value
 
 
 @each_setting
@@ -129,4 +116,3 @@ def test_a_setting_that_came_later_counts_only_where_it_is_set() -> None:
 
 def test_the_digest_of_the_first_version_stays() -> None:
     assert config_digest(CONFIG) == "dc0c9f48937714ae62a398b9d9761c80dca9dadf22bd362f55046f6d0028e9fc"
-    assert set(RunConfig.model_fields) >= FIRST_FIELDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 
 from trialbed.cli import main
+from trialbed.run_settings import Declared, declared_settings
 
+SETTINGS = declared_settings()
 run_module = import_module("trialbed.cli.run._command")
 
 
@@ -67,6 +70,14 @@ def test_a_repeatable_option_is_a_list_without_doubles(asked: Any) -> None:
 
 def test_one_value_of_a_repeatable_option_needs_no_list(asked: Any) -> None:
     assert asked(toml='[run]\nframework = "langgraph"\n').frameworks == ("langgraph",)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
+def test_every_setting_of_a_run_has_its_key(asked: Any, setting: Declared) -> None:
+    values: dict[type, Any] = {str: "other", int: 7, float: 7.5, Path: "other", bool: True}
+    value = "reference" if setting.name == "frameworks" else values[setting.kind]
+    found = getattr(asked(toml=f"[run]\n{setting.key} = {json.dumps(value)}\n"), setting.name)
+    assert found == ((value,) if setting.repeatable else setting.kind(value))
 
 
 def test_dashes_and_underscores_are_one(asked: Any) -> None:

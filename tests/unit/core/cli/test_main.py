@@ -11,8 +11,7 @@ import click
 import pytest
 
 from trialbed import errors
-from trialbed.cli import main
-from trialbed.cli._group import cli
+from trialbed.cli import cli, main
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.engine._identity import config_digest, environment_digest, new_trial_token, trial_seed
+from trialbed.engine import config_digest, new_trial_token, trial_seed
+from trialbed.engine._identity import FIRST_FIELDS, environment_digest
 from trialbed.installed import installed_packages
 from trialbed.records import RunConfig, TrialKey
 
@@ -57,3 +58,7 @@ def test_the_environment_names_what_is_installed() -> None:
     lines = installed_packages()
     assert any(line.startswith("pydantic==") for line in lines)
     assert environment_digest(lines) != environment_digest(lines[1:])
+
+
+def test_the_settings_of_the_first_version_are_all_still_there() -> None:
+    assert set(RunConfig.model_fields) >= FIRST_FIELDS

@@ -11,15 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from trialbed.environments import Uv, _uv
-from trialbed.environments._uv import (
-    MAX_LENGTH,
-    UvFailed,
-    failure_reason,
-    find_uv,
-    is_machine_failure,
-    is_network_failure,
-)
+from trialbed.environments import Uv, _uv, find_uv
+from trialbed.environments._uv import MAX_LENGTH, UvFailed, failure_reason, is_machine_failure, is_network_failure
 from trialbed.errors import EnvironmentFailed
 
 FakeUv = Callable[[str], Uv]

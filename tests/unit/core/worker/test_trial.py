@@ -14,7 +14,8 @@ import pytest
 from trialbed import Answer, BaseAgent, ModelFailed
 from trialbed.errors import AnswerError
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
-from trialbed.worker._trial import Trial, failure_of, seed_random_state
+from trialbed.worker import Trial
+from trialbed.worker._trial import failure_of, seed_random_state
 
 API = ApiRef(category="Weather", tool_name="Weather", api_name="now")
 CLOSING = 0.2

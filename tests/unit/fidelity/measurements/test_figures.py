@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from trialbed_fidelity.measurements._figures import Figure, figure
+from trialbed_fidelity.measurements import Figure
+from trialbed_fidelity.measurements._figures import figure
 
 
 def test_a_figure_is_the_median_with_its_range() -> None:

@@ -4,8 +4,9 @@ import pytest
 from support.fidelity import api_call
 
 from trialbed.records import ApiCall
-from trialbed_fidelity.harness._scenarios import stations
-from trialbed_fidelity.measurements._parallel import CALLS, Parallel, overlap
+from trialbed_fidelity.harness import stations
+from trialbed_fidelity.measurements import Parallel
+from trialbed_fidelity.measurements._parallel import CALLS, overlap
 
 APIS = [api.ref for api in stations(CALLS, CALLS).apis]
 

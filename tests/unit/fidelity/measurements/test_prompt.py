@@ -5,8 +5,7 @@ from support.fidelity import definition, model_call, observed, request
 
 from trialbed.records import Failure
 from trialbed_fidelity._not_measured import NotMeasured
-from trialbed_fidelity.harness._harness import Observed
-from trialbed_fidelity.harness._scenarios import stations
+from trialbed_fidelity.harness import Observed, stations
 from trialbed_fidelity.measurements._prompt import compared
 
 TOOLS = [definition(tool) for tool in stations(4, 2).tools]

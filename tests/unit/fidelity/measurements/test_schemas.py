@@ -7,10 +7,10 @@ from support.fidelity import api_call, definition, model_call, observed, request
 
 from trialbed import HardSchema, hard_schemas
 from trialbed.records import Failure
-from trialbed_fidelity.harness._harness import Observed
-from trialbed_fidelity.harness._scenarios import hard_world
-from trialbed_fidelity.measurements._schemas import SchemaFinding, findings_of
-from trialbed_fidelity.reading._tools import sent_tools
+from trialbed_fidelity.harness import Observed, hard_world
+from trialbed_fidelity.measurements import SchemaFinding
+from trialbed_fidelity.measurements._schemas import findings_of
+from trialbed_fidelity.reading import sent_tools
 
 SCHEMAS = hard_schemas()[:6]
 ONE = next(schema for schema in hard_schemas() if schema.name == "ref_with_siblings")

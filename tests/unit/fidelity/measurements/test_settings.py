@@ -4,7 +4,8 @@ from typing import Any
 
 from support.fidelity import model_call, observed, request
 
-from trialbed_fidelity.measurements._settings import Settings, settings_of
+from trialbed_fidelity.measurements import Settings
+from trialbed_fidelity.measurements._settings import settings_of
 
 
 def settings(*requests: dict[str, Any], **asked: Any) -> Settings:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trialbed_fidelity.reading._conversation import MessageChange, message_changes
+from trialbed_fidelity.reading import MessageChange, message_changes
 
 SYSTEM = {"role": "system", "content": "Do it."}
 USER = {"role": "user", "content": "What?"}

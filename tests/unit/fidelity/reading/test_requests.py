@@ -6,8 +6,7 @@ import pytest
 from support.fidelity import model_call, request
 
 from trialbed_fidelity._not_measured import NotMeasured
-from trialbed_fidelity.reading._requests import body, explain, messages
-from trialbed_fidelity.reading._tools import sent_tools
+from trialbed_fidelity.reading import body, explain, messages, sent_tools
 
 
 def test_a_body_is_read() -> None:

@@ -5,8 +5,8 @@ from support.fidelity import definition
 
 from trialbed import HardSchema
 from trialbed.records import ToolSpec
-from trialbed_fidelity.harness._scenarios import stations
-from trialbed_fidelity.reading._tools import matched, order_of, sent_tools, worst
+from trialbed_fidelity.harness import stations
+from trialbed_fidelity.reading import matched, order_of, sent_tools, worst
 
 TOOLS = stations(5, 1).tools
 

@@ -5,12 +5,12 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from support.fidelity import api_call, definition, model_call, observed, request
 
-from trialbed import hard_schemas
+from trialbed import HardSchema, hard_schemas
 from trialbed_fidelity import (
     PARTS,
     Behaviour,
+    Conditions,
     FidelityReport,
     Figure,
     FrameworkFidelity,
@@ -20,16 +20,16 @@ from trialbed_fidelity import (
     Missing,
     Parallel,
     PolicyRequests,
+    Prompt,
     Requests,
+    SchemaFinding,
     Schemas,
+    Setting,
+    Settings,
     StepLimit,
     TimeLimit,
+    TurnSize,
 )
-from trialbed_fidelity._conditions import Conditions
-from trialbed_fidelity.measurements._prompt import compared
-from trialbed_fidelity.measurements._schemas import findings_of
-from trialbed_fidelity.measurements._settings import settings_of
-from trialbed_fidelity.reading._tools import sent_tools
 from trialbed_fidelity.views import markdown, placed, write_table
 
 DASH = "-"
@@ -76,22 +76,26 @@ def requests(policy: str, **fields: int) -> PolicyRequests:
     return PolicyRequests(policy=policy, requests=found, calls_sent=3, calls_made=3)
 
 
+def as_given(schema: HardSchema) -> SchemaFinding:
+    return SchemaFinding(name=schema.name, stresses=schema.stresses, sent_name=schema.name)
+
+
 def whole(name: str = "reference", *, slower: float = 1.0, failed: int = 0) -> FrameworkFidelity:
     """A framework of which all is known."""
-    tools = sent_tools({"tools": [definition(schema.tool) for schema in hard_schemas()]})
-    trial = observed(model_call(request({"role": "system", "content": "Do it."}, seed=1)))
+    size = TurnSize(request_bytes=90, message_bytes=44, tool_bytes=2, prompt_tokens=12, added_bytes=0, added_tokens=0)
+    seed = Setting(name="seed", asked=1, sent=(1,), absent=0, honoured=True)
     return FrameworkFidelity(
         framework=name,
         version="1.2",
         adapter="trialbed-x 0.1.0",
         python="3.11.7",
-        schemas=Schemas(findings=findings_of(hard_schemas(), tools, observed()), order="kept", trials=1),
-        prompt=compared(trial, trial, 20),
+        schemas=Schemas(findings=tuple(map(as_given, hard_schemas())), order="kept", trials=1),
+        prompt=Prompt(tools=20, requests=1, turns=(size,), first=(), last=()),
         behaviour=Behaviour(
             turns=(requests("gold"), requests("none", expected=1, seen=1)),
             refusals=(requests("429", expected=1, seen=1),),
             parallel=Parallel(asked=4, made=4, at_once=4, seconds=0.3, longest=0.25),
-            settings=settings_of(trial, {"seed": 1}),
+            settings=Settings(requests=1, settings=(seed,), others={"model": ("scripted:gold",)}),
             step_limit=StepLimit(limit=5, requests=5),
             time_limit=TimeLimit(limit=1.5, seconds=1.7, killed=True),
         ),
@@ -241,10 +245,8 @@ def test_a_report_can_be_written_and_read() -> None:
 
 
 def test_calls_are_counted_against_those_that_can_be_told() -> None:
-    schema = hard_schemas()[0]
-    tools = sent_tools({"tools": [definition(schema.tool)]})
-    seen = observed(model_call(request(), schema.name), apis=[api_call(schema.api.ref, schema.arguments)])
-    found = Schemas(findings=findings_of([schema], tools, seen), order="kept", trials=1)
+    made = as_given(hard_schemas()[0]).model_copy(update={"call": "as sent"})
+    found = Schemas(findings=(made,), order="kept", trials=1)
     text = markdown(report(whole().model_copy(update={"schemas": found})))
     assert cells(text, "calls, arguments as sent") == ["1 of 1"]
     assert cells(text, "calls not made") == ["none"]

@@ -15,8 +15,7 @@ from trialbed.errors import DriverBroken, TrialbedError
 from trialbed_verify.verification import Case
 from trialbed_verify.verification._queue import TargetQueue, round_robin
 from trialbed_verify.verification._retries import BreakerOpen, VendorDown
-from trialbed_verify.verification.results._journal import Journal
-from trialbed_verify.verification.results._tally import Tally
+from trialbed_verify.verification.results import Journal, Tally
 
 Answer = Callable[[int, int], dict[str, Any]]
 

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
+from datetime import UTC, datetime
 
 import pytest
 
 from trialbed.chat import Outcome, Problem, Reading
 from trialbed_verify.verification import _retries
 from trialbed_verify.verification._retries import BreakerOpen, CircuitBreaker, RetryPolicy, VendorDown
-from trialbed_verify.verification.wire._attempts import Attempt, retry_after
+from trialbed_verify.verification.wire import Attempt
 
 
 def attempt(outcome: Outcome = "transport_error", status: int | None = None, wait: float | None = None) -> Attempt:
@@ -43,18 +42,6 @@ def test_it_ends_after_so_many_retries_or_at_the_deadline() -> None:
 def test_what_the_endpoint_asks_for_is_waited_unless_it_is_beyond_reason() -> None:
     assert 7 <= RetryPolicy().wait(attempt(status=429, wait=7), 1, 0.0) < 7.2  # type: ignore[operator]
     assert RetryPolicy().wait(attempt(status=429, wait=100_000), 1, 0.0) is None
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"), [(None, None), ("3", 3.0), ("0.5", 0.5), ("-1", 0.0), ("soon", None), ("", None)]
-)
-def test_retry_after_is_read_in_seconds(header: str | None, seconds: float | None) -> None:
-    assert retry_after(header) == seconds
-
-
-def test_retry_after_is_read_as_a_date() -> None:
-    later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    assert retry_after(later) == pytest.approx(30, abs=2)
 
 
 async def test_a_breaker_lets_one_probe_through_at_a_time_and_closes_on_an_answer(

@@ -16,7 +16,7 @@ from trialbed_verify.verification import Case
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._retries import BreakerOpen, CircuitBreaker, RetryPolicy
 from trialbed_verify.verification._sender import Sender
-from trialbed_verify.verification.wire._attempts import Attempt
+from trialbed_verify.verification.wire import Attempt
 
 CASE = Case(7, "c0ffee", {"messages": [], "tools": []})
 CALL = {"id": "functions.look:0", "type": "function", "function": {"name": "look", "arguments": "{}"}}

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from trialbed_verify.verification import CallVerdict, SchemaChecker
-from trialbed_verify.verification.cases._schemas import all_valid
+from trialbed_verify.verification.cases import all_valid
+from trialbed_verify.verification.cases._schemas import REASONS, UNUSABLE
+from trialbed_verify.verification.results.vocabulary import CALL_REASONS
 
 CITY = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Oslo", "Rome"]}}, "required": ["city"]}
 
@@ -116,3 +118,7 @@ def test_a_schema_is_compiled_once() -> None:
 )
 def test_a_response_is_valid_if_all_calls_are_that_can_be_told(verdicts: list[bool | None], valid: bool | None) -> None:
     assert all_valid([CallVerdict("x", one) for one in verdicts]) is valid
+
+
+def test_every_reason_of_a_wrong_call_is_explained() -> None:
+    assert set(CALL_REASONS) == {*REASONS.values(), "constraint", "unknown_tool", "invalid_json", UNUSABLE}

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from support.chat import ODD_JSON
 from support.verification import target
 
-from trialbed.chat import Problem, Reading
+from trialbed.chat import Problem, Reading, StreamReader, read_body
 from trialbed_verify.verification import CallVerdict, Case
-from trialbed_verify.verification.results._completed import CompletedCase, result_row
-from trialbed_verify.verification.wire._attempts import Attempt
-from trialbed_verify.verification.wire._requests import Prepared
+from trialbed_verify.verification.results import CompletedCase, result_row
+from trialbed_verify.verification.wire import Attempt, Prepared
 
 CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
@@ -89,3 +91,12 @@ def test_calls_and_their_finish_reason_are_held_against_each_other(tmp_path: Pat
     assert row(tmp_path, reading("stop", calling), verdicts=wrong)["notes"] == ["calls_with_other_finish"]
     none = row(tmp_path, reading("tool_calls"))
     assert (none["tool_calls_valid"], none["notes"]) == (None, ["tool_calls_without_calls"])
+
+
+@given(ODD_JSON)
+def test_whatever_a_vendor_sends_becomes_a_row(value: Any) -> None:
+    body = json.dumps(value).encode()
+    stream = StreamReader(("a",))
+    stream.feed(b"data: " + body + b"\n\n", 1.0)
+    for found in (read_body(body, "application/json"), stream.end(2.0)):
+        assert row(Path(), found)["outcome"] == found.outcome

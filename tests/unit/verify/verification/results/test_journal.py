@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trialbed.errors import DataError, TrialbedError, UsageError
-from trialbed_verify.verification.results._journal import TORN, Journal
+from trialbed_verify.verification.results import Journal
+from trialbed_verify.verification.results._journal import TORN
 
 KEY = "sk-secret-0123456789"
 

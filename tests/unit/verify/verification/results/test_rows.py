@@ -7,7 +7,7 @@ import pytest
 from support.vendor_rows import k2_row, own_row, request, write_rows
 
 from trialbed.errors import DataError
-from trialbed_verify.verification.results._rows import ResultRow, RowReader
+from trialbed_verify.verification.results import ResultRow, RowReader
 
 
 def read(path: Path, *rows: dict[str, object]) -> list[ResultRow]:

@@ -7,7 +7,7 @@ import pytest
 from support.vendor_rows import own_row
 from support.verification import KEY, summarised
 
-from trialbed_verify.verification.results._summaries import write_summary
+from trialbed_verify.verification.results import write_summary
 
 
 def test_it_begins_with_the_fields_of_k2_style_tools(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from support.vendor_rows import own_row
 
-from trialbed_verify.verification.results._tally import MORE, MOST_NAMES, Tally
+from trialbed_verify.verification.results import Tally
+from trialbed_verify.verification.results._tally import MORE, MOST_NAMES
 
 ATTEMPT = {"status": 200}
 

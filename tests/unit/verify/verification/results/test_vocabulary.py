@@ -9,8 +9,7 @@ from typing import get_args
 from trialbed import chat
 from trialbed.chat import ANSWERED, Outcome
 from trialbed_verify import verification
-from trialbed_verify.verification.cases._schemas import REASONS, UNUSABLE
-from trialbed_verify.verification.results.vocabulary import CALL_REASONS, NOTES, OUTCOMES, PROBLEMS
+from trialbed_verify.verification.results.vocabulary import NOTES, OUTCOMES, PROBLEMS
 
 FOLDER = Path(str(verification.__file__)).parent
 CHAT = Path(str(chat.__file__)).parent
@@ -30,10 +29,6 @@ def test_every_kind_of_problem_is_explained() -> None:
     found = "".join((READERS["_documents"], READERS["_streams"], SOURCES["_exchange"]))
     kinds = {kind for kinds in KIND.findall(found) for kind in kinds if kind}
     assert {"http_<status>" if kind.startswith("http_") else kind for kind in kinds} == set(PROBLEMS)
-
-
-def test_every_reason_of_a_wrong_call_is_explained() -> None:
-    assert set(CALL_REASONS) == {*REASONS.values(), "constraint", "unknown_tool", "invalid_json", UNUSABLE}
 
 
 def test_every_oddity_is_explained() -> None:

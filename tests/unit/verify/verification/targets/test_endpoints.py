@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed_verify.verification.targets._endpoints import Proxy, checked_url, proxy_for
+from trialbed_verify.verification.targets import Proxy
+from trialbed_verify.verification.targets._endpoints import checked_url, proxy_for
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 

@@ -6,13 +6,8 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed_verify.verification.targets._keys import (
-    checked_key,
-    key_from_file,
-    key_variables,
-    vendor_key,
-    would_be_committed,
-)
+from trialbed_verify.verification.targets import would_be_committed
+from trialbed_verify.verification.targets._keys import checked_key, key_from_file, key_variables, vendor_key
 
 
 @pytest.mark.parametrize("variable", ["silicon-flow", "SILICON_FLOW", "SILICON_FLOW_API_KEY", "SF_KEY"])

@@ -10,7 +10,7 @@ from trialbed.contracts import Vendor
 from trialbed.errors import UsageError
 from trialbed_verify.verification import RequestSettings, load_adapter
 from trialbed_verify.verification.targets._preparation import Preparation
-from trialbed_verify.verification.wire._requests import Prepared
+from trialbed_verify.verification.wire import Prepared
 
 LINE = {"messages": [{"role": "user", "content": "hé"}], "tools": [{"type": "function"}], "temperature": 0.3}
 

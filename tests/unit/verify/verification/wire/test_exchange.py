@@ -1,0 +1,40 @@
+"""What is kept of an exchange that is given up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.verification import rows, target, verify, written_set
+from support.wire import EVENTS, reply, saying
+
+from trialbed_verify.verification.wire import Exchange, _exchange
+
+
+async def test_a_stream_that_is_whole_is_kept_if_it_is_given_up_before_its_body_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draining, drain = asyncio.Event(), Exchange._drain
+
+    async def watched(self: Exchange, response: Any, stream: Any) -> None:
+        draining.set()
+        await drain(self, response, stream)
+
+    monkeypatch.setattr(Exchange, "_drain", watched)
+    monkeypatch.setattr(_exchange, "LINGER", 3600)
+    file = written_set(tmp_path / "set.jsonl", 1, stream=True)
+    unclosed = reply(
+        "Transfer-Encoding: chunked", body=b"%x\r\n%s\r\n" % (len(EVENTS), EVENTS), kind="text/event-stream"
+    )
+    async with saying(unclosed, linger=True) as server:
+        verification = asyncio.create_task(verify(file, target(server.url, tmp_path), timeout=3600))
+        await draining.wait()
+        verification.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await verification
+    (row,) = rows(tmp_path / "results.jsonl")
+    assert (row["outcome"], row["problem"]) == ("stop", None)
+    assert json.loads((tmp_path / "summary.json").read_text())["success_count"] == 1
