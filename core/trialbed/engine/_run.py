@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
-
-from filelock import FileLock, Timeout
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
@@ -21,35 +16,6 @@ from trialbed.errors import UsageError
 from trialbed.records import Run
 from trialbed.results import check_folder
 from trialbed.store import Store
-
-
-@contextmanager
-def run_lock(store: str, config_digest: str) -> Iterator[None]:
-    """Hold the lock of a run beside its store; the system frees it when the process dies, however it dies.
-
-    A store that is a database URL has no place for a lock file: there the store's own uniqueness of trials
-    is the guard.
-
-    Raises:
-        UsageError: another process has it.
-    """
-    if "://" in store:
-        yield
-        return
-    path = Path(f"{store}.{config_digest[:16]}.lock")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise UsageError(
-            "the same run is running in another process; wait until it ends, or change --seed or --store to run both"
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
-        path.unlink(missing_ok=True)
 
 
 async def run(
@@ -66,9 +32,8 @@ async def run(
         TrialbedError: nothing ran; says why. What had finished before stays in the store.
     """
     prepared = await asyncio.to_thread(prepare, options, in_process=executor is not None)
-    lock = run_lock(options.store, config_digest(prepared.config))
     # Looked up under the lock: another process may be at this very run, which must not be discarded or doubled.
-    with await asyncio.to_thread(Store.open, options.store) as store, lock:
+    with await asyncio.to_thread(Store.open, options.store) as store, store.lock(config_digest(prepared.config)):
         run_ = await asyncio.to_thread(_resume_or_create, store, prepared)
         session = RunSession(prepared, store, run_, progress or NoProgress(), ambient=ambient)
         return await session.run(executor)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 from sqlalchemy.exc import IntegrityError
@@ -10,6 +12,7 @@ from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, Run, RunStatus, ToolSpec, TrialKey, TrialResult
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._database import Database, open_database
+from trialbed.store._lock import hold
 from trialbed.store._runs import (
     change_run,
     delete_run,
@@ -55,6 +58,18 @@ class Store:
     def close(self) -> None:
         """Close every connection."""
         self._database.engine.dispose()
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[None]:
+        """Hold the lock of this name, which is free again when the process ends, however it ends.
+
+        Locks of a file are files beside it, those of a database are its own advisory locks.
+
+        Raises:
+            UsageError: another process holds it.
+        """
+        with hold(self._database.engine, name):
+            yield
 
     def create_run(self, run: Run) -> None:
         """Add a run.
