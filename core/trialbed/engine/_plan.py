@@ -11,7 +11,7 @@ from typing import cast
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._identity import config_digest, environment_digest, new_run_id
-from trialbed.environments import adapter_info, runs_here
+from trialbed.environments import adapter_digest, adapter_info, runs_here
 from trialbed.errors import DriverNotFound, UsageError
 from trialbed.installed import installed_packages
 from trialbed.records import Environment, Query, Run, RunConfig, TrialKey, framework_name
@@ -26,11 +26,16 @@ class RunOptions(RunSettings):
         server_port: the port of a server that is started; 0 for any.
         environments: framework -> its own environment, for those that do not run in this interpreter.
         fresh: discard an unfinished run of the same configuration instead of resuming it.
+        retry_failed: run the failed trials of the latest run of this configuration again.
+        extend: the id of a run that becomes one of this configuration by more frameworks, queries or repeats, or
+            ``last`` for the latest that can; None for no such run.
     """
 
     server_port: int = 0
     environments: Mapping[str, Environment] = field(default_factory=dict)
     fresh: bool = False
+    retry_failed: bool = False
+    extend: str | None = None
 
 
 def open_dataset(spec: str, data_dir: Path) -> Dataset:
@@ -97,6 +102,7 @@ def run_config(
     return RunConfig(
         **{item.name: getattr(options, item.name) for item in fields(IdentitySettings)},
         adapter_versions={} if in_process else adapter_versions(options.frameworks, options.environments),
+        adapter_digests={} if in_process else adapter_digests(options.frameworks, options.environments),
         test_set=dataset.test_set,
         dataset_digest=dataset.digest(),
         query_ids=tuple(query.query_id for query in queries),
@@ -107,6 +113,11 @@ def run_config(
 def adapter_versions(frameworks: Iterable[str], environments: Mapping[str, Environment]) -> dict[str, str]:
     """``framework -> adapter distribution and version, or the lock of its environment``; imports none of them."""
     return {framework: _adapter_version(framework, environments.get(framework)) for framework in frameworks}
+
+
+def adapter_digests(frameworks: Iterable[str], environments: Mapping[str, Environment]) -> dict[str, str]:
+    """``framework -> SHA-256`` over its adapter's files and the versions of what that needs; imports none of them."""
+    return {framework: adapter_digest(framework, environments.get(framework)) for framework in frameworks}
 
 
 def _adapter_version(framework: str, environment: Environment | None) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from typing import Any
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
+from trialbed.engine._continuation import find_run, remarks
 from trialbed.engine._identity import config_digest
 from trialbed.engine._models import with_endpoint
 from trialbed.engine._plan import Prepared, RunOptions, choose_queries, new_run, open_dataset, run_config
 from trialbed.engine._session import NoProgress, Progress, RunSession
-from trialbed.errors import UsageError
+from trialbed.errors import DataError
 from trialbed.records import Run
 from trialbed.results import check_folder
 from trialbed.store import Store
@@ -32,11 +34,15 @@ async def run(
         TrialbedError: nothing ran; says why. What had finished before stays in the store.
     """
     prepared = await asyncio.to_thread(prepare, options, in_process=executor is not None)
-    # Looked up under the lock: another process may be at this very run, which must not be discarded or doubled.
-    with await asyncio.to_thread(Store.open, options.store) as store, store.lock(config_digest(prepared.config)):
-        run_ = await asyncio.to_thread(_resume_or_create, store, prepared)
-        session = RunSession(prepared, store, run_, progress or NoProgress(), ambient=ambient)
-        return await session.run(executor)
+    shown = progress or NoProgress()
+    with await asyncio.to_thread(Store.open, options.store) as store, ExitStack() as locks:
+        # Looked up under the locks: another process may be at this very run, which must not be discarded or doubled.
+        locks.enter_context(store.lock(config_digest(prepared.config)))
+        found = await asyncio.to_thread(find_run, store, prepared)
+        if found is not None:
+            locks.enter_context(store.lock(found.run_id))
+        run_ = await asyncio.to_thread(_continue_or_create, store, prepared, found, shown)
+        return await RunSession(prepared, store, run_, shown, ambient=ambient).run(executor)
 
 
 def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
@@ -56,14 +62,22 @@ def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
     return Prepared(options, dataset, queries, config)
 
 
-def _resume_or_create(store: Store, prepared: Prepared) -> Run:
+def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, progress: Progress) -> Run:
+    """The run as it goes on: the one found, or a new one.
+
+    Args:
+        found: the run that the command continues; it is locked.
+    """
+    if found is not None and prepared.options.fresh:
+        store.discard_run(found.run_id)
+        found = None
     fresh = new_run(prepared.config)
-    unfinished = store.unfinished_run(fresh.config_digest)
-    if unfinished is not None and prepared.options.fresh:
-        store.discard_run(unfinished.run_id)
-        unfinished = None
-    if unfinished is not None:
-        store.update_run(unfinished.run_id, status="running")
-        return unfinished
-    store.create_run(fresh)
-    return fresh
+    if found is None:
+        with suppress(DataError):  # of another run, which need not keep this one from starting
+            for remark in remarks(store, prepared):
+                progress.note(remark)
+        store.create_run(fresh)
+        return fresh
+    store.update_run(found.run_id, status="running", config=fresh.config, config_digest=fresh.config_digest)
+    # Read again: before it was locked, another process may have been at it.
+    return store.run(found.run_id)

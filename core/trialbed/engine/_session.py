@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
+from trialbed.engine._continuation import trials_to_run
 from trialbed.engine._judge import judge_of
 from trialbed.engine._listeners import Listeners
 from trialbed.engine._plan import Prepared, by_id, trial_keys
@@ -88,9 +89,15 @@ class Progress(Protocol):
     def end(self) -> None:
         """No more trials end."""
 
+    def note(self, text: str) -> None:
+        """Something that the user should know before the run begins."""
+
 
 class NoProgress:
     """Shows nothing."""
+
+    def note(self, text: str) -> None:
+        """Show nothing."""
 
     def begin(self, run: Run, *, total: int, done: int) -> None:
         """Show nothing."""
@@ -151,14 +158,15 @@ class RunSession:
 
     async def _trials(self, executor: Executor | None) -> None:
         keys = trial_keys(self._run.config)
-        finished = await asyncio.to_thread(self._store.finished_keys, self._run.run_id)
-        attempts = await asyncio.to_thread(self._store.attempt_counts, self._run.run_id)
-        todo = [(key, attempts.get(key, 0)) for key in keys if key not in finished]
+        attempts = await asyncio.to_thread(self._store.attempt_summaries, self._run.run_id)
+        todo = trials_to_run(self._run.config, attempts, self._prepared.options)
         if not todo:
+            if self._prepared.options.retry_failed:
+                self._progress.note(f"run {self._run.run_id} has no failed trials to repeat")
             return
         async with self._runner(executor) as runner:
             self._listeners.notify("run_started", run=self._run)
-            self._progress.begin(self._run, total=len(keys), done=len(finished))
+            self._progress.begin(self._run, total=len(keys), done=len(keys) - len(todo))
             await self._lanes(runner, todo)
 
     @asynccontextmanager
@@ -217,7 +225,7 @@ class RunSession:
 
     def _interrupted(self) -> None:
         run_id = self._run.run_id
-        if self._store.attempt_counts(run_id):
+        if self._store.attempt_summaries(run_id):
             self._store.update_run(run_id, status="interrupted", overall_time=self._overall_time())
         else:
             self._store.discard_run(run_id)

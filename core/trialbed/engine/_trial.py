@@ -82,6 +82,7 @@ class TrialRunner:
             evaluation_time=time.perf_counter() - started,
             attempt=attempt,
             earlier=earlier,
+            adapter_digest=self.run.config.adapter_digests.get(key.framework, ""),
         )
 
     async def _execute(self, spec: TrialSpec) -> tuple[TrialSpec, Outcome, WireLog]:

@@ -4,6 +4,7 @@ uv resolves and installs them. An environment is named for its lock, complete as
 changed. So runs may share it, and a run that records a lock records exactly what it ran with.
 """
 
+from trialbed.environments._adapter_code import adapter_digest
 from trialbed.environments._build import resolve
 from trialbed.environments._frameworks import (
     FIRST_PARTY,
@@ -31,6 +32,7 @@ __all__ = [
     "Progress",
     "Request",
     "Uv",
+    "adapter_digest",
     "adapter_distribution",
     "adapter_info",
     "check_name",

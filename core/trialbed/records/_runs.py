@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from trialbed.records._base import Record
 from trialbed.records._frameworks import FrameworkInfo
@@ -19,13 +19,16 @@ class RunConfig(Record, IdentitySettings):
     The settings of the run's identity, and what they led to when the run began.
 
     Attributes:
-        adapter_versions: ``framework -> adapter distribution and version``.
+        adapter_versions: ``framework -> adapter distribution and version``, or the lock of its environment.
+        adapter_digests: ``framework -> SHA-256`` over the files of its adapter and the versions of what that needs;
+            empty for a live object, and in stores of versions before it.
         dataset: as given on the command line; ``dataset_digest`` is the SHA-256 of its queries.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)
 
     adapter_versions: dict[str, str]
+    adapter_digests: dict[str, str] = Field(default={})
     test_set: str
     dataset_digest: str
     query_ids: tuple[int | str, ...]

@@ -81,7 +81,8 @@ class TrialResult(Record):
 
     Attributes:
         attempt: counts from 0; a trial is attempted again if it was not measured, or on request if it failed.
-        adapter_digest: SHA-256 over the files of the adapter's code; empty where there is no adapter.
+        adapter_digest: SHA-256 over the files of the adapter's code and the versions of what it needs; empty where
+            there is no adapter.
         earlier: how the trial ended in a worker that had run others, before it was repeated in a fresh one: it failed
             there without a single model request, which may have been the fault of an earlier trial.
     """

@@ -4,29 +4,64 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-from trialbed.records import TrialKey, TrialResult
+from trialbed.records import TrialKey, TrialStatus
 
 
-def counted_attempts(attempts: Iterable[TrialResult]) -> list[TrialResult]:
+class Attempt(Protocol):
+    """What decides which attempt counts; a ``TrialResult`` is one."""
+
+    @property
+    def key(self) -> TrialKey:
+        """The trial."""
+
+    @property
+    def attempt(self) -> int:
+        """Its number."""
+
+    @property
+    def status(self) -> TrialStatus:
+        """How it ended."""
+
+    @property
+    def adapter_digest(self) -> str:
+        """The code that it ran."""
+
+
+@dataclass(frozen=True)
+class AttemptSummary:
+    """An attempt in a store, without what it gave."""
+
+    key: TrialKey
+    attempt: int
+    status: TrialStatus
+    adapter_digest: str
+
+
+A = TypeVar("A", bound=Attempt)
+
+
+def counted_attempts(attempts: Iterable[A]) -> list[A]:
     """Of each trial the attempt that counts, in the order in which they are given.
 
     This is the first that was measured: a further attempt with the same adapter does not improve a score. If the
     adapter or its environment changed before a later one, it is the first that was measured with the latest code.
     Where none was measured, it is the last.
     """
-    of_trial: dict[TrialKey, list[TrialResult]] = defaultdict(list)
+    of_trial: dict[TrialKey, list[A]] = defaultdict(list)
     given = list(attempts)
-    for result in given:
-        of_trial[result.key].append(result)
+    for attempt in given:
+        of_trial[attempt.key].append(attempt)
     counted = {id(_counted(own)) for own in of_trial.values()}
-    return [result for result in given if id(result) in counted]
+    return [attempt for attempt in given if id(attempt) in counted]
 
 
-def _counted(own: Sequence[TrialResult]) -> TrialResult:
-    ordered = sorted(own, key=lambda result: result.attempt)
-    measured = [result for result in ordered if result.status != "not measured"]
+def _counted(own: Sequence[A]) -> A:
+    ordered = sorted(own, key=lambda attempt: attempt.attempt)
+    measured = [attempt for attempt in ordered if attempt.status != "not measured"]
     if not measured:
         return ordered[-1]
     latest = measured[-1].adapter_digest
-    return next(result for result in measured if result.adapter_digest == latest)
+    return next(attempt for attempt in measured if attempt.adapter_digest == latest)

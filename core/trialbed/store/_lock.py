@@ -13,13 +13,13 @@ from sqlalchemy.exc import DBAPIError
 
 from trialbed.errors import UsageError
 
-SHOWN = 16
-"""Characters of a lock's name in its file's name."""
+SIZE = 8
+"""Bytes of the digest of a lock's name: what PostgreSQL takes for an advisory lock, and enough for a file's name."""
 
 KEEPALIVE = {"tcp_keepalives_idle": "60", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "6"}
 """PostgreSQL frees the lock of a machine that vanished after two minutes, instead of the system's two hours."""
 
-UNDER_WAY = "the same run is under way in another process; wait for it, or change --seed or --store to run beside it"
+UNDER_WAY = "the same run is running in another process; wait until it ends, or change --seed or --store to run both"
 
 
 @contextmanager
@@ -33,9 +33,13 @@ def hold(engine: Engine, name: str) -> Iterator[None]:
         yield
 
 
+def _digest(name: str) -> bytes:
+    return hashlib.blake2b(name.encode(), digest_size=SIZE).digest()
+
+
 @contextmanager
 def _file(engine: Engine, name: str) -> Iterator[None]:
-    path = Path(f"{Path(engine.url.database or '').resolve()}.{name[:SHOWN]}.lock")
+    path = Path(f"{Path(engine.url.database or '').resolve()}.{_digest(name).hex()}.lock")
     lock = FileLock(path, timeout=0)
     try:
         lock.acquire()
@@ -52,7 +56,7 @@ def _file(engine: Engine, name: str) -> Iterator[None]:
 
 @contextmanager
 def _advisory(engine: Engine, name: str) -> Iterator[None]:
-    key = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), signed=True)
+    key = int.from_bytes(_digest(name), signed=True)
     connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
     try:
         connection.detach()  # the lock is the session's: closing ends it, and it must not return to the pool

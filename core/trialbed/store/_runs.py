@@ -33,7 +33,7 @@ def read_run(connection: Connection, run_id: str) -> Run:
     return _required(row, connection, run_id)
 
 
-def read_runs(connection: Connection, limit: int) -> list[Run]:
+def read_runs(connection: Connection, limit: int | None) -> list[Run]:
     """The latest runs, latest first."""
     query = select(runs).order_by(runs.c.created.desc(), runs.c.run_id.desc()).limit(limit)
     return [_run(row) for row in connection.execute(query)]

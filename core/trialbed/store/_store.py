@@ -9,8 +9,8 @@ from typing import Any, Self
 from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
-from trialbed.records import FrameworkInfo, Run, RunStatus, ToolSpec, TrialKey, TrialResult
-from trialbed.store._attempts import counted_attempts
+from trialbed.records import FrameworkInfo, Run, RunConfig, RunStatus, ToolSpec, TrialKey, TrialResult
+from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._database import Database, open_database
 from trialbed.store._lock import hold
 from trialbed.store._runs import (
@@ -91,6 +91,8 @@ class Store:
         overall_time: float | None = None,
         frameworks: tuple[FrameworkInfo, ...] | None = None,
         server_url: str | None = None,
+        config: RunConfig | None = None,
+        config_digest: str | None = None,
     ) -> None:
         """Change what is given, leave the rest. ``overall_time`` is in seconds."""
         given: dict[str, Any] = {
@@ -98,6 +100,8 @@ class Store:
             "overall_time": overall_time,
             "frameworks": frameworks,
             "server_url": server_url,
+            "config": config,
+            "config_digest": config_digest,
         }
         changes = {name: value for name, value in given.items() if value is not None}
         with self._database.write() as connection:
@@ -108,8 +112,8 @@ class Store:
         with self._database.read() as connection:
             return read_run(connection, run_id)
 
-    def runs(self, limit: int = 100) -> list[Run]:
-        """The latest runs, latest first."""
+    def runs(self, limit: int | None = 100) -> list[Run]:
+        """The latest runs, latest first; None for all."""
         with self._database.read() as connection:
             return read_runs(connection, limit)
 
@@ -138,14 +142,13 @@ class Store:
 
     def finished_keys(self, run_id: str) -> set[TrialKey]:
         """The identities of the trials that were measured; the others are to be run, or run again."""
-        with self._database.read() as connection:
-            attempts = read_attempts(connection, run_id)
-        return {key for key, ends in attempts.items() if set(ends) != {"not measured"}}
+        attempts = self.attempt_summaries(run_id)
+        return {attempt.key for attempt in attempts if attempt.status != "not measured"}
 
-    def attempt_counts(self, run_id: str) -> dict[TrialKey, int]:
-        """How many attempts of each trial are committed, whether or not they were measured."""
+    def attempt_summaries(self, run_id: str) -> list[AttemptSummary]:
+        """How each committed attempt ended, in the order in which they were added; cheaper than ``attempts``."""
         with self._database.read() as connection:
-            return {key: len(ends) for key, ends in read_attempts(connection, run_id).items()}
+            return read_attempts(connection, run_id)
 
     def results(self, run_id: str, framework: str | None = None) -> list[TrialResult]:
         """Of each committed trial the attempt that counts, bodies included, in the order in which they were added.
@@ -182,7 +185,7 @@ class Store:
 
     def _refusal(self, run_id: str, result: TrialResult) -> str:
         key = result.key
-        if self.attempt_counts(run_id).get(key):
+        if any(attempt.key == key for attempt in self.attempt_summaries(run_id)):
             return (
                 f"run {run_id!r} already has attempt {result.attempt} of the trial of {key.framework} on query "
                 f"{key.query_id!r}, repeat {key.repeat}; an attempt is added only once"

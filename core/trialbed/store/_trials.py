@@ -9,7 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, select, union
 
-from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, TrialStatus, WireLog
+from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, WireLog
+from trialbed.store._attempts import AttemptSummary
 from trialbed.store._blobs import Bodies, body_of, read_bodies
 from trialbed.store._checksums import check, checksum, with_checksum
 from trialbed.store._json import column_text, decode, decode_id, decode_record, encode, encode_id, encode_record
@@ -38,15 +39,15 @@ def insert_trial(connection: Connection, run_id: str, result: TrialResult) -> No
     _insert(connection, calls, trial_id, call_rows)
 
 
-def read_attempts(connection: Connection, run_id: str) -> dict[TrialKey, list[TrialStatus]]:
-    """How the attempts of each trial ended, the first one first."""
-    query = select(trials).where(trials.c.run_id == run_id).order_by(trials.c.attempt)
-    attempts: dict[TrialKey, list[TrialStatus]] = defaultdict(list)
-    for row in connection.execute(query):
-        _check_trial(row)
-        key = TrialKey(framework=row.framework, query_id=decode_id(row.query_id), repeat=row.repeat)
-        attempts[key].append(row.status)
-    return dict(attempts)
+def read_attempts(connection: Connection, run_id: str) -> list[AttemptSummary]:
+    """How the attempts of a run's trials ended, in the order in which they were added."""
+    return [_summary(row) for row in connection.execute(_chosen(run_id, {}))]
+
+
+def _summary(row: Row[Any]) -> AttemptSummary:
+    _check_trial(row)
+    key = TrialKey(framework=row.framework, query_id=decode_id(row.query_id), repeat=row.repeat)
+    return AttemptSummary(key, row.attempt, row.status, row.adapter_digest)
 
 
 def read_results(connection: Connection, run_id: str, framework: str | None) -> list[TrialResult]:

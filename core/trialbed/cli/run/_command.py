@@ -27,6 +27,8 @@ Examples:
   bench run --framework crewai --framework openai-agents --yes
   bench run --framework langgraph==1.2.11 --framework langgraph
   bench run --framework langgraph --dataset stabletoolbench:G1_instruction --concurrency 8
+  bench run --framework reference --framework langgraph --limit 60 --extend
+  bench run --retry-failed
   bench run --model gpt-4o-mini --base-url https://api.openai.com/v1 --judge gpt-4o-mini
 """
 
@@ -46,6 +48,14 @@ Examples:
     shell_complete=completes(drivers("reporters")),
 )
 @plain_option("--fresh", is_flag=True, help="Discard an unfinished run of this configuration and start over.")
+@plain_option("--retry-failed", is_flag=True, help="Repeat the failed trials of the last run of this configuration.")
+@plain_option(
+    "--extend",
+    is_flag=False,
+    flag_value="last",
+    metavar="[RUN_ID|last]",
+    help="Continue a run with the frameworks, queries or repeats that it lacks. [default: the last that fits]",
+)
 @yes_option
 @env_dir_option
 @json_option
@@ -60,8 +70,8 @@ def command(
     """Run trials and report how well frameworks use tools.
 
     A server is started for the run and observes every trial at the wire. Repeating the command resumes an
-    unfinished run; after a finished run it starts a new one. Without options, it runs the reference loop on the
-    embedded dataset with a scripted model.
+    unfinished run; after a finished run it starts a new one, unless --retry-failed or --extend adds to the old one.
+    Without options, it runs the reference loop on the embedded dataset with a scripted model.
 
     If a framework, or the requested release of it, is not installed here, it runs in its own environment, which uv
     builds on first use (see bench env).

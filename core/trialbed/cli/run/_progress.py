@@ -35,6 +35,10 @@ class PlainProgress:
         again = f", {done} of them kept from before" if done else ""
         click.echo(f"run {run.run_id}: {total} trial{'s' * (total != 1)}{again}", err=True)
 
+    def note(self, text: str) -> None:
+        """Print it."""
+        click.echo(text, err=True)
+
     def advance(self, result: TrialResult) -> None:
         """Count a trial."""
         self.done += 1

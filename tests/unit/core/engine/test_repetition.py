@@ -74,7 +74,13 @@ async def run(executor, control):
         return ()
 
     config = SimpleNamespace(
-        model="scripted:gold", temperature=0.0, max_tokens=None, seed=0, limits=Limits(), judge="rule"
+        model="scripted:gold",
+        temperature=0.0,
+        max_tokens=None,
+        seed=0,
+        limits=Limits(),
+        judge="rule",
+        adapter_digests={},
     )
     runner = TrialRunner(
         run=SimpleNamespace(config=config),

@@ -36,7 +36,8 @@ def test_a_trial_that_was_not_measured_is_not_finished(store: Store, make_run: M
     missed = attempt(0, "endpoint")
     store.add_trial("r1", missed)
     assert store.finished_keys("r1") == set()
-    assert store.attempt_counts("r1") == {missed.key: 1}
+    (summary,) = store.attempt_summaries("r1")
+    assert (summary.key, summary.attempt, summary.status) == (missed.key, 0, "not measured")
     assert store.results("r1") == [missed]
     measured = attempt(1)
     store.add_trial("r1", measured)
@@ -55,7 +56,7 @@ def test_an_attempt_is_added_once(store: Store, make_run: MakeRun, attempt: Atte
     store.create_run(make_run())
     for number in (0, 1):
         store.add_trial("r1", attempt(number, "endpoint"))
-    with pytest.raises(DataError, match="attempt 1 of the trial of reference on query 1, repeat 0, already"):
+    with pytest.raises(DataError, match="already has attempt 1 of the trial of reference on query 1, repeat 0"):
         store.add_trial("r1", attempt(1))
 
 

@@ -35,7 +35,7 @@ def held_elsewhere(location: str) -> Iterator[subprocess.Popen[str]]:
 
 def test_one_holder_at_a_time(store: Store, location: str) -> None:
     with Store.open(location) as other, store.lock(NAME):
-        with pytest.raises(UsageError, match="under way in another process"), other.lock(NAME):
+        with pytest.raises(UsageError, match="running in another process"), other.lock(NAME):
             pass
         with other.lock("b" * 64):
             pass
@@ -51,7 +51,7 @@ def test_nothing_is_left_beside_a_file(path: Path) -> None:
 
 def test_the_lock_of_a_process_that_was_killed_is_free(store: Store, location: str) -> None:
     with held_elsewhere(location) as process:
-        with pytest.raises(UsageError, match="under way in another process"), store.lock(NAME):
+        with pytest.raises(UsageError, match="running in another process"), store.lock(NAME):
             pass
         process.kill()
         process.wait()
@@ -63,7 +63,7 @@ def test_a_url_and_a_link_of_a_file_are_locked_too(tmp_path: Path) -> None:
     link.symlink_to(path)
     with Store.open(str(path)) as store, store.lock(NAME):
         for other in (f"sqlite:///{path}", str(link)):
-            with Store.open(other) as same, pytest.raises(UsageError, match="under way"), same.lock(NAME):
+            with Store.open(other) as same, pytest.raises(UsageError, match="in another process"), same.lock(NAME):
                 pass
 
 

@@ -1,0 +1,229 @@
+"""Which stored run a command continues, and with which trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from support.trials import ended
+
+from trialbed.engine._continuation import find_run, remarks, trials_to_run, why_not_extended
+from trialbed.engine._identity import config_digest
+from trialbed.engine._plan import Prepared, RunOptions
+from trialbed.errors import DataError, UsageError
+from trialbed.records import FailureKind, Run, RunConfig, RunStatus, TrialKey, TrialStatus
+from trialbed.store import AttemptSummary, Store
+
+CONFIG = RunConfig(
+    frameworks=("reference",),
+    adapter_versions={"reference": "trialbed 0.1.0", "langgraph": "trialbed-langgraph 0.1.0"},
+    adapter_digests={"reference": "r1", "langgraph": "l1"},
+    dataset="mini",
+    test_set="mini",
+    dataset_digest="d",
+    query_ids=(1, 2),
+    model="scripted:gold",
+    trialbed_version="0.1.0",
+)
+MORE = {"frameworks": ("langgraph", "reference"), "query_ids": (3, 2, 1), "repeat": 2}
+OTHER_CODE = {"adapter_digests": {"reference": "r2", "langgraph": "l1"}}
+
+AddRun = Callable[..., Run]
+
+
+def changed(**changes: object) -> RunConfig:
+    return CONFIG.model_copy(update=changes)
+
+
+def prepared(config: RunConfig = CONFIG, **options: Any) -> Prepared:
+    return Prepared(RunOptions(**options), cast("Any", None), (), config)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(str(tmp_path / "trialbed.db")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def add_run(store: Store) -> AddRun:
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def add(run_id: str, status: RunStatus = "finished", **changes: object) -> Run:
+        config = changed(**changes)
+        created = began + timedelta(hours=len(store.runs()))
+        run = Run(
+            run_id=run_id,
+            config=config,
+            config_digest=config_digest(config),
+            status=status,
+            created_at=created,
+            environment_digest="e",
+        )
+        store.create_run(run)
+        return run
+
+    return add
+
+
+def test_the_same_command_continues_an_unfinished_run_and_no_finished_one(store: Store, add_run: AddRun) -> None:
+    add_run("done")
+    assert find_run(store, prepared()) is None
+    unfinished: tuple[RunStatus, ...] = ("running", "interrupted", "incomplete")
+    for status in unfinished:
+        run = add_run(status, status)
+        assert find_run(store, prepared()) == run
+
+
+def test_a_run_of_a_version_that_did_not_record_the_adapters_code_is_continued(store: Store, add_run: AddRun) -> None:
+    run = add_run("old", "interrupted", adapter_digests={})
+    assert find_run(store, prepared()) == run
+
+
+@pytest.mark.parametrize("code", [OTHER_CODE, {"adapter_versions": {"reference": "trialbed 0.2.0"}}])
+def test_a_run_of_another_adapter_is_not_continued_and_the_user_is_told(
+    store: Store, add_run: AddRun, code: dict[str, object]
+) -> None:
+    add_run("old", "interrupted")
+    asked = prepared(changed(**code))
+    assert find_run(store, asked) is None
+    said = "the adapter of reference or its environment changed since run old began: a new run is started"
+    assert list(remarks(store, asked)) == [said]
+    assert list(remarks(store, prepared(changed(**code), fresh=True))) == []
+
+
+def test_nothing_is_said_of_finished_runs_of_another_adapter(store: Store, add_run: AddRun) -> None:
+    add_run("old")
+    assert list(remarks(store, prepared(changed(**OTHER_CODE)))) == []
+
+
+def test_a_run_of_another_trialbed_is_named_too(store: Store, add_run: AddRun) -> None:
+    add_run("old", "running", trialbed_version="0.0.9")
+    assert list(remarks(store, prepared())) == ["Trialbed changed since run old began: a new run is started"]
+
+
+def test_failed_trials_are_repeated_in_the_latest_run_of_the_configuration(store: Store, add_run: AddRun) -> None:
+    add_run("first")
+    latest = add_run("second")
+    add_run("other", seed=1)
+    for config in (CONFIG, changed(**OTHER_CODE)):
+        assert find_run(store, prepared(config, retry_failed=True)) == latest
+    with pytest.raises(UsageError, match="--retry-failed: the store has no run of this configuration"):
+        find_run(store, prepared(changed(seed=2), retry_failed=True))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"query_ids": (3, 2, 1)}, {"frameworks": ("langgraph", "reference")}, {"repeat": 2}, MORE]
+)
+def test_a_run_is_extended_by_queries_frameworks_and_repeats(
+    store: Store, add_run: AddRun, changes: dict[str, object]
+) -> None:
+    run = add_run("r1")
+    add_run("other", seed=1)
+    asked = changed(**changes)
+    for wanted in ("last", "r1"):
+        assert find_run(store, prepared(asked, extend=wanted)) == run
+    store.add_trial("r1", ended())
+    total = len(trials_to_run(asked, [], RunOptions()))
+    assert list(remarks(store, prepared(asked))) == [
+        f"run r1 has 1 of these {total} trials; with --extend it is continued instead"
+    ]
+
+
+SETTINGS = {
+    "model": "scripted:none",
+    "seed": 1,
+    "judge": "m",
+    "judge_votes": 3,
+    "dataset": "other",
+    "test_set": "other",
+    "dataset_digest": "e",
+    "base_url": "http://x/v1",
+    "selector": "gold",
+    "max_tools": 5,
+    "max_steps": 3,
+    "timeout": 5.0,
+    "temperature": 0.5,
+    "max_tokens": 7,
+    "trialbed_version": "0.2.0",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_run_with_another_setting_is_not_extended(store: Store, add_run: AddRun, name: str) -> None:
+    add_run("r1")
+    asked = changed(**MORE, **{name: SETTINGS[name]})
+    words = name.replace("_", " ")
+    with pytest.raises(UsageError, match=f"the latest run, r1, cannot become what .*: its {words} is "):
+        find_run(store, prepared(asked, extend="last"))
+    with pytest.raises(UsageError, match="--extend: run r1 cannot become"):
+        find_run(store, prepared(asked, extend="r1"))
+    assert list(remarks(store, prepared(asked))) == []
+
+
+def test_every_setting_that_may_not_change_is_tested() -> None:
+    grow = {"frameworks", "query_ids", "repeat", "adapter_versions", "adapter_digests"}
+    assert set(SETTINGS) == set(RunConfig.model_fields) - grow
+
+
+def test_a_run_does_not_shrink_or_change_its_adapters() -> None:
+    large = changed(**MORE)
+    assert why_not_extended(CONFIG, large) is None
+    assert why_not_extended(CONFIG, CONFIG) is None
+    reasons = {
+        "it has the framework langgraph too; name it as well": changed(**{**MORE, "frameworks": ("reference",)}),
+        "it has 1 queries that are not chosen here": changed(**{**MORE, "query_ids": (1, 2)}),
+        "its repeats are 2, not 1": changed(**{**MORE, "repeat": 1}),
+        "the adapter of reference or its environment changed since it began": changed(**MORE, **OTHER_CODE),
+    }
+    for reason, smaller in reasons.items():
+        assert why_not_extended(large, smaller) == reason
+
+
+def test_what_cannot_be_continued_is_an_error(store: Store, add_run: AddRun) -> None:
+    with pytest.raises(UsageError, match="--extend: the store has no run yet"):
+        find_run(store, prepared(extend="last"))
+    add_run("r1")
+    with pytest.raises(DataError, match="no run 'nope'; its latest runs are r1"):
+        find_run(store, prepared(extend="nope"))
+    with pytest.raises(UsageError, match="exclude one another"):
+        find_run(store, prepared(extend="last", fresh=True))
+
+
+def attempt(query_id: int, number: int, status: TrialStatus, code: str = "r1") -> AttemptSummary:
+    return AttemptSummary(TrialKey(framework="reference", query_id=query_id), number, status, code)
+
+
+@pytest.mark.parametrize(
+    ("own", "due", "due_again"),
+    [
+        ([], 0, 0),
+        ([("answered", "r1")], None, None),
+        ([("failed", "r1")], None, 1),
+        ([("not measured", "r1")], 1, 1),
+        ([("not measured", "r1"), ("failed", "r1")], None, 2),
+        # One that was answered when it was repeated is not paid again, until the code changes.
+        ([("failed", "r1"), ("answered", "r1")], None, None),
+        ([("failed", "r0"), ("answered", "r0")], None, 2),
+        ([("failed", "r0"), ("answered", "r1")], None, None),
+        ([("answered", "r0")], None, None),
+    ],
+)
+def test_what_is_due(own: list[tuple[TrialStatus, str]], due: int | None, due_again: int | None) -> None:
+    attempts = [attempt(1, number, *one) for number, one in enumerate(own)]
+    attempts.append(attempt(2, 0, "answered"))
+    for options, expected in ((RunOptions(), due), (RunOptions(retry_failed=True), due_again)):
+        found = [(key.query_id, number) for key, number in trials_to_run(CONFIG, attempts, options)]
+        assert found == ([] if expected is None else [(1, expected)])
+
+
+def test_trials_that_were_not_measured_are_due(store: Store, add_run: AddRun) -> None:
+    add_run("r1", "incomplete")
+    kinds: tuple[FailureKind, ...] = ("endpoint", "server")
+    for number, kind in enumerate(kinds):
+        store.add_trial("r1", ended(kind).model_copy(update={"attempt": number}))
+    due = trials_to_run(CONFIG, store.attempt_summaries("r1"), RunOptions())
+    assert [(key.query_id, number) for key, number in due] == [(1, 2), (2, 0)]
