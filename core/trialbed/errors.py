@@ -13,6 +13,7 @@
     │   └── ContractMismatch
     ├── NothingMeasured          server, model or environment: no trial could give a number (exit code 3)
     │   ├── EnvironmentFailed    a framework's own environment is missing or cannot be built
+    │   ├── SandboxUnavailable   the sandbox that was asked for cannot be made here
     │   └── ServerUnavailable
     ├── ModelFailed              the model could not be reached or refused the request; an agent raises it
     ├── SimulationError          a simulator could not answer; becomes an API error, is never cached
@@ -34,6 +35,7 @@ __all__ = [
     "JudgeError",
     "ModelFailed",
     "NothingMeasured",
+    "SandboxUnavailable",
     "ServerUnavailable",
     "SettingsError",
     "SimulationError",
@@ -94,6 +96,21 @@ class NothingMeasured(TrialbedError):
 
 class EnvironmentFailed(NothingMeasured):
     """A framework's own environment is missing or cannot be built; has the resolver's reason."""
+
+
+class SandboxUnavailable(NothingMeasured):
+    """The sandbox that was asked for cannot be made on this machine.
+
+    Args:
+        sandbox: its name, as ``--sandbox`` takes it.
+        missing: what is missing.
+        remedy: how to get it.
+    """
+
+    def __init__(self, sandbox: str, missing: str, remedy: str) -> None:
+        super().__init__(f"--sandbox {sandbox}: {missing}. {remedy[0].upper()}{remedy[1:]}.")
+        self.missing = missing
+        self.remedy = remedy
 
 
 class ServerUnavailable(NothingMeasured):

@@ -20,6 +20,8 @@ from annotated_types import Ge, Gt
 
 from trialbed.settings import data_dir, response_cache, store_file
 
+SANDBOXES = ("none", "process", "container")
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -32,6 +34,7 @@ class Setting:
         document: its key in the ``metadata`` of a result document; None for the field's name. Only settings of a
             run's identity stand there.
         folder: whether a path is a folder's.
+        choices: the values that it can have; empty for any.
     """
 
     option: tuple[str, ...]
@@ -39,6 +42,7 @@ class Setting:
     metavar: str | None = None
     document: str | None = None
     folder: bool = False
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +55,7 @@ class IdentitySettings:
         base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
         judge: ``rule``, another judge's name, or a model.
         seed: every trial's own seed derives from it, the query and the repeat.
+        sandbox: what keeps an adapter that is not trusted from the machine and from the run's data.
     """
 
     frameworks: Annotated[
@@ -85,6 +90,9 @@ class IdentitySettings:
         int | None, Ge(1), Setting(("--max-tokens",), "Maximum number of tokens per completion. [default: the model's]")
     ] = None
     seed: Annotated[int, Setting(("--seed",), "Seed from which each trial's own seed is derived.")] = 0
+    sandbox: Annotated[str, Setting(("--sandbox",), "Isolation of workers from the machine.", choices=SANDBOXES)] = (
+        "none"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

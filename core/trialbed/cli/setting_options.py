@@ -56,7 +56,7 @@ def _type(declared: Declared) -> click.ParamType[Any]:
         return FiniteRange(min=least, min_open=declared.above is not None)
     if declared.kind is Path:
         return FOLDER if declared.setting.folder else click.Path(path_type=Path)
-    return click.STRING
+    return click.Choice(declared.setting.choices) if declared.setting.choices else click.STRING
 
 
 data_dir_option = setting_option("data_dir")

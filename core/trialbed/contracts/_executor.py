@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 
 from trialbed.errors import TrialbedError
 from trialbed.records import Environment, FrameworkInfo, Outcome, TrialSpec
+from trialbed.sandbox import NONE, Sandbox
 
 
 class Executor(ABC):
@@ -22,15 +23,25 @@ class Executor(ABC):
     Attributes:
         reuses_workers: whether a trial may run in a process that ran others. If so, one that fails there before it asks
             the model anything is repeated once, with ``TrialSpec.fresh``.
+        sandboxes: the values of ``--sandbox`` that it can carry out.
+        sandbox: set by the engine before it is entered: the sandbox of its workers; None for none.
         waited: set by the engine before the first trial: tells how many seconds a trial has spent waiting for failed
             model requests to be repeated. A trial's deadline is that much later, since no framework is to blame for it.
     """
 
     reuses_workers: ClassVar[bool] = False
+    sandboxes: ClassVar[tuple[str, ...]] = (NONE,)
+    sandbox: Sandbox | None = None
     waited: Callable[[str], Awaitable[float]] | None = None
 
     def __init__(self, *, environments: Mapping[str, Environment] | None = None) -> None:
         self.environments = dict(environments or {})
+
+    def connect(self, server_url: str) -> None:  # noqa: B027 - most need not know
+        """Learn where the server is, the only place that sandboxed workers can connect to.
+
+        The engine calls this once, before the first trial; it may have asked for descriptions before.
+        """
 
     async def time_waited(self, trial: str) -> float:
         """Seconds by which the deadline of a trial is later; 0 where they are not known."""

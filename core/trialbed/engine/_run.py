@@ -13,6 +13,7 @@ from trialbed.engine._continuation import find_run, remarks
 from trialbed.engine._identity import config_digest
 from trialbed.engine._models import with_endpoint
 from trialbed.engine._plan import Prepared, RunOptions, choose_queries, new_run, open_dataset, run_config
+from trialbed.engine._sandbox import check_run_sandbox
 from trialbed.engine._session import NoProgress, Progress, RunSession
 from trialbed.errors import DataError
 from trialbed.records import Run
@@ -56,9 +57,9 @@ def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
     queries = choose_queries(dataset, options.limit, options.query_ids)
     config = run_config(options, dataset, queries, version("trialbed"), in_process=in_process)
     load_driver("selectors", config.selector)
-    if not in_process:
-        load_driver("executors", options.executor)
+    executor = None if in_process else load_driver("executors", options.executor)
     check_folder(options.output)
+    check_run_sandbox(options, executor)
     return Prepared(options, dataset, queries, config)
 
 

@@ -15,6 +15,7 @@ from trialbed.engine._continuation import trials_to_run
 from trialbed.engine._judge import judge_of
 from trialbed.engine._listeners import Listeners
 from trialbed.engine._plan import Prepared, by_id, trial_keys
+from trialbed.engine._sandbox import run_sandbox
 from trialbed.engine._server import server
 from trialbed.engine._tools import select_tools
 from trialbed.engine._trial import TrialRunner
@@ -175,11 +176,13 @@ class RunSession:
         executor = given or cast(
             "Executor", load_driver("executors", options.executor)(environments=options.environments)
         )
+        executor.sandbox = run_sandbox(options)
         # Workers import their frameworks while the tools are selected and the server starts.
         async with executor, _meanwhile(self._describe(executor)) as described:
             tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store)
             async with server(options) as control, judge_of(self._run.config, control) as judge:
                 executor.waited = control.time_waited
+                executor.connect(control.url)
                 await self._note(await described, control.url)
                 yield TrialRunner(
                     run=self._run,

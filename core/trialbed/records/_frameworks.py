@@ -66,6 +66,7 @@ class FrameworkInfo(Record):
         packages: ``name==version`` of everything installed where the worker runs, sorted.
         lock: the lock of its own environment; empty if it runs in the engine's interpreter.
         lock_digest: SHA-256 of the lock; empty likewise.
+        sandbox: the mechanisms that held its worker, as found before anything of it was loaded; empty for none.
     """
 
     name: str
@@ -77,6 +78,7 @@ class FrameworkInfo(Record):
     packages: tuple[str, ...] = ()
     lock: str = ""
     lock_digest: str = ""
+    sandbox: tuple[str, ...] = ()
 
     @model_validator(mode="before")
     @classmethod

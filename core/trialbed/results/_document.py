@@ -95,6 +95,7 @@ def _framework(run: Run, name: str) -> dict[str, Any]:
         "python": info.python if info else None,
         "packages": list(info.packages) if info else [],
         "lock_digest": (info.lock_digest or None) if info else None,
+        "sandbox_mechanisms": list(info.sandbox) if info else [],
         "deviations": deviations,
         "capabilities": deviations,
     }

@@ -23,6 +23,8 @@ LAST_OUTPUT = 0.5
 READS = 8
 """Turns of the event loop in which what is in the pipes is read."""
 
+SIGNALLED = 128
+
 Message = Ready | Failed | Started | Done
 
 
@@ -39,6 +41,7 @@ class Pipes(asyncio.SubprocessProtocol):
     """Reads a worker's replies and drains what else it writes.
 
     Attributes:
+        shell_codes: the process tells that its worker was ended by a signal with the code 128 + its number.
         stopwatch: times the trial, by when its ``clock`` messages arrive.
         exited: set when the process has ended and been waited for.
         disconnected: set when all its pipes are closed too.
@@ -53,6 +56,7 @@ class Pipes(asyncio.SubprocessProtocol):
         self._closed: set[int] = set()
         self._faulty = False
         self.stopwatch = Stopwatch(time.monotonic)
+        self.shell_codes = False
         self.exited = asyncio.Event()
         self.disconnected = asyncio.Event()
 
@@ -125,7 +129,8 @@ class Pipes(asyncio.SubprocessProtocol):
             self._gone()
 
     def _gone(self) -> None:
-        self._fail(crash(self._transport.get_returncode()))
+        code = self._transport.get_returncode()
+        self._fail(crash(SIGNALLED - code if self.shell_codes and code is not None and code > SIGNALLED else code))
 
     def _read_lines(self) -> None:
         while (end := self._line.find(b"\n", self._searched)) >= 0:

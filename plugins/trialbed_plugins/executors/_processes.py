@@ -41,6 +41,21 @@ def resident_bytes(pid: int) -> int:
     return total
 
 
+def catching(pid: int, number: int) -> int | None:
+    """The first of a process and its descendants that catches a signal."""
+    family = (pid, *(child.pid for child in descendants(pid)))
+    return next((process for process in family if _catches(process, number)), None)
+
+
+def _catches(pid: int, number: int) -> bool:
+    if sys.platform != "linux":
+        return True
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        mask = next(line.partition(":")[2] for line in status if line.startswith("SigCgt:"))
+        return bool(int(mask, 16) >> (number - 1) & 1)
+    return False
+
+
 def end_family(pid: int) -> None:
     """Kill a process, its group and its descendants.
 

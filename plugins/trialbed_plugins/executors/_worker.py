@@ -8,7 +8,7 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Self
 import psutil
 
 from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec, framework_name
+from trialbed.sandbox import Launch
 from trialbed.secrets import redact
 from trialbed.worker import Begin, Done, Failed, Hello, Ready, Started, worker_command, worker_environment, written
 from trialbed_plugins.executors import _processes as processes
@@ -44,6 +45,9 @@ LAST_TRACE = 0.2
 
 TimeWaited = Callable[[str], Awaitable[float]]
 """A trial's token -> the seconds that count for no framework."""
+
+Preparing = Callable[[Sequence[str], Mapping[str, str], Path], contextlib.AbstractContextManager[Launch]]
+"""A worker's command, environment and folder -> how to start it."""
 
 
 class StartFailed(Exception):
@@ -79,34 +83,54 @@ class Worker:
         self._spent = ""
         self._held = 0.0
 
-    async def start(self, python: str | None, folder: Path) -> Self:
+    async def start(self, python: str | None, folder: Path, preparing: Preparing) -> Self:
         """Start the process and have it load the adapter.
+
+        Args:
+            python: the interpreter that has the adapter; None for this one.
+            folder: its working directory.
+            preparing: puts its command into a sandbox, if there is one.
 
         Raises:
             StartFailed: the adapter cannot be used.
             WorkerFault: the process crashed, hung or broke the protocol while it loaded the adapter.
         """
         command = worker_command(framework_name(self.framework), python)
+        environment = worker_environment(self.mark, own_packages=python is not None)
+        with contextlib.ExitStack() as stack:
+            launched = await asyncio.to_thread(stack.enter_context, preparing(command, environment, folder))
+            await self._launch(launched, folder)
+            info = await self._described()
+            held = launched.held()
+        if launched.sandbox is not None and not held:
+            raise WorkerFault("protocol", "the worker answered without a report of its sandbox")
+        self.info = info.model_copy(update={"sandbox": held})
+        self._condition = self._read_condition()
+        self._helpers = frozenset(process.pid for process in processes.descendants(self.pid))
+        return self
+
+    async def _launch(self, launched: Launch, folder: Path) -> None:
         try:
             self._transport, _ = await asyncio.get_running_loop().subprocess_exec(
                 lambda: self._pipes,
-                *command,
-                env=worker_environment(self.mark, own_packages=python is not None),
+                *launched.command,
+                env=launched.environment,
                 cwd=folder,
+                pass_fds=launched.descriptors,
                 start_new_session=True,
             )
         except OSError as error:
-            raise WorkerFault("adapter", f"{command[0]} cannot be started: {error}") from error
+            raise WorkerFault("adapter", f"{launched.command[0]} cannot be started: {error}") from error
+        self._pipes.shell_codes = launched.shell_codes
+
+    async def _described(self) -> FrameworkInfo:
         self._send(Hello(nonce=self._nonce))
         reply = await self._reply(START_LIMIT, f"loading the adapter took more than {START_LIMIT:.0f} s")
         if isinstance(reply, Failed):
             raise StartFailed(reply)
         if not isinstance(reply, Ready):
             raise WorkerFault("protocol", f"the worker answered hello with {reply.type!r}")
-        self.info = reply.info
-        self._condition = Condition.read(self.pid)
-        self._helpers = frozenset(process.pid for process in processes.descendants(self.pid))
-        return self
+        return reply.info
 
     @property
     def pid(self) -> int:
@@ -131,7 +155,7 @@ class Worker:
         """
         if self._trials >= most_trials:
             return f"it ran {self._trials} trials"
-        return self._spent or self._condition.worse(Condition.read(self.pid))
+        return self._spent or self._condition.worse(self._read_condition())
 
     async def run(self, spec: TrialSpec, time_waited: TimeWaited) -> Outcome:
         """Run one trial.
@@ -189,6 +213,11 @@ class Worker:
         self._transport.close()
         await self._pipes.disconnected.wait()
 
+    def _read_condition(self) -> Condition:
+        # In a container, the worker is a descendant of the process that was started for it.
+        traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
+        return Condition.read(traced or self.pid)
+
     def _timed(self, outcome: Outcome) -> Outcome:
         """The outcome with the wall time of this process's clock: the worker's can be changed by what runs in it."""
         seconds = self._pipes.stopwatch.seconds(self._held, outcome.wall_time)
@@ -241,7 +270,9 @@ class Worker:
     async def _ask_where(self) -> None:
         """Have the worker write the stacks of its threads to standard error."""
         if hasattr(signal, "SIGUSR1") and not self._pipes.exited.is_set():
-            os.kill(self.pid, signal.SIGUSR1)
+            if (process := processes.catching(self.pid, signal.SIGUSR1)) is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGUSR1)
             await asyncio.sleep(LAST_TRACE)
 
     def _send(self, message: Record) -> None:

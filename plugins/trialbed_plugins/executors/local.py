@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,6 +21,8 @@ from trialbed import errors
 from trialbed.contracts import Executor
 from trialbed.errors import DriverBroken, DriverError, SettingsError
 from trialbed.records import Environment, Failure, FrameworkInfo, Outcome, TrialSpec
+from trialbed.run_settings import SANDBOXES
+from trialbed.sandbox import ServerAddress, launch
 from trialbed.secrets import redact
 from trialbed_plugins.executors._pipes import WorkerFault
 from trialbed_plugins.executors._worker import NotBegun, StartFailed, Worker
@@ -52,6 +55,7 @@ class LocalExecutor(Executor):
     """
 
     reuses_workers = True
+    sandboxes = SANDBOXES
 
     def __init__(
         self,
@@ -65,6 +69,8 @@ class LocalExecutor(Executor):
         self._memory_limit = configured_memory() if memory_limit is None else memory_limit
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
+        self._connected = asyncio.Event()
+        self._server: ServerAddress | None = None
 
     async def __aenter__(self) -> Self:
         self._folder = Path(tempfile.mkdtemp(prefix="trialbed-"))
@@ -77,6 +83,11 @@ class LocalExecutor(Executor):
         await asyncio.gather(*(worker.dismiss() for worker in idle))
         await asyncio.gather(*map(self._discard, list(self._workers)))
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+    def connect(self, server_url: str) -> None:
+        """Let sandboxed workers be started, which can reach nothing but this server."""
+        self._server = ServerAddress.of(server_url)
+        self._connected.set()
 
     async def describe(self, framework: str) -> FrameworkInfo:
         """The framework as reported by one of its workers, which is kept for the first trial."""
@@ -154,13 +165,21 @@ class LocalExecutor(Executor):
         return await self._spawn(framework)
 
     async def _spawn(self, framework: str) -> Worker:
+        if self.sandbox is not None:
+            await self._connected.wait()
+        environment = self.environments.get(framework)
+        preparing = partial(
+            launch,
+            sandbox=self.sandbox,
+            server=self._server,
+            environment_lock=environment.lock if environment else None,
+        )
         worker = Worker(framework, self._memory_limit)
         self._workers.add(worker)
         folder = self._folder / worker.mark
         folder.mkdir()
         try:
-            environment = self.environments.get(framework)
-            return await worker.start(environment.python if environment else None, folder)
+            return await worker.start(environment.python if environment else None, folder, preparing)
         except BaseException as error:
             await self._discard(worker)
             if isinstance(error, WorkerFault):

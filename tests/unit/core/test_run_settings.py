@@ -29,6 +29,8 @@ each_setting = pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name fo
 
 def other_value(setting: Declared) -> Any:
     """A value that is not the default."""
+    if setting.setting.choices:
+        return next(choice for choice in setting.setting.choices if choice != setting.default)
     value: Any = {str: "other", int: 7, float: 7.5, Path: Path("other"), bool: True}[setting.kind]
     return (value,) if setting.repeatable else value
 

@@ -1,0 +1,118 @@
+"""``--sandbox container``: bubblewrap, with namespaces of its own for files, processes, users and the network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from trialbed.errors import SandboxUnavailable
+from trialbed.sandbox import launchers
+from trialbed.sandbox._descriptors import Descriptors
+from trialbed.sandbox._environment import make_folders
+from trialbed.sandbox._files import SETTINGS, SYSTEM, is_hidden, masks, view
+from trialbed.sandbox._interpreters import Interpreter
+from trialbed.sandbox._modes import CONTAINER
+from trialbed.sandbox._server import ServerAddress
+
+LAUNCHER = Path(launchers.__file__).with_name("container.py")
+INSIDE = "/run/trialbed/container.py"
+NAMESPACES = ("user", "mnt", "net", "pid", "ipc", "uts")
+NOBODY = "65534"
+
+ISOLATION = (
+    *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
+    *("--uid", NOBODY, "--gid", NOBODY, "--cap-drop", "ALL"),
+)
+
+
+def command(
+    worker: Sequence[str],
+    folder: Path,
+    interpreter: Interpreter,
+    hidden: Sequence[Path],
+    server: ServerAddress,
+    descriptors: Descriptors,
+    report: int,
+) -> list[str]:
+    """The command that starts a worker in the sandbox, and carries its connections to the server.
+
+    Raises:
+        UsageError: a sandbox cannot reach a server there.
+        SandboxUnavailable: bubblewrap is missing.
+    """
+    make_folders(folder)
+    listen = (server.loopback, server.port)
+    hosts = descriptors.text(_hosts(server))
+    bubblewrap = [
+        *(find_bubblewrap(), *ISOLATION),
+        *("--proc", "/proc", "--dev", "/dev", "--bind", str(folder / "tmp"), "/tmp"),  # noqa: S108 - its own
+        *mounts(interpreter, hidden),
+        *("--ro-bind-data", str(hosts), "/etc/hosts", "--ro-bind", str(LAUNCHER), INSIDE),
+        *("--bind", str(folder), str(folder), "--remount-ro", "/", "--chdir", str(folder), "--"),
+        # The descriptor of the policy inside is known to the launcher only.
+        *(worker[0], "-I", "-S", INSIDE, "inside", "@INSIDE@", *worker),
+    ]
+    policy = {
+        "command": bubblewrap,
+        "server": (server.host, server.port),
+        "hosts": hosts,
+        "report": report,
+        "inside": {"listen": listen, "namespaces": _own_namespaces(), "version": version()},
+    }
+    return [sys.executable, "-I", "-S", str(LAUNCHER), "outside", str(descriptors.json(policy))]
+
+
+def mounts(interpreter: Interpreter, hidden: Iterable[Path]) -> Iterator[str]:
+    """The arguments that show a worker what it may read, and then cover what of that is hidden."""
+    secret = {*interpreter.hidden, *hidden}
+    covered: set[Path] = set()
+    for path in (path for path in SYSTEM if path.is_symlink()):
+        yield from ("--symlink", os.readlink(path), str(path))
+    folders = (path for path in SYSTEM if not path.is_symlink())
+    for path in dict.fromkeys((*folders, *SETTINGS, *interpreter.readable)):
+        if path.exists() and not is_hidden(path, secret):
+            below = set(masks(path, secret))
+            complete = all(other.exists() for other in below)
+            covered |= below if complete else set()
+            # What is not there yet cannot be covered: only what is beside it is shown.
+            for part in (path,) if complete else view([path], secret).whole:
+                yield from ("--ro-bind", str(part), str(part))
+    for path in sorted(covered):
+        yield from ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
+
+
+def find_bubblewrap() -> str:
+    """The path of ``bwrap``.
+
+    Raises:
+        SandboxUnavailable: it is not installed.
+    """
+    found = shutil.which("bwrap")
+    if found is None:
+        raise SandboxUnavailable(
+            CONTAINER,
+            "bubblewrap is not installed",
+            "apt install bubblewrap, dnf install bubblewrap, or the same with your system's package manager",
+        )
+    return found
+
+
+@cache
+def version() -> str:
+    """The version of bubblewrap, as it says it: ``bubblewrap 0.8.0``."""
+    return subprocess.run([find_bubblewrap(), "--version"], capture_output=True, text=True, check=False).stdout.strip()
+
+
+def _own_namespaces() -> dict[str, str]:
+    return {name: os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES}
+
+
+def _hosts(server: ServerAddress) -> str:
+    """The content of ``/etc/hosts`` in the sandbox: a server that is given by name is found at the loopback address."""
+    names = f"localhost {server.host}" if server.is_name else "localhost"
+    return f"127.0.0.1 {names}\n::1 localhost\n"

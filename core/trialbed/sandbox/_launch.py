@@ -1,0 +1,115 @@
+"""How a worker is started, in a sandbox or without one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from trialbed.errors import UsageError
+from trialbed.sandbox import _container, _process
+from trialbed.sandbox._descriptors import Descriptors
+from trialbed.sandbox._environment import sandboxed_environment
+from trialbed.sandbox._interpreters import Interpreter, environment_interpreter, own_interpreter
+from trialbed.sandbox._modes import CONTAINER, PROCESS
+from trialbed.sandbox._server import ServerAddress
+
+REPORT = 1 << 16
+"""Bytes of the report of a launcher at most."""
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """The sandbox of a run's workers.
+
+    Attributes:
+        mode: ``process`` or ``container``.
+        hidden: what no worker may see, wherever it is: the store, results, datasets.
+    """
+
+    mode: str
+    hidden: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A command that is ready to be started.
+
+    Attributes:
+        descriptors: open files that the process must inherit.
+    """
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    descriptors: tuple[int, ...] = ()
+    sandbox: Sandbox | None = None
+    _report: int = -1
+
+    @property
+    def shell_codes(self) -> bool:
+        """Whether a worker that a signal ended is reported with the exit code 128 + its number, as shells do."""
+        return self.sandbox is not None and self.sandbox.mode == CONTAINER
+
+    def held(self) -> tuple[str, ...]:
+        """The mechanisms of the sandbox that hold, as the launcher found before anything of the worker was loaded.
+
+        Empty without a sandbox, and if there is no worker in it: because it could not be made, or not yet.
+        """
+        if self._report < 0:
+            return ()
+        try:
+            return tuple(json.loads(os.read(self._report, REPORT)))
+        except (BlockingIOError, ValueError):
+            return ()
+
+
+@contextmanager
+def launch(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    sandbox: Sandbox | None,
+    server: ServerAddress | None,
+    *,
+    environment_lock: str | None = None,
+) -> Iterator[Launch]:
+    """How to start a worker. Leave the context once the worker is ready: it closes the descriptors.
+
+    Args:
+        command: of the worker.
+        environment: of the worker.
+        folder: the worker's own, the only one that it may write to.
+        server: what the worker may connect to; needed if there is a sandbox.
+        environment_lock: the lock of the worker's own environment; None if it runs in this interpreter.
+
+    Raises:
+        UsageError: the sandbox cannot reach a server there, or what must be hidden holds the worker's packages.
+        SandboxUnavailable: something that the sandbox needs is missing.
+    """
+    if sandbox is None or server is None:
+        yield Launch(command, environment)
+        return
+    python_path = environment.get("PYTHONPATH", "")
+    own = environment_lock is None
+    interpreter = own_interpreter(python_path) if own else environment_interpreter(command[0], environment_lock or "")
+    _check_hidden(sandbox, interpreter)
+    server.check(sandbox.mode)
+    with Descriptors() as descriptors:
+        readable, writable = descriptors.pipe()
+        parts = {PROCESS: _process.command, CONTAINER: _container.command}[sandbox.mode](
+            command, folder, interpreter, sandbox.hidden, server, descriptors, writable
+        )
+        yield Launch(parts, sandboxed_environment(environment, folder), descriptors.passed, sandbox, readable)
+
+
+def _check_hidden(sandbox: Sandbox, interpreter: Interpreter) -> None:
+    for path in sandbox.hidden:
+        inside = next((other for other in interpreter.readable if other.is_relative_to(path)), None)
+        if inside is not None:
+            raise UsageError(
+                f"--sandbox {sandbox.mode}: workers must not see {path}, but need {inside}, which is in it; "
+                "name another folder with --output, --data-dir or --store"
+            )

@@ -1,0 +1,5 @@
+"""The names of the sandboxes."""
+
+from trialbed.run_settings import SANDBOXES
+
+NONE, PROCESS, CONTAINER = SANDBOXES

@@ -1,0 +1,119 @@
+"""``--sandbox process``: Landlock, seccomp and another user id, which the worker's own process takes on."""
+
+from __future__ import annotations
+
+import base64
+import os
+import pwd
+import socket
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from trialbed.errors import SandboxUnavailable
+from trialbed.sandbox import launchers
+from trialbed.sandbox._descriptors import Descriptors
+from trialbed.sandbox._environment import make_folders
+from trialbed.sandbox._files import SETTINGS, SYSTEM, view
+from trialbed.sandbox._interpreters import Interpreter
+from trialbed.sandbox._modes import PROCESS
+from trialbed.sandbox._seccomp import program
+from trialbed.sandbox._server import ServerAddress
+
+LAUNCHER = Path(launchers.__file__).with_name("process.py")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+KERNEL = (
+    *("/proc/self", "/proc/cpuinfo", "/proc/filesystems", "/proc/loadavg", "/proc/meminfo", "/proc/stat"),
+    *("/proc/sys/kernel/ostype", "/proc/sys/kernel/osrelease", "/proc/sys/kernel/random", "/proc/sys/vm"),
+    *("/proc/uptime", "/proc/version", "/sys/devices/system/cpu"),
+)
+HOSTS = Path("/etc/hosts")
+NOBODY = 65534
+CAP_DAC_READ_SEARCH = 2
+
+
+def command(
+    worker: Sequence[str],
+    folder: Path,
+    interpreter: Interpreter,
+    hidden: Sequence[Path],
+    server: ServerAddress,
+    descriptors: Descriptors,
+    report: int,
+) -> list[str]:
+    """The command that puts a worker into the sandbox.
+
+    Raises:
+        SandboxUnavailable: the user that workers run as cannot be given what they need.
+    """
+    make_folders(folder)
+    user = _user(interpreter)
+    if user is not None:
+        _hand_over(folder, user["uid"], user["gid"])
+    family = socket.AF_INET6 if server.is_ipv6 else socket.AF_INET
+    policy = {
+        "files": files(folder, interpreter, hidden),
+        "port": server.port,
+        "family": family,
+        "seccomp": base64.b64encode(program(family)).decode(),
+        "user": user,
+        "needed": [str(path) for path in interpreter.needed],
+        "report": report,
+    }
+    return [sys.executable, "-I", "-S", str(LAUNCHER), str(descriptors.json(policy)), *worker]
+
+
+def files(folder: Path, interpreter: Interpreter, hidden: Iterable[Path]) -> dict[str, list[str]]:
+    """Right -> the files and folders for which a worker has it."""
+    readable = [path for path in (*SYSTEM, *SETTINGS, HOSTS, *interpreter.readable) if path.exists()]
+    seen = view([path.resolve() for path in readable], {*interpreter.hidden, *hidden})
+    return {
+        "read": [*map(str, seen.whole), *KERNEL],
+        "list": [*map(str, seen.listed)],
+        "device": [*DEVICES],
+        "write": [str(folder)],
+    }
+
+
+def _user(interpreter: Interpreter) -> dict[str, Any] | None:
+    """The user that workers of root run as; None for another user's workers, which run as that user."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam("nobody")
+        uid, gid = entry.pw_uid, entry.pw_gid
+    except KeyError:
+        uid = gid = NOBODY
+    unreadable = next((path for path in interpreter.needed if not readable_by(path, uid, gid)), None)
+    if unreadable is not None and not _has_capability(CAP_DAC_READ_SEARCH):
+        raise SandboxUnavailable(
+            PROCESS,
+            f"workers of root run as uid {uid}, which cannot read {unreadable}",
+            "install Python and Trialbed outside of root's home, or run as another user",
+        )
+    return {"uid": uid, "gid": gid, "read_any": unreadable is not None}
+
+
+def readable_by(path: Path, uid: int, gid: int) -> bool:
+    """Whether the permissions of a file and of the folders above it let a user read it."""
+    return _permits(path, uid, gid, 4) and all(_permits(parent, uid, gid, 1) for parent in path.parents)
+
+
+def _permits(path: Path, uid: int, gid: int, bit: int) -> bool:
+    status = path.stat()
+    shift = 6 if status.st_uid == uid else 3 if status.st_gid == gid else 0
+    return bool(status.st_mode >> shift & bit)
+
+
+def _has_capability(number: int) -> bool:
+    text = Path("/proc/self/status").read_text(encoding="utf-8")
+    mask = next(line.partition(":")[2] for line in text.splitlines() if line.startswith("CapPrm:"))
+    return bool(int(mask, 16) >> number & 1)
+
+
+def _hand_over(folder: Path, uid: int, gid: int) -> None:
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, uid, gid)
+    # The folder of all workers: what is in it can be reached, but not listed.
+    folder.parent.chmod(0o711)
