@@ -30,7 +30,7 @@ class Difference(Record):
 
 
 def differences(given: Json, sent: Json) -> tuple[Difference, ...]:
-    """Every difference; none exactly if both are the same JSON text.
+    """Every difference; there are none exactly if both are the same JSON text.
 
     The order of keys counts, and ``1`` is not ``1.0``.
     """

@@ -1,4 +1,4 @@
-"""The one estimate of tokens, where no tokenizer is asked."""
+"""Estimates tokens without a tokenizer."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The evidence in an API's response that an answer can be checked against.
 
-The rule judge asks whether an answer carries the evidence of a response, and scripted models answer with
+The rule judge checks whether an answer contains the evidence of a response, and scripted models answer with
 it; both mean the values found here.
 """
 

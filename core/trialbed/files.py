@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and files that an option names."""
+"""Writes files atomically, and files that an option names."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MAX_PREFIX = 80
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that takes the place of another when it is whole and on the disk; until then the other stays.
+    """A temporary file that replaces another once it is complete and on the disk; until then the other stays.
 
     A symbolic link stays one, and a file that was there keeps its permissions.
 
     Raises:
-        OSError: it cannot be written; nothing is left of it.
+        OSError: it cannot be written; no partial file is left.
     """
     target = Path(os.path.realpath(path))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:MAX_PREFIX]}.", suffix=".tmp")

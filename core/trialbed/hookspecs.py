@@ -114,7 +114,7 @@ def aggregate_scores(run: Run, results: Sequence[TrialResult]) -> Mapping[str, A
         results: the trials of one framework, failed ones too.
 
     Returns:
-        Keys to add; a key that the summary has already is an error.
+        Keys to add; a key that the summary already has is an error.
     """
 
 

@@ -1,4 +1,4 @@
-"""The words every framework gets alike, and how their outcome is read."""
+"""The system prompt of every framework, and how the end of an answer is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SYSTEM_PROMPT = (
     "answer the task in plain text and state the facts you found. If the task cannot be solved with these "
     f"tools, answer with {GIVE_UP} followed by the reason."
 )
-"""The system prompt of every trial, whatever the framework."""
+"""The system prompt of every trial, the same for all frameworks."""
 
 
 def finish_of(text: str) -> Finish | None:

@@ -30,7 +30,7 @@ class Setting:
     Attributes:
         option: the spellings of its option, the long one last.
         help: what it does, for ``bench run --help`` and the documentation.
-        metavar: what stands for its value there; None for the type's name.
+        metavar: placeholder for its value there; None for the type's name.
         document: its key in the ``metadata`` of a result document; None for the field's name. Only settings of a
             run's identity stand there.
         folder: whether a path is a folder's.
@@ -143,7 +143,7 @@ class RunSettings(IdentitySettings):
 
 @dataclass(frozen=True)
 class Declared:
-    """A setting as it is declared: its field, taken apart.
+    """A declared setting, described by its field.
 
     Attributes:
         name: the field's name.

@@ -14,7 +14,7 @@ class HardSchema(Record):
 
     Attributes:
         name: the tool's name, unique among all.
-        stresses: what about it is hard, in words.
+        stresses: what makes it hard, in words.
         description: the tool's description.
         parameters: a JSON Schema (draft 2020-12).
         arguments: valid arguments, with which the tool can be called.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 MIN_SECRET = 8
-"""Shorter values are not redacted: they stand in ordinary text by chance."""
+"""Shorter values are not redacted: they occur in ordinary text by chance."""
 
 REDACTED = "[redacted]"
 
@@ -28,7 +28,7 @@ def is_secret(name: str, value: str = "") -> bool:
 
 
 def secret_values(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The values to redact, longest first, so that a secret that contains another goes whole.
+    """The values to redact, longest first, so that a secret that contains another is redacted whole.
 
     Args:
         environment: default: this process's own.

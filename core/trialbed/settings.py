@@ -27,7 +27,7 @@ class SettingsFile:
 
 
 def read_env_file(start: Path) -> Path | None:
-    """Add the variables of the nearest ``.env`` to the environment; what is set already stays.
+    """Add the variables of the nearest ``.env`` to the environment; variables that are already set stay.
 
     Returns:
         The file read, None if there is none.

@@ -10,7 +10,7 @@ from trialbed.records import Answer, ApiRef, ToolSpec
 def answer_names(tools: Iterable[ToolSpec]) -> dict[str, ApiRef]:
     """Tool names and original titles of the offered tools, to look names up in; names are never split.
 
-    A title that two different (tool_name, api_name) pairs share means neither. A tool's name wins over
+    A title that two different (tool_name, api_name) pairs share is not used. A tool's name wins over
     another's title.
     """
     specs = list(tools)

@@ -107,8 +107,8 @@ def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:
             there is kept with no Api.
 
     The calls are those of the details. Pairs ``[tool_name, api_name]`` of ``called_apis`` that no call of the
-    details is about are added behind them, each once, without arguments: both are claims, and neither unsays
-    the other. How the agent ended stands in the ``Finish`` node; without one it did not finish.
+    details is about are added behind them, each once, without arguments: both are claims, and neither overrides
+    the other. How the agent ended is in the ``Finish`` node; without one it did not finish.
 
     Raises:
         AnswerError: the value is malformed; names the place, as in ``answer.answer_details[3].message``.

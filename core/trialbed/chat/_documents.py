@@ -1,4 +1,4 @@
-"""Requests and completions as JSON documents: what stands where, also in those of careless vendors."""
+"""Requests and completions as JSON documents, including those of careless vendors."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def read_body(body: bytes, content_type: str = "application/json") -> Reading:
 
 
 def is_html(body: bytes, content_type: str) -> bool:
-    """Whether a body is a web page, whatever was asked for."""
+    """Whether a body is a web page, regardless of what was requested."""
     return content_type.startswith("text/html") or body.lstrip()[:1] == b"<"
 
 

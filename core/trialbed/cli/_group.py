@@ -125,6 +125,6 @@ def load_command(name: str, targets: Collection[str]) -> click.Command:
 def cli() -> None:
     """Measure, at the wire, how well agent frameworks and model vendors use tools.
 
-    `bench run` alone compares nothing but needs nothing: the reference loop on the embedded dataset with a
-    scripted model, no key, no network. See `bench COMMAND --help` for examples.
+    Start with `bench run`: it needs no key and no network, and runs the reference loop on the embedded dataset
+    with a scripted model. See `bench COMMAND --help` for examples.
     """

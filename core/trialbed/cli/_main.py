@@ -20,7 +20,7 @@ from trialbed.cli._group import cli
 INTERRUPTED = 130
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""Errors of a disk, which no option can mend."""
+"""Disk errors, which no option can fix."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -50,7 +50,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _not_written(error: OSError) -> int:
-    """Say that the disk took no more; what standard output still holds would only fail again at the end."""
+    """Report that output could not be written, and drop the rest of it, which would fail again at exit."""
     sys.stdout = io.StringIO()
     where = error.filename or "the output"
     click.echo(f"Error: {where} could not be written completely: {error.strerror}", err=True)

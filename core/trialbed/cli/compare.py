@@ -1,4 +1,4 @@
-"""``bench compare``: what is compared, and how, is up to the comparers that are installed."""
+"""``bench compare``: the installed comparers decide what can be compared, and how."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def models() -> Iterable[str]:
 
 
 def judges() -> Iterable[str]:
-    """The judges that are no models."""
+    """The judges other than models."""
     from trialbed.engine import judge_drivers
 
     return judge_drivers()

@@ -36,7 +36,7 @@ class RunComparer(Comparer):
         return is_document(path) if path.exists() else is_run_id(value)
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
-        """Every side of the later values beside the first value's side of the same framework, or its only one."""
+        """Compare the sides of the later values with the first value's side of the same framework, or its only one."""
         from trialbed.comparison._differences import CompareOptions, compare
         from trialbed.comparison._sides import read_sides
         from trialbed.comparison._tables import comparison_records, comparison_tables

@@ -13,7 +13,7 @@ from trialbed.errors import UsageError
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate
 
 FEW = 10
-"""Queries below which an interval of resamples is too narrow to go by."""
+"""Number of queries below which bootstrap intervals are too narrow to rely on."""
 
 JUDGED = "sopr_score"
 
@@ -34,7 +34,7 @@ class CompareOptions:
 
 
 def compare(baseline: Side, candidate: Side, options: CompareOptions) -> dict[str, Any]:
-    """The candidate beside the baseline, as JSON.
+    """The comparison of a candidate with the baseline, as JSON.
 
     Raises:
         UsageError: they are of different datasets, or have no query in common.

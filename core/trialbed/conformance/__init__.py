@@ -1,4 +1,4 @@
-"""The old address of ``trialbed_adapter_kit``, with the names of before; it goes with the next release."""
+"""The old address of ``trialbed_adapter_kit``, with the old names; the next release removes it."""
 
 from __future__ import annotations
 

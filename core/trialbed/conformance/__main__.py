@@ -1,4 +1,4 @@
-"""The old address of ``python -m trialbed_adapter_kit``; it goes with the next release."""
+"""The old address of ``python -m trialbed_adapter_kit``; the next release removes it."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class BaseAgent(ABC):
 
     @abstractmethod
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:
-        """Hand the tools to the framework: raw schemas, unaltered; no code is made from tool text.
+        """Hand the tools to the framework: raw schemas, unaltered; no code is generated from tool text.
 
         Args:
             tools: sorted by name.

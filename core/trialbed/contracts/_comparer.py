@@ -36,7 +36,7 @@ class Comparer(ABC):
     A driver of the group ``trialbed.comparers`` is a subclass that takes no arguments.
 
     Class attributes:
-        contents: what it compares, in words for the help and for errors: "runs".
+        contents: a plural noun for what it compares, such as "runs", used in the help and in errors.
     """
 
     contents: ClassVar[str]
@@ -49,7 +49,7 @@ class Comparer(ABC):
     def recognises(self, value: str) -> bool:
         """Whether an argument of the command is of this kind.
 
-        It is asked of files whose content is wrong too: say yes if it can say what is wrong with them.
+        Also called for malformed files: return True if the comparer can report what is wrong with them.
         """
 
     @abstractmethod
@@ -57,8 +57,8 @@ class Comparer(ABC):
         """Compare.
 
         Args:
-            values: the arguments, all of this kind, in order; the first one is the baseline.
-            options: its own ones by name, and ``force``, ``resamples`` and ``seed``.
+            values: the arguments, all of this kind, in order; the first is the baseline.
+            options: the comparer's own options by name, and ``force``, ``resamples`` and ``seed``.
 
         Raises:
             UsageError, DataError: they cannot be compared; says why.

@@ -29,7 +29,7 @@ class Simulator(ABC):
     def revision(self, api: Api | None) -> str:  # noqa: ARG002 - simulators override it
         """A text that changes whenever a stored answer for this Api would no longer be given.
 
-        Stored answers of another revision are not used. Empty: stored answers stay good for ever.
+        Stored answers of another revision are not used. Empty: stored answers stay valid forever.
         """
         return ""
 

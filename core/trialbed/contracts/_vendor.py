@@ -14,7 +14,7 @@ class Vendor:
     """An OpenAI-compatible endpoint and its peculiarities; a driver of the group ``trialbed.vendors`` is a subclass.
 
     A subclass of a few lines is enough: the class attributes say where the endpoint is and how it names models,
-    ``prepare`` what its requests need beside.
+    ``prepare`` adds what its requests need in addition.
 
     Class attributes:
         contract: the contract's version the driver was written for (``"1"``); checked at load.
@@ -23,8 +23,8 @@ class Vendor:
         models: unified model name -> the vendor's own id.
 
     Args:
-        base_url: another place, such as a proxy; default: the class's.
-        provider: which provider a router shall use, where the vendor is a router.
+        base_url: another address, such as a proxy's; default: the class's.
+        provider: the provider that a router must use, if the vendor is a router.
     """
 
     contract: ClassVar[str]

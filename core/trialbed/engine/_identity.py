@@ -65,12 +65,12 @@ def trial_seed(run_seed: int, key: TrialKey) -> int:
 
 
 def new_run_id() -> str:
-    """A run's name: the UTC time, so that names sort, and six random hex digits, so that none meet."""
+    """A run's id: the UTC time, so that ids sort, and six random hex digits, so that they are unique."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
 
 def new_trial_token() -> str:
-    """A token for a trial's URLs: unguessable, since nothing else guards them."""
+    """A token for a trial's URLs: unguessable, since it is their only protection."""
     return secrets.token_urlsafe(15)
 
 

@@ -1,4 +1,4 @@
-"""Calls the hooks, so that a fault of one plugin does not affect the others."""
+"""Calls the hooks, so that a failing plugin does not affect the others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Listeners:
         self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
 
     def notify(self, hook: str, **arguments: Any) -> None:
-        """Call a lifecycle hook; a listener's exception is logged under the plugin's name and goes no further."""
+        """Call a lifecycle hook; a listener's exception is logged under the plugin's name and has no further effect."""
         for plugin, caller in self._each(hook):
             try:
                 caller(**arguments)

@@ -23,7 +23,7 @@ from trialbed.records import Answer, Failure, FailureKind, FrameworkInfo, Outcom
 class LiveExecutor(Executor):
     """Runs one agent object in this process, one trial after the other.
 
-    Nothing can kill a thread: an agent whose ``answer`` does not return in time ends the run, since what it
+    A thread cannot be killed: an agent whose ``answer`` does not return in time ends the run, since what it
     would still send could be taken for the next trial's.
 
     Args:
@@ -41,10 +41,10 @@ class LiveExecutor(Executor):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the agent to its owner."""
+        """Do nothing: the agent belongs to the caller."""
 
     async def describe(self, framework: str) -> FrameworkInfo:
-        """The object's class stands for its framework."""
+        """The framework, described by the object's class."""
         return FrameworkInfo(
             name=framework,
             version=f"{type(self._agent).__module__}.{type(self._agent).__qualname__}",

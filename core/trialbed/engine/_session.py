@@ -95,7 +95,7 @@ class Progress(Protocol):
 
 
 class NoProgress:
-    """Shows nothing."""
+    """Progress that shows nothing."""
 
     def note(self, text: str) -> None:
         """Show nothing."""
@@ -126,7 +126,7 @@ async def _meanwhile(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task
 
 
 class RunSession:
-    """Does what is left of a run, N trials at a time, and commits each as it ends.
+    """Runs the remaining trials of a run, N at a time, and commits each as it ends.
 
     Args:
         ambient: whether requests without a token belong to the open trial.

@@ -46,7 +46,7 @@ EXAMPLES: dict[str, Json] = {
 
 
 def gold_script(query: Query, tools: Sequence[ToolSpec]) -> tuple[ScriptedCall, ...]:
-    """The query's gold calls under the tools' names; a gold Api that is not offered cannot be played and is left out.
+    """The query's gold calls under the tools' names; a gold Api that is not offered cannot be called and is left out.
 
     Arguments are the dataset's where it has them; else each required parameter's default if it is a value
     of its type, else an example of the type.

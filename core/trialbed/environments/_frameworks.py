@@ -131,7 +131,7 @@ def check_name(spec: FrameworkSpec) -> None:
     """Refuse a name for which no environment should be built.
 
     Raises:
-        DriverNotFound: it looks like a misspelt name, and the package of that name could be anybody's.
+        DriverNotFound: it looks like a misspelt name, and anyone could own the package of that name.
         UsageError: the framework is a part of Trialbed.
     """
     adapter = _installed().get(spec.name)

@@ -1,4 +1,4 @@
-"""Lockfiles: requirements files in which every line is exact, and which say what they were made for."""
+"""Lockfiles: requirements files in which every line is exact, with a note of what they were made for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lock_text(lines: Iterable[str]) -> str:
 
 
 def lock_digest(text: str) -> str:
-    """SHA-256 of a lock; its beginning stands in the name of the lock's environment."""
+    """SHA-256 of a lock; its first digits are part of the environment's name."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

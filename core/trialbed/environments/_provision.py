@@ -1,4 +1,4 @@
-"""Provision of environments: for each request the one that serves it, or a new one."""
+"""Provision of environments: finds the environment for each request, or builds a new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running uv, and the reason of its failure out of what it wrote."""
+"""Runs uv, and finds the reason of a failure in its output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNWANTED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_SYSTE
 SPACE_AND_NETWORK = (
     "uv needs space in the folders of --env-dir and UV_CACHE_DIR, and a network unless its cache has every package."
 )
-"""The advice where the machine is the reason."""
+"""Advice for failures that the machine causes."""
 
 MAX_LENGTH = 1500
 """Characters of a reason that are shown."""
@@ -42,7 +42,7 @@ _MACHINE = re.compile(
 
 
 class UvFailed(Exception):
-    """uv ended with an error; holds what it wrote."""
+    """uv ended with an error; holds its output."""
 
     def __init__(self, stderr: str) -> None:
         super().__init__(failure_reason(stderr))

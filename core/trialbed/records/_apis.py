@@ -81,8 +81,8 @@ TYPES = {
 def parameters_schema(required: Iterable[Parameter], optional: Iterable[Parameter]) -> dict[str, Any]:
     """The ``object`` schema of these parameters.
 
-    A name that occurs twice is one property: its first description wins and it is required if any
-    occurrence is. Names are kept as they are, whatever characters they have.
+    A name that occurs twice is one property: its first description is used and it is required if any
+    occurrence is. Names are kept as they are.
     """
     properties: dict[str, Any] = {}
     names: list[str] = []
@@ -116,7 +116,7 @@ def _property(parameter: Parameter) -> dict[str, Any]:
 def usable_default(parameter: Parameter) -> Any:
     """The parameter's default if it is a value of its type, read from text where the text is one; else None.
 
-    An empty text says nothing, so it does not count as a default.
+    An empty text does not count as a default.
     """
     value = parameter.default
     if value is None or value == "":

@@ -1,4 +1,4 @@
-"""A framework: its label in a run, what it forces, the environment it runs in, and how a worker met it."""
+"""A framework: its label in a run, its deviations, its environment, and how a worker found it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Environment(Record):
 
 
 class FrameworkInfo(Record):
-    """A framework as a worker met it.
+    """A framework as a worker found it.
 
     Attributes:
         name: the label in the run: the driver's name, with the release if one was asked for.

@@ -43,7 +43,7 @@ class Score(Record):
         name: as shown and as named by ``--fail-under``.
         value: a number, None where it could not be determined.
         label: a word for it where there is one (``Solved``).
-        detail: what the number rests on.
+        detail: the evidence for the number.
         bounded: whether values lie in [0, 1], so that the mean has an interval.
         failure: why there is no value.
     """

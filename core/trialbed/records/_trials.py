@@ -59,7 +59,7 @@ class Outcome(Record):
 
 
 class Timing(Record):
-    """Wall time of a trial in seconds, split by who was waited for.
+    """Wall time of a trial in seconds, split into model, tools, waiting and framework.
 
     ``model`` and ``tool`` are the union of the server's intervals (parallel calls count once, and time
     in which both were waited for counts as model); ``framework`` is the rest of ``wall``. ``waiting`` is time in
@@ -122,7 +122,7 @@ class TrialRegistration(Record):
     """``POST /control/trials``: open a trial under a token.
 
     Attributes:
-        trial: the token, ``[A-Za-z0-9_-]{8,64}``; unguessable, since it is all that guards the trial's URLs.
+        trial: the token, ``[A-Za-z0-9_-]{8,64}``; unguessable, since it is the only protection of the trial's URLs.
         model: ``scripted:<policy>``, or a model name that the server's upstream endpoint knows.
         base_url: the upstream endpoint expected; must be the one the server was started with. None for scripted models.
         tools: what the agent is offered. ``apis``: their documentation, for the simulator.

@@ -46,7 +46,7 @@ class ModelCall(Record):
 
     Attributes:
         first_token: seconds from the request to the first byte of the answer's body; None if none came.
-        status: HTTP status given to the framework; 0 when the framework went away first.
+        status: HTTP status given to the framework; 0 if the framework disconnected first.
         usage: as the model reported it, None where it did not.
         request: the request's body; ``response``: the body given back, byte for byte, as text.
         text_calls: calls that the model wrote as text instead of sending them; they are never made.

@@ -31,7 +31,7 @@ def result_document(
 
     Keys that StableToolBench's runners write have their names and meanings. Differences: Trialbed calls no
     gold Api on its own, so ``gold_answer_time``, ``gold_api_responses`` and their average are null, and
-    ``gold_answer`` is the dataset's reference answer; a failed trial has null scores and enters no average.
+    ``gold_answer`` is the dataset's reference answer; a failed trial has null scores and is excluded from averages.
 
     Args:
         framework: whose trials these are; names the agent.

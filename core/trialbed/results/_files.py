@@ -20,13 +20,13 @@ MAX_NAME = 80
 
 
 def document_path(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
-    """The path of a result document in a folder; nothing in its names can lead out of the folder."""
+    """The path of a result document in a folder; names cannot lead out of the folder."""
     about = document["metadata"]
     return Path(folder) / f"{_safe(about['agent_name'])}_{_safe(about['test_set'])}.json"
 
 
 def check_folder(folder: str | os.PathLike[str]) -> None:
-    """See, before anything is done for it, that documents can be written into a folder; leaves nothing behind.
+    """Check in advance that documents can be written into a folder; leaves nothing behind.
 
     Raises:
         DataError: they cannot.
@@ -50,7 +50,7 @@ def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str]) 
     """Write ``{agent_name}_{test_set}.json`` into the folder, made where absent, and return its path.
 
     The file is replaced as a whole: a reader sees the old document or the new one, also if the process dies.
-    Names are made safe for files; nothing in them can lead out of the folder.
+    Names are made safe for files; they cannot lead out of the folder.
 
     Raises:
         DataError: the folder or file cannot be written.
@@ -71,7 +71,7 @@ def _unwritable(path: Path, error: OSError) -> DataError:
 
 
 def _safe(name: str) -> str:
-    """The name itself where it is safe; else what is left of it and a hash, so that two names never meet."""
+    """The name itself where it is safe; else its safe part and a hash, so that names stay unique."""
     kept = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".")[:MAX_NAME]
     if kept == name:
         return name

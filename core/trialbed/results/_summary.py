@@ -17,7 +17,7 @@ LEVEL = 0.95
 """The level of every interval."""
 
 ALWAYS = ("sopr_score", "api_call_score", "has_finish")
-"""Scores that a summary has even where no trial could be scored."""
+"""Scores that a summary has even if no trial could be scored."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Estimates over trials, with what they can be held to.
+"""Estimates over trials, with their uncertainty.
 
 ``numpy`` is imported by what resamples, when it is used: a mean with its interval needs none.
 """

@@ -1,4 +1,4 @@
-"""Equivalence: whether a difference is small, large, or cannot be told."""
+"""Equivalence: whether a difference is small, large, or undetermined."""
 
 from __future__ import annotations
 

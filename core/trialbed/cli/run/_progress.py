@@ -68,7 +68,7 @@ class PlainProgress:
 
 
 class LiveProgress(PlainProgress):
-    """A bar that moves."""
+    """A live bar."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,5 +85,5 @@ class LiveProgress(PlainProgress):
         self._bar.update(self._task, completed=self.done, failed=self.errors())
 
     def end(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.stop()
