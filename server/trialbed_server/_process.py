@@ -19,6 +19,7 @@ import uvicorn
 from trialbed.errors import ServerUnavailable
 from trialbed_server._app import create_app
 from trialbed_server._options import ServerOptions
+from trialbed_server._protocol import BoundedProtocol
 from trialbed_server.cache import ResponseStore
 
 GRACE = 2
@@ -46,6 +47,7 @@ def serve(options: ServerOptions) -> None:
     listener = _listen(options.host, options.port)
     config = uvicorn.Config(
         app,
+        http=BoundedProtocol,
         log_config=None,
         access_log=False,
         lifespan="on",
