@@ -1,11 +1,15 @@
-"""Who may send requests: bearer tokens."""
+"""Who may send requests: bearer tokens, names of the server, and origins of web pages."""
 
 from __future__ import annotations
 
 import hmac
+from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
+from trialbed.addresses import is_loopback
 from trialbed_server._http import openai_error_response
 
 TRIALS = "/t/"
@@ -16,6 +20,10 @@ UNTAGGED = ("/virtual", "/v1/")
 """Paths of requests without a trial's token, which may belong to the ambient trial."""
 
 
+POLICY_VIOLATION = 1008
+"""Code with which a WebSocket is closed (RFC 6455, 7.4.1)."""
+
+
 class BearerGuard:
     """Lets through requests that carry the token; ``/healthz`` and a trial's own URLs need none."""
 
@@ -24,8 +32,11 @@ class BearerGuard:
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or self._is_open(scope["path"]) or self._is_authorized(scope):
+        if scope["type"] == "lifespan" or self._is_open(scope["path"]) or self._is_authorized(scope):
             await self._app(scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            await WebSocketClose(POLICY_VIOLATION)(scope, receive, send)
             return
         message = "this server needs a bearer token: send the header Authorization: Bearer <token>"
         response = openai_error_response(message, 401, "authentication_error")
@@ -49,3 +60,59 @@ class RunGuard(BearerGuard):
 
     def _is_open(self, path: str) -> bool:
         return super()._is_open(path) or path.startswith(UNTAGGED)
+
+
+class SiteGuard:
+    """Refuses what web pages make a browser send to a server that asks for no token.
+
+    A page of another origin cannot read the answers, but its requests would reach the model and be paid for; a page
+    whose own name is changed to point here (DNS rebinding) could read them too. The first are told by their
+    ``Origin``, the second by their ``Host``. A trial's own URLs need no such check: their token is unknown to pages.
+
+    Args:
+        host: what the server listens on.
+        hosts: further names under which it is reached.
+        origins: pages that may send requests, as ``https://host:port``.
+    """
+
+    def __init__(self, host: str, hosts: Iterable[str], origins: Iterable[str]) -> None:
+        self._hosts = frozenset(name.lower().strip("[]") for name in (host, *hosts))
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+
+    def refusal(self, scope: Scope) -> str | None:
+        """Why this request is refused, None if it is not."""
+        if scope["path"].startswith(TRIALS):
+            return None
+        host, origin, site, mode = _headers(scope)
+        if not self._is_own(host):
+            return (
+                f"the request is for the host {host[:100]!r}, which is not a name of this server; if it is one, start "
+                "the server with --allow-host NAME"
+            )
+        if origin in self._origins:
+            return None
+        foreign = origin not in (f"http://{host}", f"https://{host}") if origin else site == "cross-site"
+        # A link on another site may lead here: that request only shows a page.
+        if not foreign or (not origin and mode == "navigate"):
+            return None
+        return (
+            f"the request was sent by a web page of another origin ({origin[:100] or 'not named'}); if that is right, "
+            "start the server with --allow-origin ORIGIN"
+        )
+
+    def _is_own(self, host: str) -> bool:
+        """Whether a ``Host`` header names this server; tools that are no browsers may leave it out."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
+        return not host or name in self._hosts or is_loopback(name)
+
+
+def _headers(scope: Scope) -> tuple[str, str, str, str]:
+    found = {b"host": "", b"origin": "", b"sec-fetch-site": "", b"sec-fetch-mode": ""}
+    for name, value in scope["headers"]:
+        if name in found:
+            found[name] = value.decode("latin-1").lower()
+    host, origin, site, mode = found.values()
+    return host, origin, site, mode

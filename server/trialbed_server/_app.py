@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import cast
 
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse, Response
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 import trialbed
@@ -18,23 +20,26 @@ from trialbed.errors import DriverBroken
 from trialbed.plugins import plugin_manager
 from trialbed.records import Api
 from trialbed.settings import data_dir
-from trialbed_server._access import BearerGuard, RunGuard
+from trialbed_server._access import BearerGuard, RunGuard, SiteGuard
+from trialbed_server._application import Application
 from trialbed_server._clock import Clock, SystemClock
 from trialbed_server._metrics import Metrics
-from trialbed_server._middleware import FastPathApp
 from trialbed_server._options import ServerOptions
 from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
 from trialbed_server.gateway.endpoints import Gateway
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.simulators.registry import Simulators
-from trialbed_server.trials import TrialRegistry
+from trialbed_server.trials import TrialRegistry, Untagged
 from trialbed_server.virtual.catalog import Catalog
 from trialbed_server.virtual.endpoint import VirtualApi
 from trialbed_server.virtual.resolver import Resolver
 from trialbed_server.virtual.sources import CacheSource, FrozenSource, SimulatorSource
 
 logger = logging.getLogger(__name__)
+
+SWEEP = 30.0
+"""Seconds between two looks for trials that have expired."""
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -46,16 +51,18 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
         TrialbedError: the cache, a dataset, a simulator or a plugin cannot be used; the text says why.
     """
     clock = clock or SystemClock()
-    trials, simulators = TrialRegistry(trials_only=options.control_token is not None), Simulators()
-    metrics = Metrics(lambda: len(trials))
+    trials = TrialRegistry(trials_only=options.control_token is not None, idle=options.trial_expiry)
+    simulators, untagged = Simulators(), Untagged(clock)
+    metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
     cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options)
     resolver = Resolver(cache, [CacheSource(cache), FrozenSource(cache), SimulatorSource(options.simulator_timeout)])
     catalog = Catalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
-    virtual = VirtualApi(resolver, catalog, trials, metrics, max_body=options.max_body)
-    gateway = Gateway(trials, upstream, clock, metrics, max_body=options.max_body)
-    app = _application(virtual, cache, resolver, upstream)
+    virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, max_body=options.max_body)
+    gateway = Gateway(trials, untagged, upstream, clock, metrics, max_body=options.max_body)
+    app = _application(options, virtual, _lifespan(cache, resolver, upstream, trials))
     _add_trial_routes(app, virtual, gateway)
-    app.include_router(Control(trials, simulators, clock, options.upstream).router())
+    control = Control(trials, untagged, simulators, clock, upstream=options.upstream, max_body=options.max_body)
+    app.include_router(control.router())
     _add_status_routes(app, metrics, options.upstream)
     _add_plugin_routes(app)
     _add_guards(app, options)
@@ -67,9 +74,32 @@ def _add_guards(app: FastAPI, options: ServerOptions) -> None:
         app.add_middleware(RunGuard, token=options.control_token)
     if options.token:
         app.add_middleware(BearerGuard, token=options.token)
+    if options.allow_origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=options.allow_origins, allow_methods=METHODS, allow_headers=["*"]
+        )
 
 
-def _application(virtual: VirtualApi, cache: ResponseCache, resolver: Resolver, upstream: Upstream | None) -> FastAPI:
+def _application(
+    options: ServerOptions, virtual: VirtualApi, lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]
+) -> FastAPI:
+    # A page does not know the token, where there is one.
+    sites = None if options.token else SiteGuard(options.host, options.allow_hosts, options.allow_origins)
+    return Application(
+        fast_path=("/virtual", virtual),
+        sites=sites,
+        max_body=options.max_body,
+        title="Trialbed",
+        version=trialbed.__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+
+
+def _lifespan(
+    cache: ResponseCache, resolver: Resolver, upstream: Upstream | None, trials: TrialRegistry
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
@@ -77,16 +107,18 @@ def _application(virtual: VirtualApi, cache: ResponseCache, resolver: Resolver, 
             stack.push_async_callback(resolver.close)
             if upstream is not None:
                 await stack.enter_async_context(upstream)
+            sweep = asyncio.create_task(_sweep(trials))
+            stack.callback(sweep.cancel)
             yield
 
-    return FastPathApp(
-        fast_path=("/virtual", virtual),
-        title="Trialbed",
-        version=trialbed.__version__,
-        lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-    )
+    return lifespan
+
+
+async def _sweep(trials: TrialRegistry) -> None:
+    """Free what trials hold whose openers are gone."""
+    while True:
+        await asyncio.sleep(SWEEP)
+        trials.expire()
 
 
 def _add_trial_routes(app: FastAPI, virtual: VirtualApi, gateway: Gateway) -> None:

@@ -15,12 +15,14 @@ class Metrics(Collector):
 
     Args:
         open_trials: tells how many trials are open.
+        untagged: tells how many requests had no trial, to the model and to the virtual API.
     """
 
     content_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, open_trials: Callable[[], int]) -> None:
+    def __init__(self, open_trials: Callable[[], int], untagged: Callable[[], tuple[int, int]]) -> None:
         self._open_trials = open_trials
+        self._untagged = untagged
         self._outcomes = Counter({"hit": 0, "miss": 0, "error": 0, "refused": 0})
         self._statuses: Counter[int] = Counter()
         self._registry = CollectorRegistry()
@@ -63,4 +65,8 @@ class Metrics(Collector):
         for status, count in self._statuses.items():
             statuses.add_metric([str(status)], count)
         yield statuses
+        untagged = CounterMetricFamily("trialbed_untagged_requests", "Requests without a trial.", labels=["api"])
+        for api, count in zip(("model", "virtual"), self._untagged(), strict=True):
+            untagged.add_metric([api], count)
+        yield untagged
         yield GaugeMetricFamily("trialbed_open_trials", "Trials that are open.", self._open_trials())

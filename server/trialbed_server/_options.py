@@ -17,6 +17,10 @@ from trialbed.settings import state_dir
 UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
+MIN_TOKEN = 16
+"""Characters of a token."""
+
+GENERATE = "`python -c 'import secrets; print(secrets.token_urlsafe())'`"
 MEBIBYTE = 2**20
 
 
@@ -31,6 +35,9 @@ class ServerOptions:
         token: bearer token that guards the server; required beyond loopback.
         control_token: makes this the server of one run: only requests with this token control trials and see metrics,
             and requests to the model and the virtual API must belong to a trial.
+        allow_hosts: names of the server, beside loopback's and ``host``, that requests may be for where no token is
+            asked for. allow_origins: web pages, as ``https://host:port``, that may send requests.
+        trial_expiry: seconds without a request after which a trial is closed whose opener gave it no lease.
         datasets: ``NAME`` or ``NAME:TEST_SET`` of datasets whose Apis the server knows without a trial.
         data_dir: folder of imported datasets; None is the user's.
         simulator: answers for Apis without a trial; None is the dataset's own, ``template`` for unknown Apis.
@@ -51,6 +58,9 @@ class ServerOptions:
     upstream_key: str | None = field(default=None, repr=False)
     token: str | None = field(default=None, repr=False)
     control_token: str | None = field(default=None, repr=False)
+    allow_hosts: tuple[str, ...] = ()
+    allow_origins: tuple[str, ...] = ()
+    trial_expiry: float = 600.0
     datasets: tuple[str, ...] = ()
     data_dir: Path | None = None
     simulator: str | None = None
@@ -61,11 +71,9 @@ class ServerOptions:
     upstream_timeout: float = 300.0
 
     def __post_init__(self) -> None:
-        if not self.token and not is_loopback(self.host):
-            raise UsageError(
-                f"--host {self.host} can be reached from other machines; set {TOKEN_VARIABLE} to a token that "
-                "clients must send, or bind to 127.0.0.1"
-            )
+        check_token(self.token, self.host)
+        for origin in self.allow_origins:
+            _check_origin(origin)
         if self.upstream is not None:
             object.__setattr__(self, "upstream", checked_upstream(self.upstream))
 
@@ -74,10 +82,34 @@ class ServerOptions:
         return tuple(secret for secret in (self.upstream_key, self.token, self.control_token) if secret)
 
 
+def check_token(token: str | None, host: str) -> None:
+    """See that a token guards what other machines can reach, and that it cannot be guessed.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if token and len(token) < MIN_TOKEN:
+        raise UsageError(
+            f"{TOKEN_VARIABLE} has {len(token)} characters, so that it can be guessed; give it at least {MIN_TOKEN}, "
+            f"such as those of {GENERATE}"
+        )
+    if not token and not is_loopback(host):
+        raise UsageError(
+            f"--host {host} can be reached from other machines; set {TOKEN_VARIABLE} to a token that "
+            f"clients must send, such as the output of {GENERATE}, or bind to 127.0.0.1"
+        )
+
+
+def _check_origin(origin: str) -> None:
+    parts = urlsplit(origin)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+        raise UsageError(f"--allow-origin {origin!r} is not an origin; give one such as https://example.org:8443")
+
+
 def options_from(argv: Sequence[str] | None) -> ServerOptions:
     """The options on this command line, with the secrets of the environment."""
     arguments: dict[str, Any] = vars(_parser().parse_args(argv))
-    arguments["datasets"] = tuple(arguments["datasets"])
+    arguments |= {name: tuple(arguments[name]) for name in ("datasets", "allow_hosts", "allow_origins")}
     arguments["max_body"] = int(arguments["max_body"] * MEBIBYTE)
     arguments["memory"] = int(arguments["memory"] * MEBIBYTE)
     arguments.update(secrets_from(os.environ))
@@ -119,6 +151,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--port", type=int, default=defaults.port, help="0 picks a free port")
     add("--cache", metavar="FILE", default=defaults.cache, help="response cache: a file or a database URL")
     add("--upstream", metavar="URL", help="OpenAI-compatible endpoint of the models")
+    add("--allow-host", metavar="NAME", dest="allow_hosts", action="append", default=[])
+    add("--allow-origin", metavar="ORIGIN", dest="allow_origins", action="append", default=[])
+    add("--trial-expiry", metavar="SECONDS", type=float, default=defaults.trial_expiry)
     add("--dataset", metavar="NAME[:TEST_SET]", dest="datasets", action="append", default=[])
     add("--data-dir", metavar="DIR", type=Path, help="folder of imported datasets")
     add("--simulator", metavar="NAME", help="simulator for calls outside of trials")

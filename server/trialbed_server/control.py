@@ -1,22 +1,40 @@
-"""``/control/trials``: opening and closing trials."""
+"""``/control``: opening, renewing and closing trials, and what was served outside of them."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
+from pydantic import ValidationError
 
 from trialbed.errors import DriverError, UsageError
 from trialbed.records import TrialRegistration
 from trialbed_server._clock import Clock
+from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server.gateway.scripted.model import is_scripted, unknown_policy
 from trialbed_server.simulators.registry import Simulators
-from trialbed_server.trials import Trial, TrialConflict, TrialGone, TrialRegistry, TrialUnknown
+from trialbed_server.trials import Trial, TrialConflict, TrialRefused, TrialRegistry, Untagged
 from trialbed_server.virtual.catalog import Catalog
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{8,64}")
+
+PROBLEMS = 20
+"""Problems of one registration that are named. What was sent is not repeated: it may be large."""
+
+SHOWN = 500
+"""Characters of an error."""
+
+
+BAD_TOKEN = {
+    "type": "string_pattern_mismatch",
+    "loc": ["body", "trial"],
+    "msg": f"String should match pattern '{TOKEN.pattern}'",
+}
 
 
 class Control:
@@ -24,52 +42,94 @@ class Control:
 
     Args:
         upstream: URL of the endpoint that the server forwards to, None for none.
+        max_body: largest registration in bytes.
     """
 
-    def __init__(self, trials: TrialRegistry, simulators: Simulators, clock: Clock, upstream: str | None) -> None:
+    def __init__(
+        self,
+        trials: TrialRegistry,
+        untagged: Untagged,
+        simulators: Simulators,
+        clock: Clock,
+        *,
+        upstream: str | None,
+        max_body: int,
+    ) -> None:
         self._trials = trials
+        self._untagged = untagged
         self._simulators = simulators
         self._clock = clock
         self._upstream = upstream
+        self._max_body = max_body
 
     def router(self) -> APIRouter:
         """The routes."""
-        router = APIRouter(prefix="/control/trials")
-        router.add_api_route("", self.open, methods=["POST"], status_code=201, response_model=None)
-        router.add_api_route("/{trial}", self.show, methods=["GET"], response_model=None)
-        router.add_api_route("/{trial}", self.close, methods=["DELETE"], response_model=None)
+        router = APIRouter(prefix="/control")
+        router.add_api_route("/trials", self.open, methods=["POST"], status_code=201, response_model=None)
+        router.add_api_route("/trials/{trial}", self.show, methods=["GET"], response_model=None)
+        router.add_api_route("/trials/{trial}", self.renew, methods=["PUT"], response_model=None)
+        router.add_api_route("/trials/{trial}", self.close, methods=["DELETE"], response_model=None)
+        router.add_api_route("/untagged", self.show_untagged, methods=["GET"], response_model=None)
         return router
 
-    async def open(self, registration: TrialRegistration) -> Response:
+    async def open(self, request: Request) -> Response:
         """Open a trial."""
+        try:
+            body = await read_body(request.scope, request.receive, self._max_body)
+            registration = _registration(body)
+        except ClientGone:
+            return Response(status_code=400)
+        except BodyTooLarge:
+            return JSONResponse({"error": f"the registration is larger than {self._max_body} bytes"}, 413)
+        except ValidationError as error:
+            return JSONResponse({"detail": _problems(error)}, 422)
+        except (ValueError, RecursionError) as error:
+            return JSONResponse({"detail": [{"type": "json_invalid", "loc": ["body"], "msg": str(error)}]}, 422)
         if not TOKEN.fullmatch(registration.trial):
-            return JSONResponse({"detail": [_bad_token(registration.trial)]}, 422)
+            return JSONResponse({"detail": [BAD_TOKEN]}, 422)
+        return await self._open(registration)
+
+    async def show(self, trial: str) -> Response:
+        """Say how an open trial stands."""
+        try:
+            found = self._trials.find(trial)
+        except TrialRefused as error:
+            return JSONResponse({"error": str(error)}, 404)
+        return JSONResponse({"trial": trial, "waited": found.waited()})
+
+    async def renew(self, trial: str) -> Response:
+        """Say that the opener of a trial is still there."""
+        try:
+            opened = self._trials.find(trial)
+        except TrialRefused as error:
+            return JSONResponse({"error": str(error)}, 404)
+        opened.renew()
+        return JSONResponse({"trial": trial})
+
+    async def close(self, trial: str) -> Response:
+        """Close a trial and hand over its wire log."""
+        try:
+            closed = self._trials.close(trial)
+        except TrialRefused as error:
+            return JSONResponse({"error": str(error)}, 404)
+        return Response(closed.wire_log().model_dump_json(), media_type="application/json")
+
+    async def show_untagged(self) -> Response:
+        """Show what was served without a trial."""
+        return JSONResponse(self._untagged.document())
+
+    async def _open(self, registration: TrialRegistration) -> Response:
         try:
             self._check_model(registration)
             simulator = await self._simulators.load(registration.simulator)
             catalog = Catalog([(api, simulator) for api in registration.apis], simulator)
             self._trials.open(Trial(registration, catalog, self._clock))
         except (UsageError, DriverError) as error:
-            return JSONResponse({"error": str(error)}, 400)
+            return JSONResponse({"error": str(error)[:SHOWN]}, 400)
         except TrialConflict as error:
-            return JSONResponse({"error": str(error)}, 409)
+            headers = {"Retry-After": str(math.ceil(error.expires_in))} if error.expires_in is not None else {}
+            return JSONResponse({"error": str(error)}, 409, headers)
         return JSONResponse({"trial": registration.trial}, 201)
-
-    async def show(self, trial: str) -> Response:
-        """Say how an open trial stands."""
-        try:
-            found = self._trials.find(trial)
-        except (TrialUnknown, TrialGone) as error:
-            return JSONResponse({"error": str(error)}, 404)
-        return JSONResponse({"trial": trial, "waited": found.waited()})
-
-    async def close(self, trial: str) -> Response:
-        """Close a trial and hand over its wire log."""
-        try:
-            closed = self._trials.close(trial)
-        except (TrialUnknown, TrialGone) as error:
-            return JSONResponse({"error": str(error)}, 404)
-        return Response(closed.wire_log().model_dump_json(), media_type="application/json")
 
     def _check_model(self, registration: TrialRegistration) -> None:
         model, base_url = registration.model, registration.base_url
@@ -78,13 +138,34 @@ class Control:
         elif self._upstream is None:
             problem = f"model {model!r} needs an upstream endpoint; start the server with `bench serve --base-url URL`"
         elif base_url is not None and base_url.rstrip("/") != self._upstream:
-            problem = f"base_url {base_url} is not this server's upstream, {self._upstream}"
+            problem = f"base_url {base_url!r} is not this server's upstream, {self._upstream}"
         else:
             problem = None
         if problem is not None:
             raise UsageError(problem)
 
 
-def _bad_token(token: str) -> dict[str, Any]:
-    message = f"String should match pattern '{TOKEN.pattern}'"
-    return {"type": "string_pattern_mismatch", "loc": ["body", "trial"], "msg": message, "input": token}
+def _registration(body: bytes) -> TrialRegistration:
+    """The registration in a request's body.
+
+    Raises:
+        ValidationError: it is not one.
+        ValueError, RecursionError: it is not JSON, or holds numbers that are not finite.
+    """
+    return TrialRegistration.model_validate(json.loads(body, parse_constant=_refuse, parse_float=_finite))
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON: numbers must be finite")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is too large for a number: numbers must be finite")
+    return number
+
+
+def _problems(error: ValidationError) -> list[Mapping[str, Any]]:
+    found = error.errors(include_url=False, include_context=False, include_input=False)[:PROBLEMS]
+    return [{**problem, "loc": ["body", *(str(part)[:100] for part in problem["loc"])]} for problem in found]

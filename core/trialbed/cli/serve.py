@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from trialbed.cli.options import option, plain_option
+from trialbed.cli.options import FiniteRange, option, plain_option
 from trialbed.cli.setting_options import api_key_env_option, base_url_option, response_cache_option
 
+TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
 EPILOG = """\b
 Examples:
   bench serve
@@ -35,6 +36,26 @@ Examples:
     help="Dataset whose Apis to serve; repeatable.",
 )
 @option("--simulator", metavar="NAME", help="Simulator for all Apis. [default: each dataset's own]")
+@option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Name of this server that requests may be for, beside localhost; repeatable.",
+)
+@option(
+    "--allow-origin",
+    "allow_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Origin of web pages that may send requests, such as https://example.org; repeatable.",
+)
+@option(
+    "--trial-expiry",
+    type=FiniteRange(min=0, min_open=True),
+    default=600.0,
+    help="Seconds without a request after which a trial is closed whose opener is gone.",
+)
 @plain_option("--faults", metavar="SCRIPT", help="Simulate a faulty vendor instead: a file, JSON, or names.")
 def command(
     api_key_env: str, base_url: str | None, response_cache: Path | None, faults: str | None, **given: Any
@@ -58,7 +79,7 @@ def command(
         cache=str(cache),
         upstream=base_url,
         upstream_key=os.environ.get(api_key_env) if base_url else None,
-        token=os.environ.get("TRIALBED_SERVER_TOKEN"),
+        token=os.environ.get(TOKEN_VARIABLE) or None,
         **given,
     )
     server.serve(options)
@@ -68,4 +89,4 @@ def _serve_faults(script: str, host: str, port: int) -> None:
     from trialbed.drivers import load_driver
 
     server = load_driver("components", "server")
-    server.serve_faults(server.FaultScript.read(script), host, port)
+    server.serve_faults(server.FaultScript.read(script), host, port, os.environ.get(TOKEN_VARIABLE))

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import os
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
 import aiohttp
 from pydantic import ValidationError
 
-from trialbed.errors import NothingMeasured, ServerUnavailable, UsageError
+from trialbed.errors import NothingMeasured, ServerUnavailable, TrialbedError, UsageError
 from trialbed.records import TrialRegistration, WireLog
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
+LOG = logging.getLogger("trialbed.engine")
+RENEWALS = 4
+"""Renewals of a lease before it ends: some may be late or lost."""
+
 TIMEOUT = aiohttp.ClientTimeout(total=60)
 
 
@@ -23,11 +30,16 @@ class ControlClient:
     Args:
         url: the server's root, without a trailing slash.
         token: what the server asks for; None is the user's own, from the environment.
+        lease: seconds after which the server may close the trials opened here, should this process die; they are
+            renewed as long as it lives. None on a server that ends with this process.
     """
 
-    def __init__(self, url: str, token: str | None = None) -> None:
+    def __init__(self, url: str, token: str | None = None, *, lease: float | None = None) -> None:
         self.url = url.rstrip("/")
         self._token = token
+        self._lease = lease
+        self._open: set[str] = set()
+        self._renewing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         token = self._token or os.environ.get(TOKEN_VARIABLE)
@@ -36,11 +48,16 @@ class ControlClient:
         self._session = aiohttp.ClientSession(
             headers=headers, timeout=TIMEOUT, connector=aiohttp.TCPConnector(limit=0), trust_env=False
         )
+        if self._lease is not None:
+            self._renewing = asyncio.create_task(self._renew(self._lease / RENEWALS))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._renewing is not None:
+            self._renewing.cancel()
+            await asyncio.wait([self._renewing])
         await self._session.close()
 
     async def health(self) -> dict[str, Any]:
@@ -61,7 +78,20 @@ class ControlClient:
             UsageError: the server does not know the model, the simulator or the base URL; lists those it knows.
             NothingMeasured: the server refuses it; says why.
         """
-        await self._request("POST", "/control/trials", registration.model_dump_json().encode())
+        if self._lease is not None:
+            registration = registration.model_copy(update={"lease": self._lease})
+        content = registration.model_dump_json().encode()
+        try:
+            await self._request("POST", "/control/trials", content)
+        except _Conflict as conflict:
+            if self._lease is None or not 0 < conflict.expires_in <= self._lease + 1:
+                raise
+            LOG.warning(
+                "%s: another ambient trial is open; it is waited for, at most %d s", self.url, conflict.expires_in
+            )
+            await asyncio.sleep(conflict.expires_in)
+            await self._request("POST", "/control/trials", content)
+        self._open.add(registration.trial)
 
     async def time_waited(self, trial: str) -> float:
         """Seconds that an open trial has spent waiting for failed model requests to be repeated.
@@ -78,6 +108,7 @@ class ControlClient:
         Raises:
             NothingMeasured: what the server saw is lost: it does not answer, or the trial is not open any more.
         """
+        self._open.discard(trial)
         body = await self._request("DELETE", f"/control/trials/{trial}")
         try:
             return WireLog.model_validate_json(body)
@@ -89,21 +120,39 @@ class ControlClient:
         try:
             async with self._session.request(method, self.url + path, data=content, headers=headers) as reply:
                 body = await reply.read()
+                wait = reply.headers.get("Retry-After", "")
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ServerUnavailable(
                 f"the server at {self.url} cannot be reached: {type(error).__name__}: {error}. "
                 "Start one with `bench serve`, or leave out --server-url."
             ) from error
-        self._check(reply.status, f"{method} {path}", body)
+        self._check(reply.status, f"{method} {path}", body, int(wait) if wait.isdecimal() else 0)
         return body
 
-    def _check(self, status: int, asked: str, body: bytes) -> None:
+    async def _renew(self, interval: float) -> None:
+        while True:
+            await asyncio.sleep(interval)
+            for trial in tuple(self._open):
+                # One that is not renewed in time is lost to its trial alone, which finds out when it closes it.
+                with suppress(TrialbedError):
+                    await self._request("PUT", f"/control/trials/{trial}")
+
+    def _check(self, status: int, asked: str, body: bytes, wait: int) -> None:
         if status == 401:
             raise ServerUnavailable(f"the server at {self.url} needs a token: set {TOKEN_VARIABLE} to it")
         if status == 400:
             raise UsageError(_reason(body))
         if status > 400:
-            raise NothingMeasured(f"the server at {self.url} refused {asked} with {status}: {_reason(body)}")
+            problem = f"the server at {self.url} refused {asked} with {status}: {_reason(body)}"
+            raise _Conflict(problem, wait) if status == 409 else NothingMeasured(problem)
+
+
+class _Conflict(NothingMeasured):
+    """Another trial is in the way; ``expires_in`` seconds later it is not, if its opener is gone. 0 for never."""
+
+    def __init__(self, message: str, expires_in: int) -> None:
+        super().__init__(message)
+        self.expires_in = expires_in
 
 
 def _parsed(body: bytes) -> Any:

@@ -20,6 +20,9 @@ from trialbed.settings import make_folder
 
 KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
+LEASE = 60.0
+"""Seconds for which a shared server keeps the trials of an engine that is gone."""
+
 START_TIMEOUT = 60.0
 STOP_TIMEOUT = 10.0
 
@@ -33,7 +36,7 @@ async def server(options: RunOptions) -> AsyncIterator[ControlClient]:
         UsageError: the folder of its cache cannot be made.
     """
     if options.server_url is not None:
-        async with ControlClient(server_root(options.server_url)) as client:
+        async with ControlClient(server_root(options.server_url), lease=LEASE) as client:
             await client.health()
             yield client
         return

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
+
+from annotated_types import Gt
 
 from trialbed.records._answers import Answer
 from trialbed.records._apis import Api
@@ -131,6 +133,8 @@ class TrialRegistration(Record):
         ambient: whether requests without a token (``/virtual``, ``/v1``) belong to this trial; one trial at a time.
         limits: the bounds that the gateway keeps: it refuses requests past ``max_steps``, and gives up on a silent
             endpoint after ``timeout`` seconds. None for no bounds.
+        lease: seconds after which the server closes the trial unless its opener renews it with
+            ``PUT /control/trials/{trial}``. None: the server closes it when it has been idle for long.
     """
 
     trial: str
@@ -143,3 +147,4 @@ class TrialRegistration(Record):
     seed: int = 0
     ambient: bool = False
     limits: Limits | None = None
+    lease: Annotated[float, Gt(0)] | None = None

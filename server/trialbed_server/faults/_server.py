@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import hmac
 import json
 import signal
 import socket
@@ -18,11 +19,13 @@ from aiohttp import web
 
 from trialbed.chat import DONE_EVENT, Completion, error_document, event_bytes
 from trialbed.errors import ServerUnavailable
+from trialbed_server._options import check_token
 from trialbed_server.faults._answers import right_answer
 from trialbed_server.faults._changes import changed, changed_chunks, changed_document
 from trialbed_server.faults._script import Fault, FaultScript
 
 PAGE = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
+NO_TOKEN = "this server needs a bearer token: send the one of TRIALBED_SERVER_TOKEN as the API key"  # noqa: S105 - a text
 MAX_BODY = 64 * 2**20
 EVENTS = "text/event-stream"
 
@@ -30,15 +33,19 @@ EVENTS = "text/event-stream"
 class FaultServer:
     """An async context manager that serves a script; ``url`` ends in ``/v1``.
 
+    Args:
+        token: bearer token that requests must carry; None for none.
+
     Attributes:
         requests: how many requests met which fault.
     """
 
-    def __init__(self, script: FaultScript, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, script: FaultScript, host: str = "127.0.0.1", port: int = 0, token: str | None = None) -> None:
         self.requests: Counter[str] = Counter()
         self.url = ""
         self._script = script
         self._address = (host, port)
+        self._expected = f"Bearer {token}".encode() if token else None
         self._attempts: Counter[bytes] = Counter()
         application = web.Application(client_max_size=MAX_BODY)
         application.router.add_post("/v1/chat/completions", self._handle)
@@ -68,6 +75,9 @@ class FaultServer:
         await self._runner.cleanup()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
+        if self._expected is not None and not hmac.compare_digest(sent, self._expected):
+            return web.json_response(error_document(NO_TOKEN, "authentication_error", code="401"), status=401)
         body = await request.read()
         document, refusal = _parsed(body)
         if refusal:
@@ -196,14 +206,19 @@ def _parsed(body: bytes) -> tuple[dict[str, Any], str]:
     return (document, "") if isinstance(document, dict) else ({}, "not a JSON object")
 
 
-def serve_faults(script: FaultScript, host: str, port: int) -> None:
+def serve_faults(script: FaultScript, host: str, port: int, token: str | None = None) -> None:
     """Serve until SIGINT or SIGTERM; prints ``{"url": …}`` when it listens.
 
+    Args:
+        token: that requests must carry; required beyond loopback.
+
     Raises:
+        UsageError: there is no token where one is required, or it is too short.
         ServerUnavailable: the address cannot be listened on.
     """
+    check_token(token, host)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(FaultServer(script, host, port)))
+        asyncio.run(_serve(FaultServer(script, host, port, token)))
 
 
 async def _serve(server: FaultServer) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from starlette.types import Receive, Scope, Send
 
 from trialbed.records import Cause
@@ -13,7 +15,9 @@ from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import ResponseWriter, while_connected
 from trialbed_server.gateway.scripted.model import ScriptedModel, is_scripted
 from trialbed_server.gateway.upstream import Upstream
-from trialbed_server.trials import LogBudget, Trial, TrialRefused, TrialRegistry
+from trialbed_server.trials import Trial, TrialRefused, TrialRegistry, Untagged
+
+logger = logging.getLogger(__name__)
 
 CHAT = "chat/completions"
 MODELS = "models"
@@ -36,9 +40,17 @@ class Gateway:
     """
 
     def __init__(
-        self, trials: TrialRegistry, upstream: Upstream | None, clock: Clock, metrics: Metrics, *, max_body: int
+        self,
+        trials: TrialRegistry,
+        untagged: Untagged,
+        upstream: Upstream | None,
+        clock: Clock,
+        metrics: Metrics,
+        *,
+        max_body: int,
     ) -> None:
         self._trials = trials
+        self._untagged = untagged
         self._upstream = upstream
         self._clock = clock
         self._metrics = metrics
@@ -61,17 +73,30 @@ class Gateway:
 
     async def _serve(self, trial: Trial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = self._exchange(trial, body)
-        if trial is not None and scope["path_params"]["path"] != MODELS:
-            trial.model_calls.append(exchange)
-        await while_connected(receive, exchange, self._answer(trial, body, scope, ResponseWriter(send, exchange)))
-        if trial is not None and exchange.step and exchange.cause in UNANSWERED:
-            trial.give_back_step()
+        work = self._answer(trial, body, scope, ResponseWriter(send, exchange))
+        if trial is None:
+            await while_connected(receive, exchange, work)
+            self._note_untagged(exchange, scope)
+        else:
+            if scope["path_params"]["path"] != MODELS:
+                trial.model_calls.append(exchange)
+            with trial.in_use():
+                await while_connected(receive, exchange, work)
+            if exchange.step and exchange.cause in UNANSWERED:
+                trial.give_back_step()
         self._metrics.model_request(exchange.status)
+
+    def _note_untagged(self, exchange: Exchange, scope: Scope) -> None:
+        call = exchange.record()
+        if scope["path_params"]["path"] != MODELS:
+            self._untagged.add_model_call(call)
+        tokens = f"{call.usage.prompt_tokens} + {call.usage.completion_tokens}" if call.usage else "unknown"
+        logger.info("no trial: %s %.100r, status %s, tokens %s", scope["method"], scope["path"], call.status, tokens)
 
     def _exchange(self, trial: Trial | None, body: bytes) -> Exchange:
         redactor = self._upstream.redactor() if self._upstream is not None else Redactor(None)
         if trial is None:
-            return Exchange(self._clock.monotonic, LogBudget(body=0, trial=0), redactor.whole(body))
+            return Exchange(self._untagged.elapsed, self._untagged.budget(), redactor.whole(body))
         return Exchange(trial.elapsed, trial.budget, redactor.whole(body))
 
     async def _answer(self, trial: Trial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:

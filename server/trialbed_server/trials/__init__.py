@@ -9,8 +9,10 @@ from trialbed_server.trials._registry import (
     TrialUnknown,
 )
 from trialbed_server.trials._trial import LogBudget, ModelRecording, Recording, Trial, body_text
+from trialbed_server.trials._untagged import UNTAGGED_BODY, Untagged
 
 __all__ = [
+    "UNTAGGED_BODY",
     "LogBudget",
     "ModelRecording",
     "Recording",
@@ -21,5 +23,6 @@ __all__ = [
     "TrialRegistry",
     "TrialRequired",
     "TrialUnknown",
+    "Untagged",
     "body_text",
 ]

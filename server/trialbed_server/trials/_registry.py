@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+
 from trialbed.errors import TrialbedError
 from trialbed_server.trials._trial import Trial
+
+logger = logging.getLogger(__name__)
 
 MAX_CLOSED = 100_000
 """Closed tokens remembered; requests to older ones are unknown, no longer gone."""
@@ -34,20 +38,32 @@ class TrialRequired(TrialRefused):
 
 
 class TrialConflict(TrialbedError):
-    """The token is in use, or another trial is the ambient one."""
+    """The token is in use, or another trial is the ambient one.
+
+    Attributes:
+        expires_in: seconds until the other trial expires, unless it is used or renewed; None if that changes nothing.
+    """
+
+    def __init__(self, message: str, expires_in: float | None = None) -> None:
+        super().__init__(message)
+        self.expires_in = expires_in
 
 
 class TrialRegistry:
     """Open trials by token. Lives in memory: what it knows is handed over when a trial is closed.
 
+    A trial whose opener is gone expires: it is closed, and what was seen of it is dropped.
+
     Args:
         trials_only: refuse requests that belong to no trial.
+        idle: seconds without a request after which a trial without a lease expires.
     """
 
-    def __init__(self, *, trials_only: bool = False) -> None:
+    def __init__(self, *, trials_only: bool = False, idle: float = 600.0) -> None:
         self._trials_only = trials_only
+        self._idle = idle
         self._open: dict[str, Trial] = {}
-        self._closed: dict[str, None] = {}
+        self._closed: dict[str, str] = {}
         self._ambient: Trial | None = None
 
     def __len__(self) -> int:
@@ -64,12 +80,18 @@ class TrialRegistry:
         Raises:
             TrialConflict: its token is known, or it is ambient and another one is.
         """
+        self.expire()
         registration = trial.registration
         if registration.trial in self._open or registration.trial in self._closed:
             raise TrialConflict("a trial with this token exists; use a new token for every trial")
         if registration.ambient:
             if self._ambient is not None:
-                raise TrialConflict("another ambient trial is open; close it first")
+                left = self._ambient.expires_in(self._idle)
+                raise TrialConflict(
+                    "another ambient trial is open, and requests without a token belong to one trial at a time; close "
+                    f"it first, or wait: it expires in {left:.0f} s if its opener is gone",
+                    expires_in=left,
+                )
             self._ambient = trial
         self._open[registration.trial] = trial
 
@@ -80,12 +102,7 @@ class TrialRegistry:
             TrialUnknown, TrialGone: as their docstrings say.
         """
         trial = self.find(token)
-        del self._open[token]
-        self._closed[token] = None
-        if len(self._closed) > MAX_CLOSED:
-            del self._closed[next(iter(self._closed))]
-        if trial is self._ambient:
-            self._ambient = None
+        self._forget(trial, "this trial is closed")
         return trial
 
     def find(self, token: str) -> Trial:
@@ -95,10 +112,11 @@ class TrialRegistry:
             TrialUnknown, TrialGone: as their docstrings say.
         """
         trial = self._open.get(token)
-        if trial is not None:
+        if trial is not None and trial.expires_in(self._idle) > 0:
             return trial
+        self.expire()
         if token in self._closed:
-            raise TrialGone("this trial is closed")
+            raise TrialGone(self._closed[token])
         raise TrialUnknown("no trial has this token; open one with POST /control/trials")
 
     def of(self, token: str | None) -> Trial | None:
@@ -109,9 +127,26 @@ class TrialRegistry:
         """
         if token is not None:
             return self.find(token)
+        if self._ambient is not None and self._ambient.expires_in(self._idle) <= 0:
+            self.expire()
         if self._ambient is None and self._trials_only:
             raise TrialRequired(
                 "this server belongs to a run and answers only for its trials: use the base_url and the server_url "
                 "that the agent was given, which contain the trial's token"
             )
         return self._ambient
+
+    def expire(self) -> None:
+        """Close the trials whose openers are gone."""
+        for trial in [trial for trial in self._open.values() if trial.expires_in(self._idle) <= 0]:
+            logger.warning("trial %s has expired: its opener is gone", trial.registration.trial)
+            self._forget(trial, "this trial has expired: its opener did not renew it, or nothing was asked for long")
+
+    def _forget(self, trial: Trial, reason: str) -> None:
+        token = trial.registration.trial
+        del self._open[token]
+        self._closed[token] = reason
+        if len(self._closed) > MAX_CLOSED:
+            del self._closed[next(iter(self._closed))]
+        if trial is self._ambient:
+            self._ambient = None

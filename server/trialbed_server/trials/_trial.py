@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 from trialbed.records import ApiCall, Json, ModelCall, TrialRegistration, WireLog
@@ -44,7 +46,8 @@ class Trial:
         self.model_calls: list[ModelRecording] = []
         self.api_calls: list[Recording[ApiCall]] = []
         self._clock = clock
-        self._opened = clock.monotonic()
+        self._opened = self._renewed = self._used = clock.monotonic()
+        self._requests = 0
         self._steps = 0
 
     def take_step(self) -> bool:
@@ -66,6 +69,31 @@ class Trial:
     def elapsed(self) -> float:
         """Seconds since the trial was opened."""
         return self._clock.monotonic() - self._opened
+
+    def renew(self) -> None:
+        """The opener of the trial is still there."""
+        self._renewed = self._clock.monotonic()
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """A request of the trial is being served."""
+        self._requests += 1
+        try:
+            yield
+        finally:
+            self._requests -= 1
+            self._used = self._clock.monotonic()
+
+    def expires_in(self, idle: float) -> float:
+        """Seconds until the trial is over because its opener is gone.
+
+        Args:
+            idle: seconds without a request or a renewal after which a trial without a lease is over.
+        """
+        now, lease = self._clock.monotonic(), self.registration.lease
+        if lease is not None:
+            return self._renewed + lease - now
+        return idle if self._requests else max(self._used, self._renewed) + idle - now
 
     def wire_log(self) -> WireLog:
         """All that was seen; requests in flight as they stand."""

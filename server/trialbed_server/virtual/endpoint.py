@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -10,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from trialbed.records import ApiCall
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, send_json
 from trialbed_server._metrics import Metrics
-from trialbed_server.trials import Trial, TrialRefused, TrialRegistry
+from trialbed_server.trials import UNTAGGED_BODY, LogBudget, Trial, TrialRefused, TrialRegistry, Untagged
 from trialbed_server.virtual.catalog import Catalog, Target
 from trialbed_server.virtual.keys import request_key
 from trialbed_server.virtual.requests import (
@@ -38,11 +39,19 @@ class VirtualApi:
     """
 
     def __init__(
-        self, resolver: Resolver, catalog: Catalog, trials: TrialRegistry, metrics: Metrics, *, max_body: int
+        self,
+        resolver: Resolver,
+        catalog: Catalog,
+        trials: TrialRegistry,
+        untagged: Untagged,
+        metrics: Metrics,
+        *,
+        max_body: int,
     ) -> None:
         self._resolver = resolver
         self._catalog = catalog
         self._trials = trials
+        self._untagged = untagged
         self._metrics = metrics
         self._max_body = max_body
 
@@ -50,8 +59,13 @@ class VirtualApi:
         """Serve one request."""
         try:
             trial = self._trials.of(scope["path_params"].get("trial"))
-            request = parse_request(await read_body(scope, receive, self._max_body))
-            status, body = 200, await self._answer(request, trial)
+            sent = await read_body(scope, receive, self._max_body)
+            request = parse_request(sent)
+            if trial is None:
+                body = await self._answer_untagged(request, len(sent))
+            else:
+                body = await self._answer_trial(request, trial)
+            status = 200
         except ClientGone:
             return
         except MalformedRequest as error:
@@ -64,19 +78,33 @@ class VirtualApi:
             self._metrics.refused()
         await send_json(body, status, send)
 
-    async def _answer(self, request: VirtualRequest, trial: Trial | None) -> bytes:
-        catalog = self._catalog if trial is None else trial.catalog
+    async def _answer_trial(self, request: VirtualRequest, trial: Trial) -> bytes:
+        target, tool_input, key = self._read(request, trial.catalog)
+        recording = ApiRecording(trial.elapsed, trial.budget, target, tool_input)
+        trial.api_calls.append(recording)
+        with trial.in_use():
+            reply = await self._reply(target, tool_input, key)
+        recording.end(reply.body, reply.provenance)
+        return reply.body
+
+    async def _answer_untagged(self, request: VirtualRequest, size: int) -> bytes:
+        target, tool_input, key = self._read(request, self._catalog)
+        recording = ApiRecording(self._untagged.elapsed, self._untagged.budget(), target, tool_input)
+        reply = await self._reply(target, tool_input, key)
+        # Most answers take less time than a record does, and most records are never looked at.
+        small = size + len(reply.body) <= UNTAGGED_BODY
+        recording.end(reply.body, reply.provenance, later=small)
+        self._untagged.add_api_call(recording)
+        return reply.body
+
+    def _read(self, request: VirtualRequest, catalog: Catalog) -> tuple[Target, Any, str | None]:
+        """The target of a request, its input, and its key; None if the input is not JSON."""
         target = catalog.target(request.category, request.tool_name, request.api_name)
         try:
             tool_input = parse_input(request.tool_input)
-            key = request_key(target.name, tool_input)
+            return target, tool_input, request_key(target.name, tool_input)
         except (InputError, ValueError, RecursionError):
-            tool_input, key = request.tool_input, None
-        recording = None if trial is None else ApiRecording(trial, target, tool_input)
-        reply = await self._reply(target, tool_input, key)
-        if recording is not None:
-            recording.end(reply.body, reply.provenance)
-        return reply.body
+            return target, request.tool_input, None
 
     async def _reply(self, target: Target, tool_input: Any, key: str | None) -> Reply:
         if target.name.api == CHAT:
@@ -94,36 +122,47 @@ class VirtualApi:
 
 
 class ApiRecording:
-    """One request of a trial, as it is recorded; in flight until ``end``."""
+    """One request, as it is recorded; in flight until ``end``."""
 
-    def __init__(self, trial: Trial, target: Target, arguments: Any) -> None:
-        self._trial = trial
+    def __init__(self, elapsed: Callable[[], float], budget: LogBudget, target: Target, arguments: Any) -> None:
+        self._elapsed = elapsed
+        self._budget = budget
         self._target = target
         self._arguments = arguments
-        self._started = trial.elapsed()
+        self._started = elapsed()
+        self._duration: float | None = None
+        self._answer: tuple[bytes, str] | None = None
         self._ended: ApiCall | None = None
-        trial.api_calls.append(self)
 
-    def end(self, body: bytes, provenance: str) -> None:
-        """Record the answer."""
-        answer = json.loads(body)
-        self._ended = self._call(
-            status=200,
-            error=self._trial.budget.keep(answer["error"]),
-            response=self._trial.budget.keep_value(answer["response"]),
-            provenance=provenance,
-        )
+    def end(self, body: bytes, provenance: str, *, later: bool = False) -> None:
+        """Record the answer, or, ``later``, keep it until it is asked for."""
+        self._duration = self._elapsed() - self._started
+        self._answer = body, provenance
+        if not later:
+            self._ended = self.record()
+            self._arguments = self._answer = None
 
     def record(self) -> ApiCall:
         """The record so far; status 0 while unanswered."""
-        return self._ended or self._call(status=0)
+        if self._ended is not None:
+            return self._ended
+        if self._answer is None:
+            return self._call(status=0)
+        body, provenance = self._answer
+        answer = json.loads(body)
+        return self._call(
+            status=200,
+            error=self._budget.keep(answer["error"]),
+            response=self._budget.keep_value(answer["response"]),
+            provenance=provenance,
+        )
 
     def _call(self, **fields: Any) -> ApiCall:
         return ApiCall(
             started=self._started,
-            duration=self._trial.elapsed() - self._started,
+            duration=self._elapsed() - self._started if self._duration is None else self._duration,
             api=self._target.ref,
             offered=self._target.api is not None,
-            arguments=self._trial.budget.keep_value(self._arguments),
+            arguments=self._budget.keep_value(self._arguments),
             **fields,
         )

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from support.servers import TRIAL, Serve, closed, registration, virtual
+from starlette.types import Receive, Scope, Send
+from support.servers import TRIAL, Serve, closed, listening, registration, until, virtual
+
+from trialbed.engine import ControlClient
+from trialbed.records import TrialRegistration
+from trialbed_server import ServerOptions, create_app
+from trialbed_server._clock import SystemClock
 
 
 @pytest.mark.parametrize(
@@ -27,6 +36,71 @@ async def test_a_registration_that_cannot_be_served_is_refused(
     reply = await client.post("/control/trials", json=registration(**fields))
     assert reply.status_code == status
     assert text in reply.text
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+@pytest.mark.parametrize("place", ['"seed": 0', '"Oslo"'])
+async def test_numbers_that_are_not_finite_are_refused_in_words(serve: Serve, number: str, place: str) -> None:
+    client = await serve()
+    text = json.dumps(registration(seed=0)).replace(place, place.replace("0", number).replace('"Oslo"', number))
+    reply = await client.post("/control/trials", content=text)
+    assert reply.status_code == 422
+    assert "numbers must be finite" in reply.json()["detail"][0]["msg"]
+
+
+async def test_a_registration_is_bounded_and_never_repeated(serve: Serve) -> None:
+    client = await serve(max_body=50_000)
+
+    async def long() -> AsyncIterator[bytes]:
+        for _ in range(10):
+            yield b"x" * 10_000
+
+    assert (await client.post("/control/trials", json=registration(model="x" * 60_000))).status_code == 413
+    assert (await client.post("/control/trials", content=long())).status_code == 413
+    for fields in ({"model": "x" * 40_000}, {"trial": "x" * 40_000}, {"seed": "x" * 40_000}, {"x" * 40_000: 1}):
+        reply = await client.post("/control/trials", json=registration(**fields))
+        assert reply.status_code in (400, 422)
+        assert len(reply.content) < 1000
+    many = await client.post("/control/trials", json={str(number): 1 for number in range(1000)})
+    assert len(many.json()["detail"]) == 20
+
+
+async def test_an_opener_that_dies_blocks_nothing_for_long(serve: Serve) -> None:
+    client = await serve()
+    dead = registration(ambient=True, lease=0.2)
+    assert (await client.post("/control/trials", json=dead)).status_code == 201
+    async with ControlClient(str(client.base_url), lease=60) as control:
+        fields = registration(trial="the-next-trial", ambient=True)
+        await control.open_trial(TrialRegistration.model_validate(fields))
+        assert (await control.close_trial("the-next-trial")).trial == "the-next-trial"
+
+
+class SetClock(SystemClock):
+    """Shows the time that it is set to."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+async def test_an_opener_that_lives_keeps_its_trials(tmp_path: Path) -> None:
+    clock, renewals = SetClock(), list[str]()
+    app = create_app(ServerOptions(cache=str(tmp_path / "responses.db")), clock=clock)
+
+    async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+        await app(scope, receive, send)
+        renewals.extend([scope["path"]] * (scope.get("method") == "PUT"))
+
+    async with listening(counted, lifespan="on") as url, ControlClient(url, lease=0.1) as control:
+        await control.open_trial(TrialRegistration.model_validate(registration()))
+        for moment in (0.09, 0.18, 0.27):
+            clock.now = moment
+            seen = len(renewals)
+            # The first of them may have been under way already.
+            await until(lambda seen=seen: len(renewals) >= seen + 2)
+        assert set(renewals) == {f"/control/trials/{TRIAL}"}
+        assert (await control.close_trial(TRIAL)).trial == TRIAL
 
 
 async def test_the_upstream_must_be_the_servers_own(serve: Serve) -> None:

@@ -18,6 +18,15 @@ from support.servers import ServerProcess
 
 pytestmark = pytest.mark.slow
 
+
+def has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
 Start = Callable[..., ServerProcess]
 
 
@@ -69,7 +78,7 @@ def test_an_end_does_not_wait_for_ever_for_a_slow_answer(start: Start) -> None:
     server = start()
     host, port = server.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as client:
-        client.sendall(b"POST /virtual HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        client.sendall(b"POST /virtual HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
         server.end()
     assert server.process.returncode == 0
 
@@ -95,6 +104,19 @@ def test_an_address_beyond_loopback_without_a_token_is_refused(tmp_path: Path) -
     code, _, error = failed_start(tmp_path, "--host", "0.0.0.0", TRIALBED_SERVER_TOKEN="")
     assert code == 2
     assert "TRIALBED_SERVER_TOKEN" in error
+
+
+def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path) -> None:
+    code, _, error = failed_start(tmp_path, "--host", "0.0.0.0", TRIALBED_SERVER_TOKEN="x")
+    assert code == 2
+    assert "at least 16" in error
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
+def test_an_address_of_ipv6_is_printed_as_a_url(start: Start) -> None:
+    server = start("--host", "::1")
+    assert server.url.startswith("http://[::1]:")
+    assert httpx.get(f"{server.url}/healthz").status_code == 200
 
 
 def test_a_port_in_use_is_a_clear_error(tmp_path: Path) -> None:

@@ -142,7 +142,10 @@ async def test_slow_takes_its_time_and_gold_does_not(tmp_path: Any, policy: str)
     clock = FastClock()
     app = create_app(ServerOptions(cache=str(tmp_path / "r.db")), clock=clock)
     transport = httpx.ASGITransport(app)
-    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+    ):
         await client.post("/control/trials", json=registration(model=f"scripted:{policy}"))
         body = {"messages": QUESTION, "tools": OFFERED, "stream": True}
         assert (await client.post(f"/t/{TRIAL}/v1/chat/completions", json=body)).text.endswith("data: [DONE]\n\n")

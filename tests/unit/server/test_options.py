@@ -14,7 +14,19 @@ from trialbed_server._options import options_from
 def test_beyond_loopback_a_token_is_required(host: str) -> None:
     with pytest.raises(UsageError, match="TRIALBED_SERVER_TOKEN"):
         ServerOptions(host=host)
-    assert ServerOptions(host=host, token="secret-token").host == host
+    assert ServerOptions(host=host, token="a-token-of-16-or-more").host == host
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1"])
+def test_a_token_that_can_be_guessed_is_refused_with_how_to_make_one(host: str) -> None:
+    with pytest.raises(UsageError, match=r"has 1 characters.*at least 16.*secrets\.token_urlsafe"):
+        ServerOptions(host=host, token="x")
+
+
+@pytest.mark.parametrize("origin", ["example.org", "https://example.org/page", "null", "*"])
+def test_an_origin_that_is_none_is_named(origin: str) -> None:
+    with pytest.raises(UsageError, match="--allow-origin"):
+        ServerOptions(allow_origins=(origin,))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
@@ -25,11 +37,13 @@ def test_on_loopback_none_is(host: str) -> None:
 def test_secrets_come_from_the_environment_and_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIALBED_UPSTREAM_KEY", "sk-very-secret")
     monkeypatch.setenv("TRIALBED_SERVER_TOKEN", "token-very-secret")
+    monkeypatch.setenv("TRIALBED_CONTROL_TOKEN", "control-very-secret")
     options = options_from(
         ["--upstream", "https://models/v1/", "--dataset", "mini", "--dataset", "x:y", "--max-body", "0.5"]
     )
     assert options.upstream_key == "sk-very-secret"
     assert options.token == "token-very-secret"
+    assert options.control_token == "control-very-secret"
     assert (options.upstream, options.datasets, options.max_body) == ("https://models/v1", ("mini", "x:y"), 2**19)
     assert "very-secret" not in repr(options)
 

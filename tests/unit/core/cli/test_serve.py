@@ -49,3 +49,10 @@ def test_the_token_comes_from_the_environment(started: dict[str, Any], monkeypat
     monkeypatch.setenv("TRIALBED_SERVER_TOKEN", "a-token")
     main(["serve", "--host", "0.0.0.0"])
     assert started["token"] == "a-token"
+
+
+def test_faults_need_a_token_beyond_loopback_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for token in ("", "x"):
+        monkeypatch.setenv("TRIALBED_SERVER_TOKEN", token)
+        assert main(["serve", "--faults", "none", "--host", "0.0.0.0", "--port", "0"]) == 2

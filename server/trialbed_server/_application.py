@@ -1,0 +1,74 @@
+"""The application: what stands before its routes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+from trialbed_server._access import POLICY_VIOLATION, SiteGuard
+from trialbed_server._http import openai_error_response
+
+BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
+"""Paths whose endpoints bound bodies themselves, with errors in their own forms."""
+
+
+class Application(FastAPI):
+    """Refuses what web pages send, bounds bodies, and passes ``POST path`` straight to its endpoint.
+
+    It does the last only where no middleware (a guard, a plugin's) must see the request: what FastAPI does for every
+    request would take longer than answering from the cache does.
+
+    Args:
+        fast_path: the path, and its endpoint, which answers every request without raising.
+        sites: tells which requests are refused; None for none.
+        max_body: largest body in bytes of routes that plugins add.
+    """
+
+    def __init__(
+        self, *, fast_path: tuple[str, ASGIApp], sites: SiteGuard | None, max_body: int, **settings: Any
+    ) -> None:
+        super().__init__(**settings)
+        self._path, self._endpoint = fast_path
+        self._sites = sites
+        self._max_body = max_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "lifespan":
+            await super().__call__(scope, receive, send)
+            return
+        refusal = self._sites.refusal(scope) if self._sites else None
+        if refusal is not None:
+            await _refuse(refusal, scope, receive, send)
+        elif scope["path"] == self._path and scope.get("method") == "POST" and not self.user_middleware:
+            scope["path_params"] = {}
+            await self._endpoint(scope, receive, send)
+        elif scope["path"].startswith(BOUNDED):
+            await super().__call__(scope, receive, send)
+        else:
+            await super().__call__(scope, _bounded(receive, self._max_body), send)
+
+
+async def _refuse(message: str, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await WebSocketClose(POLICY_VIOLATION)(scope, receive, send)
+    else:
+        await openai_error_response(message, 403, "permission_error")(scope, receive, send)
+
+
+def _bounded(receive: Receive, limit: int) -> Receive:
+    left = limit
+
+    async def bounded() -> Message:
+        nonlocal left
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise HTTPException(413, f"the request is larger than {limit} bytes")
+        return message
+
+    return bounded

@@ -1,0 +1,81 @@
+"""What a server that was started alone refuses, and what it remembers."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from support.servers import Serve, listening, virtual
+
+from trialbed_server.faults import FaultScript, FaultServer
+
+CHAT = {"model": "m", "messages": []}
+
+
+async def test_web_pages_cannot_use_it(serve: Serve) -> None:
+    client = await serve()
+    for path, body in (("/virtual", virtual()), ("/v1/chat/completions", CHAT), ("/control/trials", {})):
+        for header in ({"Origin": "https://evil.example"}, {"Host": "rebound.example"}):
+            refused = await client.post(path, json=body, headers=header)
+            assert refused.status_code == 403
+            assert "--allow-" in refused.json()["error"]["message"]
+
+
+async def test_named_hosts_and_origins_may(serve: Serve) -> None:
+    client = await serve(allow_hosts=("bench.internal",), allow_origins=("https://pages.example",))
+    assert (await client.post("/virtual", json=virtual(), headers={"Host": "bench.internal:80"})).status_code == 200
+    page = {"Origin": "https://pages.example"}
+    allowed = await client.post("/virtual", json=virtual(), headers=page)
+    assert allowed.headers["access-control-allow-origin"] == "https://pages.example"
+    asking = {**page, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    assert (await client.options("/virtual", headers=asking)).status_code == 200
+    assert (await client.options("/virtual", headers={**asking, "Origin": "https://evil.example"})).status_code == 403
+
+
+async def test_a_server_with_a_token_is_reached_by_any_name(serve: Serve) -> None:
+    client = await serve(token="a-token-of-16-or-more", host="0.0.0.0")
+    client.headers["Authorization"] = "Bearer a-token-of-16-or-more"
+    assert (await client.post("/virtual", json=virtual(), headers={"Host": "that-machine"})).status_code == 200
+
+
+async def answer(request: Request) -> Response:
+    usage = {"prompt_tokens": 11, "completion_tokens": 22}
+    return JSONResponse({"choices": [{"message": {"content": "x" * 10_000}}], "usage": usage})
+
+
+async def test_what_has_no_trial_is_counted_and_the_latest_of_it_kept(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    async with listening(Starlette(routes=[Route("/v1/chat/completions", answer, methods=["POST"])])) as url:
+        client = await serve(upstream=f"{url}/v1")
+        await client.post("/v1/chat/completions", json=CHAT)
+    for number in range(103):
+        await client.post("/virtual", json=virtual({"city": str(number), "pad": "x" * 5000 * (number == 102)}))
+    seen = (await client.get("/control/untagged")).json()
+    assert (seen["model_requests"], seen["api_requests"]) == (1, 103)
+    (call,) = seen["model_calls"]
+    assert (call["status"], call["usage"]) == (200, {"prompt_tokens": 11, "completion_tokens": 22})
+    assert json.loads(call["request"]) == CHAT
+    assert len(call["response"]) < 5000
+    assert [call["arguments"]["city"] for call in seen["api_calls"][:-1]] == [str(number) for number in range(3, 102)]
+    assert "characters kept" in seen["api_calls"][-1]["arguments"]
+    assert all(call["status"] == 200 for call in seen["api_calls"])
+    metrics = (await client.get("/metrics")).text
+    assert 'trialbed_untagged_requests_total{api="model"} 1.0' in metrics
+    assert 'trialbed_untagged_requests_total{api="virtual"} 103.0' in metrics
+    assert "no trial: POST '/v1/chat/completions', status 200, tokens 11 + 22" in caplog.text
+
+
+async def test_the_server_of_faults_asks_for_a_token_too() -> None:
+    async with FaultServer(FaultScript(), token="a-token-of-16-or-more") as faults, httpx.AsyncClient() as client:
+        url = f"{faults.url}/chat/completions"
+        body = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
+        assert (await client.post(url, json=body)).status_code == 401
+        right = {"Authorization": "Bearer a-token-of-16-or-more"}
+        assert (await client.post(url, json=body, headers=right)).status_code == 200
