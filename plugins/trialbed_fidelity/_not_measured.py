@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class NotMeasured(Exception):
-    """A figure could not be observed; the text says why, and is shown in its place."""
+    """A figure could not be observed; the text says why, and is shown instead."""

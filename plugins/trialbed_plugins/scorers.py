@@ -99,7 +99,7 @@ def _judge_failure(context: ScoreContext, message: str) -> Score:
 def score_tokens(context: ScoreContext) -> Iterable[Score]:
     """``prompt_tokens``, ``completion_tokens`` and ``total_tokens`` over all model calls, as the model reported them.
 
-    What the framework counted stands in the detail. Without a value where the model did not report its usage.
+    The detail has the framework's own count. There is no value if the model did not report its usage.
     """
     observed, claimed = observed_usage(context.wire), context.answer.usage
     for part in TOKENS:

@@ -66,7 +66,7 @@ class VendorComparer(Comparer):
         return path.is_file() and (path.suffix == ".jsonl" or _begins_with_json_line(path))
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
-        """Every vendor beside the baseline."""
+        """Every vendor compared with the baseline."""
         from trialbed_verify.comparison import CompareOptions, as_trials, compare, read_one
         from trialbed_verify.views import comparison_records, comparison_tables
 

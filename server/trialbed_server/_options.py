@@ -117,7 +117,7 @@ def options_from(argv: Sequence[str] | None) -> ServerOptions:
 
 
 def secrets_from(environ: Mapping[str, str]) -> dict[str, str | None]:
-    """The options that come from the environment, so that they stand in no process list."""
+    """The options that come from the environment, so that they do not appear in process lists."""
     return {
         "upstream_key": environ.get(UPSTREAM_KEY_VARIABLE) or None,
         "token": environ.get(TOKEN_VARIABLE) or None,

@@ -40,7 +40,7 @@ def expect_equal(what: str, seen: Any, expected: Any) -> None:
 
 
 def answered(record: TrialRecord, text: str | None = None) -> Answer:
-    """The answer of a trial that did not fail, and that said this.
+    """The answer of a trial that did not fail, with this text.
 
     Raises:
         CheckFailed: it failed, or said something else.
@@ -78,7 +78,7 @@ def called(record: TrialRecord, *calls: tuple[str, Any]) -> None:
 def told(request: ModelRequest, words: Sequence[str]) -> None:
     """Fail unless the request has as many results as there are words, each with its word, in order.
 
-    Each must be some text, and stand under the id of a call in the conversation.
+    Each must be text, with the id of a call in the conversation.
 
     Raises:
         CheckFailed: it has others.
@@ -100,7 +100,7 @@ def in_order(values: Iterable[Any]) -> list[Any]:
 def difference(expected: Any, seen: Any) -> str | None:
     """The first place where two JSON values differ, and both values there; None if they are the same.
 
-    Types are told apart: 1 is not true, and not "1". The order of keys does not count.
+    Types matter: 1 is neither true nor "1". The order of keys does not count.
     """
     for found in differences(expected, seen):
         holder, place = _at_pointer(expected if found.kind == "lost" else seen, found.pointer)

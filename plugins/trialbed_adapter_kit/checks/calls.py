@@ -192,7 +192,7 @@ async def ids_may_come_again(harness: Harness) -> None:
     hint="Send the assistant message back with its tool_calls: ids, names and arguments as they came.",
 )
 async def calls_stay_in_the_conversation(harness: Harness) -> None:
-    """The model's message with its calls goes back to it as it was, followed by the results."""
+    """The model's message with its calls is sent back unchanged, followed by the results."""
     turn = asks(call("Echo_text", {"text": "a"}, id="id_a"), call("Echo_text", {"text": "b"}, id="id_b"))
     record = await harness.run(turn, "done")
     answered(record, "done")

@@ -29,7 +29,7 @@ USUAL = {"model", "messages", "temperature", "seed", "max_tokens", "tools", "str
     hint="Pass the query as the user's message.",
 )
 async def query_is_sent(harness: Harness) -> None:
-    """The query's text stands in a user message of every request."""
+    """Every request has a user message with the query's text."""
     for request in await _requests(harness):
         said = request.said_by("user")
         expect(any(QUERY in text for text in said), f"a user message with {QUERY!r}", said)
@@ -40,7 +40,7 @@ async def query_is_sent(harness: Harness) -> None:
     hint="Pass self.system_prompt as the framework's instructions.",
 )
 async def system_prompt_is_sent(harness: Harness) -> None:
-    """The system prompt's text stands in a system (or developer) message of every request."""
+    """Every request has a system (or developer) message with the system prompt's text."""
     for request in await _requests(harness):
         said = request.said_by("system", "developer")
         expect(any(SYSTEM_PROMPT in text for text in said), f"a system message with {SYSTEM_PROMPT!r}", said)
@@ -198,7 +198,7 @@ async def _requests(harness: Harness, **conditions: Any) -> tuple[ModelRequest, 
 
 
 def _plain(entry: dict[str, Any]) -> dict[str, Any]:
-    """The message with its text as text, and without what says nothing."""
+    """The message with its text as a string, and without empty fields."""
     return {name: value for name, value in entry.items() if value} | {"content": text_of(entry.get("content"))}
 
 

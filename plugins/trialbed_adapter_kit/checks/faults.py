@@ -33,7 +33,7 @@ NO_JSON = ('{"text": ', "text=hello", "{'text': 'hello'}", '{"text": "a"} {"text
     hint="tool.ainvoke() returns errors as text that begins with `Error:`; pass it on like any other result.",
 )
 async def tool_error_goes_to_the_model(harness: Harness) -> None:
-    """An Api's error reaches the model as the call's result, and the run goes on."""
+    """An Api's error reaches the model as the call's result, and the run continues."""
     record = await harness.run(
         asks(call("Echo_text", {"text": "x"})), "so be it", tools=[tool(behave=errs("parrot is asleep"))]
     )
@@ -47,7 +47,7 @@ async def tool_error_goes_to_the_model(harness: Harness) -> None:
     hint="tool.ainvoke() returns such failures as text; do not raise an exception for them.",
 )
 async def broken_api_goes_to_the_model(harness: Harness) -> None:
-    """A server error in place of the Api's answer reaches the model as text, and the run goes on."""
+    """A server error in place of the Api's answer reaches the model as text, and the run continues."""
     record = await harness.run(asks(call("Echo_text", {"text": "x"})), "so be it", tools=[tool(behave=breaks(500))])
     answered(record, "so be it")
     _, second = asked(record, 2)
@@ -74,7 +74,7 @@ async def slow_tool(harness: Harness) -> None:
     hint="Answer with a tool message that says there is no such tool; many frameworks raise by default.",
 )
 async def unknown_tool_goes_back(harness: Harness) -> None:
-    """A call of a tool that is not offered is answered with a text, and the run goes on."""
+    """A call of a tool that is not offered is answered with text, and the run continues."""
     turn = asks(call("Echo_nobody", {"text": "x"}))
     record = await harness.run(turn, asks(call("Echo_text", {"text": "y"})), "done")
     answered(record, "done")
@@ -88,7 +88,7 @@ async def unknown_tool_goes_back(harness: Harness) -> None:
     hint="Answer with a tool message that says what is wrong; many frameworks raise, or end the run silently.",
 )
 async def bad_json_goes_back(harness: Harness) -> None:
-    """Arguments that are not JSON are answered with a text, and the run goes on."""
+    """Arguments that are not JSON are answered with text, and the run continues."""
     for text in NO_JSON:
         await _goes_back(harness, text)
 
@@ -98,7 +98,7 @@ async def bad_json_goes_back(harness: Harness) -> None:
     hint="Check that the parsed arguments are a dict before you pass them on.",
 )
 async def arguments_that_are_no_object_go_back(harness: Harness) -> None:
-    """Arguments that are a list, a text, a number, a boolean or null are answered with a text, and the run goes on."""
+    """Arguments that are a list, a text, a number, a boolean or null are answered with text, and the run continues."""
     for text in NO_OBJECTS:
         await _goes_back(harness, text)
 
@@ -222,7 +222,7 @@ async def response_that_is_no_json_fails_the_trial(harness: Harness) -> None:
     hint="Use finish_of(text): it is None for an empty text.",
 )
 async def empty_answer_is_unfinished(harness: Harness) -> None:
-    """A model that says nothing, as an empty text, as spaces or as null, leaves the trial unfinished."""
+    """An empty message (an empty text, spaces or null) leaves the trial unfinished."""
     for text in ("", None, "  \n "):
         record = await harness.run(says(text), says(text), says(text), says(text), max_steps=4)
         answer = answered(record)
@@ -235,7 +235,7 @@ async def empty_answer_is_unfinished(harness: Harness) -> None:
     hint="End the run with the first message without calls, empty or not.",
 )
 async def empty_answer_ends_the_run(harness: Harness) -> None:
-    """A model that says nothing is not asked again."""
+    """After an empty message, the model is not asked again."""
     record = await harness.run(says(""), "asked again")
     answered(record)
     asked(record, 1)

@@ -145,7 +145,7 @@ def _is_its_own(record: TrialRecord, word: str) -> None:
 
 
 def _offers(request: ModelRequest, word: str) -> None:
-    """The tool on offer is the one of the trial, whatever else the framework makes of its schema."""
+    """The offered tool is the trial's, regardless of its schema."""
     schema = request.parameters("Echo_text") or {}
     expect(list(schema.get("properties", {})) == [word], f"a tool with the parameter {word!r}", schema)
 

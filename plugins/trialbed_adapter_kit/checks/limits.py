@@ -88,7 +88,7 @@ async def calls_of_the_last_turn_are_made(harness: Harness) -> None:
     hint="Do not shield, swallow or wait out CancelledError; cancel the tasks that the framework started.",
 )
 async def cancelled_during_a_tool(harness: Harness) -> None:
-    """Cancelled while a tool is slow, the trial ends at once, and leaves neither its task nor its call behind."""
+    """Cancelled while a tool is slow, the trial ends at once, and leaves no task and no call behind."""
     gate = Gate()
     trial = harness.prepare(asks(call("Echo_text", {"text": "x"})), "too late", tools=[tool(behave=gate.tool())])
     await _cancelled_cleanly(harness, trial, gate)
@@ -99,7 +99,7 @@ async def cancelled_during_a_tool(harness: Harness) -> None:
     hint="Use the framework's async client; do not shield, swallow or wait out CancelledError.",
 )
 async def cancelled_during_a_model_request(harness: Harness) -> None:
-    """Cancelled while the model is slow, the trial ends at once, and leaves neither its task nor its request behind."""
+    """Cancelled while the model is slow, the trial ends at once, and leaves no task and no request behind."""
     gate = Gate()
     await _cancelled_cleanly(harness, harness.prepare(gate.reply(asks(call("Echo_text", {"text": "x"})))), gate)
 

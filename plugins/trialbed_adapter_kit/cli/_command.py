@@ -40,7 +40,7 @@ def command() -> None:
 def new(name: str, output: Path, as_json: bool) -> None:
     """Start a package for an adapter.
 
-    The package works as it is, with a stand-in for the framework.
+    The package works as it is, with a placeholder for the framework.
     NAME is the name for --framework: lower-case letters, digits and dashes. The package is called trialbed-NAME.
     """
     from trialbed_adapter_kit.scaffolding import MARK, write_package

@@ -51,7 +51,7 @@ class Gate:
     """Holds a tool or the model back until the test opens it.
 
     Args:
-        timeout: seconds after which what waits goes on by itself.
+        timeout: seconds after which waiting ends by itself.
 
     Attributes:
         reached: set when something waits at the gate for the first time.

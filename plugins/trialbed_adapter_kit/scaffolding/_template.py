@@ -10,7 +10,7 @@ from trialbed.errors import UsageError
 INSTALLED = Path(__file__).parent / "template"
 CHECKOUT = Path(__file__).parents[3] / "adapters" / "_template"
 MADE = {"__pycache__", "build", "dist", "results"}
-"""Folders that an installer or a developer made there, beside hidden ones and those of metadata."""
+"""Folders that an installer or a developer made there, in addition to hidden ones and metadata."""
 
 
 def template_files() -> Iterator[tuple[Path, bytes]]:

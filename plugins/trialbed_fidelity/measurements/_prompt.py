@@ -33,7 +33,7 @@ class TurnSize(Record):
 
 
 class Prompt(Record):
-    """The prompts of one trial, beside those of the reference.
+    """The prompts of one trial, compared with those of the reference.
 
     Attributes:
         tools: tools on offer.

@@ -45,8 +45,8 @@ class SchemaFinding(Record):
         differences: between description and parameters as given and as sent; pointers begin with
             ``/description`` or ``/parameters``.
         sent_name: the name it was sent under, None if it was not.
-        beside: what the framework put beside name, description and parameters, such as ``strict``.
-        call: what became of the model's call of this tool: it reached the Api with the arguments that the model
+        beside: what the framework added to name, description and parameters, such as ``strict``.
+        call: what happened to the model's call of this tool: it reached the Api with the arguments that the model
             sent, with others (``call_differences``), or not at all. ``not told`` where there was no such call.
         reason: why it was refused, or why the trial failed after it was sent.
     """

@@ -35,7 +35,7 @@ class Setting(Record):
 
 
 class Settings(Record):
-    """The fields of the requests beside messages and tools.
+    """The fields of the requests other than messages and tools.
 
     Attributes:
         others: fields that were not asked for -> every value they had, each once.

@@ -94,7 +94,7 @@ def peak_rss() -> int | None:
 
 
 def main() -> None:
-    """Load the adapter, then measure rounds until there are no more."""
+    """Load the adapter, then measure rounds until there are none left."""
     parser = argparse.ArgumentParser(prog="python -m trialbed_fidelity.probe")
     parser.add_argument("--framework", required=True)
     framework = parser.parse_args().framework

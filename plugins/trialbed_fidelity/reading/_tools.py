@@ -25,11 +25,11 @@ ALIKE = 0.75
 
 @dataclass(frozen=True, eq=False)
 class SentTool:
-    """A tool as it stands in a request; two are equal only if they are the same object.
+    """A tool in a request; two are equal only if they are the same object.
 
     Attributes:
-        function: its name, description and parameters, and whatever else the framework put there.
-        beside: what stands beside the function, without ``type: function``.
+        function: its name, description and parameters, and anything else that the framework put there.
+        beside: what else is in the tool, except ``type: function``.
     """
 
     name: str

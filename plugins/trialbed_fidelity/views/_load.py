@@ -12,7 +12,7 @@ Cell = Callable[[LoadLevel], str]
 
 
 def process_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
-    """The cost of the process itself, whatever runs in it."""
+    """The cost of the process itself."""
     parts = [one.load for one in found]
     yield line("start, s (n=1)", parts, lambda load: f"{load.start_seconds:.2f}")
     yield line("… of processor time, s", parts, lambda load: f"{load.start_cpu:.2f}")

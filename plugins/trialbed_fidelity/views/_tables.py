@@ -20,7 +20,7 @@ LOCK = 12
 def report_tables(report: FidelityReport) -> list[Table]:
     """When and where it was measured, every figure that was asked for, and the notes.
 
-    Frameworks are columns; the first one, the reference, is the zero point and stands in every block.
+    Frameworks are columns; the first one, the reference, is the baseline and is repeated in every block.
     """
     columns = ("", *(framework.framework for framework in report.frameworks))
     figures = [Table(title, columns, tuple(rows), pinned=1) for title, rows in _sections(report)]

@@ -78,7 +78,7 @@ def end(processes: Collection[psutil.Process]) -> None:
 
 
 def marked(marks: Collection[str]) -> list[psutil.Process]:
-    """Every living process with one of these marks in its environment, whatever its parent is."""
+    """Every living process with one of these marks in its environment, regardless of its parent."""
     return [process for process in psutil.process_iter() if _mark(process) in marks]
 
 

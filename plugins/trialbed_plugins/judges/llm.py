@@ -24,7 +24,7 @@ REFUSALS = ("http_400", "http_422")
 class ModelJudge(Judge):
     """Asks a model whether an answer solves its query, once per vote, each with its own seed.
 
-    As in StableToolBench, an agent that did not finish, gave up or said nothing is Unsolved without a model
+    As in StableToolBench, an agent that did not finish, gave up or answered nothing is Unsolved without a model
     being asked. A reply that cannot be read is asked for once more; then there is no verdict.
 
     Args:

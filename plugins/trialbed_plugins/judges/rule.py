@@ -19,12 +19,12 @@ class Unit:
 
 
 class RuleJudge(Judge):
-    """Solved if a finished answer says all that it must, Unsure if some, Unsolved if nothing.
+    """Solved if a finished answer contains all required units, Unsure if it contains some, Unsolved if none.
 
     What it must say are the query's reference facts, or where it has none, the responses of its gold Apis on
     the wire: of each, any value that neither the query's text nor the call's arguments gave away. A gold Api
     that was never called with success is not said. An agent that did not finish or gave up is Unsolved.
-    Every vote of a rule is the same, so there is one.
+    A rule always votes the same, so it votes once.
     """
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:

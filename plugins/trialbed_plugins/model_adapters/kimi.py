@@ -19,7 +19,7 @@ CALL = re.compile(
 
 
 class KimiAdapter(ModelAdapter):
-    """Kimi's own role for inputs, the reasoning that it wants beside earlier calls, and its raw completions."""
+    """Kimi's own role for inputs, the reasoning that it expects with earlier calls, and its raw completions."""
 
     contract = "1"
 

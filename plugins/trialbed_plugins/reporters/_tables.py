@@ -11,10 +11,10 @@ Document = Mapping[str, Any]
 
 AVERAGE = "average_"
 SHOWN_AS_PARTS = ("average_gold_answer_time", "average_system_answer_time", "average_evaluation_time")
-"""Averages that say what a score says, or nothing."""
+"""Averages that repeat a score, or have no value."""
 
 REFERENCE = "reference"
-"""The framework that the others are read against: it stands in every block of a folded table."""
+"""The framework that the others are compared with; it is repeated in every block of a folded table."""
 
 LEGEND = {
     "sopr_score": "tasks solved, as the judge finds (unsure counts half)",
@@ -68,7 +68,7 @@ def run_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
 
 
 def score_names(summaries: Sequence[Document]) -> list[str]:
-    """Every score of any framework; bounded ones first, as far as that can be told."""
+    """Every score of any framework; bounded ones first, as far as that is known."""
     keys = [key for summary in summaries for key in summary if key.startswith(AVERAGE) and key not in SHOWN_AS_PARTS]
     names = list(dict.fromkeys(key.removeprefix(AVERAGE) for key in keys))
     return sorted(names, key=lambda name: any(name in summary["medians"] for summary in summaries))

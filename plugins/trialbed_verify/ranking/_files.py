@@ -37,7 +37,7 @@ def read_sources(sources: Iterable[str]) -> list[Results]:
 
 
 def marked_baselines(files: Iterable[Results]) -> tuple[str, ...]:
-    """The vendors that the summaries beside their results mark as their model's baseline."""
+    """The vendors that the summaries next to their results mark as their model's baseline."""
     return tuple(dict.fromkeys(found.vendor for found in files if _is_marked(found.path)))
 
 

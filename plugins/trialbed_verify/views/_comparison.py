@@ -14,7 +14,7 @@ DIGITS = {"total_tokens": 1, "completion_tokens": 1, "ttft_ms": 1, "tps": 2, "du
 
 
 def comparison_tables(documents: Sequence[Document]) -> list[Table]:
-    """For each vendor: the verdict, rates beside the baseline's, figures, and tests."""
+    """For each vendor: the verdict, its rates and the baseline's, figures, and tests."""
     return [table for document in documents for table in _tables(document)]
 
 

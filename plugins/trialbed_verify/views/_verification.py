@@ -103,7 +103,7 @@ def _own_notes(summary: Summary) -> Iterator[str]:
 
 
 def _examples(title: str, examples: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The lines of the test set where it happened, and what was said there, each text once."""
+    """The affected lines of the test set, with each message once."""
     lines: dict[str, dict[str, None]] = {}
     for example in examples:
         said = ": ".join(filter(None, (example.get("tool"), example["message"])))

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 Value = TypeVar("Value")
 
 OVERHEAD = 400
-"""Bytes an item costs beside its own size: key, objects, table. An estimate."""
+"""Bytes an item costs in addition to its own size: key, objects, table. An estimate."""
 
 
 class Recent(Generic[Value]):

@@ -1,1 +1,1 @@
-"""The gateway: every model call of every framework, played from a script or forwarded, and recorded."""
+"""The gateway: every model call of every framework, answered from a script or forwarded, and recorded."""

@@ -32,7 +32,7 @@ NO_UPSTREAM = (
 
 
 class Gateway:
-    """An ASGI endpoint: finds the request's trial, and plays or forwards and records it.
+    """An ASGI endpoint: finds the request's trial, and answers or forwards and records it.
 
     Args:
         upstream: where models are; None if the server knows scripted models only.

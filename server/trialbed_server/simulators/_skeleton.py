@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 MAX_ITEMS = 3
-"""Longest list made, whatever length the skeleton states: an answer has to fit a model's context."""
+"""The longest list that is made, since an answer has to fit a model's context."""
 
 MAX_LEAVES = 200
 """After so many leaves every list has one item."""

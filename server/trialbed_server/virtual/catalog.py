@@ -22,7 +22,7 @@ class Target:
     Attributes:
         ref: in the dataset's spelling if it is known, else as sent.
         name: the standardised triple.
-        origin: whose cached answers are good for it, beside authoritative ones.
+        origin: whose cached answers are valid for it, in addition to authoritative ones.
     """
 
     ref: ApiRef

@@ -1,4 +1,4 @@
-"""No choice at all."""
+"""Selectors that do not choose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choice by words (BM25)."""
+"""Selection by words (BM25)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 
 
 class KeywordSelector(ToolSelector):
-    """The Apis whose names and descriptions share the most telling words with the query.
+    """The Apis whose names and descriptions share the most distinctive words with the query.
 
     Ranked by BM25 (Robertson and Zaragoza 2009; Lucene's variant, k1 = 1.5, b = 0.75); ties by identity, so
     that the dataset's order does not matter. An Api that shares no word with the query is not offered.

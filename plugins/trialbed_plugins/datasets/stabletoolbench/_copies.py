@@ -56,7 +56,7 @@ class Copies:
         return validate(path, _DESCRIPTIONS, read_text(path)) if path.is_file() else {}
 
     def add(self, test_sets: Mapping[str, Iterable[Query]], apis: Iterable[Api]) -> None:
-        """Keep these test sets and Apis beside those kept before; of the same name or identity the new ones stay."""
+        """Add these test sets and Apis to those kept before; new ones replace those of the same name or identity."""
         with self._new() as folder:
             for name, queries in test_sets.items():
                 _write(folder / "queries" / f"{name}.json", _query_text(QueryFile(name=name, queries=tuple(queries))))

@@ -14,7 +14,7 @@ from trialbed_plugins.datasets._reading import read_text, validate
 
 
 class _Source(BaseModel):
-    """Keys that are not named here are ignored; a null text says as much as an absent one."""
+    """Keys that are not named here are ignored; a null text counts as absent."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, protected_namespaces=())
 
@@ -91,7 +91,7 @@ def read_queries(path: Path) -> tuple[Query, ...]:
     """The queries of a file of StableToolBench.
 
     An identity that occurs twice in a query's ``api_list`` is one Api, as described first. A gold pair that
-    occurs twice is two gold calls; one whose Apis stand in several categories means the first of them.
+    occurs twice is two gold calls; one whose Apis are in several categories means the first of them.
 
     Raises:
         DataError: names the file and the line (where it is not JSON) or the query and key.

@@ -70,7 +70,7 @@ def command(file: Path, *, as_json: bool, **given: Any) -> int:
 
     FILE is a test set with one chat completion request per line. Every request is sent to the endpoint of --base-url,
     or to every model and vendor of --config, and ends in exactly one outcome. Answers are saved as they arrive, so
-    that none that was paid for is lost. With --config, vendors are compared with their model's baseline and ranked.
+    that no paid answer is lost. With --config, vendors are compared with their model's baseline and ranked.
     """
     from trialbed_verify.cli.verify._setup import checked_files, chosen_options, chosen_targets, warn
     from trialbed_verify.verification import TestSet

@@ -1,4 +1,4 @@
-"""The summary of one target: a JSON file beside its results."""
+"""The summary of one target: a JSON file next to its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words with which a results file says how a case ended, and their meanings."""
+"""The vocabulary of results files: how a case can end, and what each word means."""
 
 from __future__ import annotations
 

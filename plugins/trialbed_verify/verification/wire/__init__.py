@@ -1,4 +1,4 @@
-"""Sends one request, and records when each part of its answer came.
+"""Sends one request, and records when each part of its answer arrives.
 
 Whatever an endpoint does becomes a ``Reading`` with exactly one terminal outcome; nothing here raises for it. The
 answers are read by ``trialbed.chat``; the transport is this package's own, because it measures times.

@@ -1,1 +1,1 @@
-"""Scripted models: they play a known policy over a query's gold calls."""
+"""Scripted models: they follow a known policy over a query's gold calls."""

@@ -120,7 +120,7 @@ def loop(given: PolicyInput) -> Turn:
 
 
 def slow(given: PolicyInput) -> Turn:
-    """As gold; the model that plays it takes its time."""
+    """As gold, but slowly."""
     return gold(given)
 
 
