@@ -103,6 +103,8 @@ class RunSettings(IdentitySettings):
         limit: how many queries at most, in the dataset's order; None for all. The queries that are chosen are part of
             the run's identity.
         query_ids: only these queries; empty for all.
+        model_retries: what the gateway repeats counts for no framework. The gateway of a running server keeps its own.
+        endpoint_patience: for the repetitions of one request, and for an endpoint that only fails, before the run ends.
         api_key_env: the environment variable that holds the endpoint's key.
         server_url: a running server to use; None starts one and stops it afterwards.
         store: a file, or a database URL.
@@ -112,6 +114,16 @@ class RunSettings(IdentitySettings):
     limit: Annotated[int | None, Ge(1), Setting(("-n", "--limit"), "Maximum number of queries. [default: all]")] = None
     query_ids: Annotated[tuple[str, ...], Setting(("--query-id",), "Only this query; repeatable.", metavar="ID")] = ()
     concurrency: Annotated[int, Ge(1), Setting(("-j", "--concurrency"), "Trials at a time.")] = 4
+    model_retries: Annotated[
+        int,
+        Ge(0),
+        Setting(("--model-retries",), "Maximum number of repetitions of a failed model request."),
+    ] = 8
+    endpoint_patience: Annotated[
+        float,
+        Ge(0),
+        Setting(("--endpoint-patience",), "Maximum number of seconds to wait for an endpoint that does not answer."),
+    ] = 120.0
     api_key_env: Annotated[
         str,
         Setting(

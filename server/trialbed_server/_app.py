@@ -27,7 +27,9 @@ from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
+from trialbed_server.gateway.connection import Connection
 from trialbed_server.gateway.endpoints import Gateway
+from trialbed_server.gateway.retries import RetryPolicy
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import TrialRegistry, Untagged
@@ -54,14 +56,16 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     trials = TrialRegistry(trials_only=options.control_token is not None, idle=options.trial_expiry)
     simulators, untagged = Simulators(), Untagged(clock)
     metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
-    cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options)
+    cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options, clock, metrics)
     resolver = Resolver(cache, [CacheSource(cache), FrozenSource(cache), SimulatorSource(options.simulator_timeout)])
     catalog = Catalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
     virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, max_body=options.max_body)
-    gateway = Gateway(trials, untagged, upstream, clock, metrics, max_body=options.max_body)
+    gateway = Gateway(
+        trials, untagged, upstream, clock, metrics, max_body=options.max_body, silence=options.upstream_timeout
+    )
     app = _application(options, virtual, _lifespan(cache, resolver, upstream, trials))
     _add_trial_routes(app, virtual, gateway)
-    control = Control(trials, untagged, simulators, clock, upstream=options.upstream, max_body=options.max_body)
+    control = Control(trials, untagged, simulators, clock, upstream=upstream, max_body=options.max_body)
     app.include_router(control.router())
     _add_status_routes(app, metrics, options.upstream)
     _add_plugin_routes(app)
@@ -127,10 +131,14 @@ def _add_trial_routes(app: FastAPI, virtual: VirtualApi, gateway: Gateway) -> No
         app.router.routes.append(Route(f"{prefix}/v1/{{path:path}}", gateway, methods=METHODS))
 
 
-def _upstream(options: ServerOptions) -> Upstream | None:
+def _upstream(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstream | None:
     if options.upstream is None:
         return None
-    return Upstream(options.upstream, options.upstream_key, options.upstream_timeout)
+    connection = Connection(options.upstream, options.upstream_key)
+    policy = RetryPolicy(options.model_retries, options.endpoint_patience)
+    upstream = Upstream(connection, clock, policy, metrics.upstream_attempt)
+    metrics.circuit = upstream.circuit
+    return upstream
 
 
 def _add_status_routes(app: FastAPI, metrics: Metrics, upstream: str | None) -> None:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Protocol, get_args
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+from trialbed.records import CircuitState
+
+
+class HasState(Protocol):
+    """A circuit breaker."""
+
+    @property
+    def state(self) -> CircuitState:
+        """Its state."""
 
 
 class Metrics(Collector):
@@ -16,15 +27,20 @@ class Metrics(Collector):
     Args:
         open_trials: tells how many trials are open.
         untagged: tells how many requests had no trial, to the model and to the virtual API.
+
+    Attributes:
+        circuit: of the models' endpoint, if there is one.
     """
 
     content_type = CONTENT_TYPE_LATEST
+    circuit: HasState | None = None
 
     def __init__(self, open_trials: Callable[[], int], untagged: Callable[[], tuple[int, int]]) -> None:
         self._open_trials = open_trials
         self._untagged = untagged
         self._outcomes = Counter({"hit": 0, "miss": 0, "error": 0, "refused": 0})
         self._statuses: Counter[int] = Counter()
+        self._attempts: Counter[int] = Counter()
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
@@ -47,6 +63,10 @@ class Metrics(Collector):
         """The gateway answered with this status, 0 if the client went away."""
         self._statuses[status] += 1
 
+    def upstream_attempt(self, status: int) -> None:
+        """The upstream answered an attempt with this status, 0 if it did not answer."""
+        self._attempts[status] += 1
+
     def page(self) -> bytes:
         """The counters as a page."""
         return generate_latest(self._registry)
@@ -65,6 +85,23 @@ class Metrics(Collector):
         for status, count in self._statuses.items():
             statuses.add_metric([str(status)], count)
         yield statuses
+        attempts = CounterMetricFamily(
+            "trialbed_upstream_attempts",
+            "Requests to the upstream by status, repeated ones too.",
+            labels=["status"],
+        )
+        for status, count in self._attempts.items():
+            attempts.add_metric([str(status)], count)
+        yield attempts
+        if self.circuit is not None:
+            circuit = GaugeMetricFamily(
+                "trialbed_upstream_circuit",
+                "1 for the state of the upstream's circuit breaker.",
+                labels=["state"],
+            )
+            for state in get_args(CircuitState):
+                circuit.add_metric([state], state == self.circuit.state)
+            yield circuit
         untagged = CounterMetricFamily("trialbed_untagged_requests", "Requests without a trial.", labels=["api"])
         for api, count in zip(("model", "virtual"), self._untagged(), strict=True):
             untagged.add_metric([api], count)

@@ -45,7 +45,9 @@ class ServerOptions:
         max_body: largest request body in bytes.
         memory: bytes of cached responses kept in memory.
         simulator_timeout: seconds a simulator has for one answer.
-        upstream_timeout: seconds the upstream may be silent before the gateway gives up.
+        upstream_timeout: seconds the upstream may be silent before the gateway gives up, where no trial says how long.
+        model_retries: how often a request that the upstream could not answer is repeated.
+        endpoint_patience: seconds for the repetitions of one request, and for an upstream that only fails.
 
     Raises:
         UsageError: an option is wrong, or the combination is unsafe.
@@ -69,6 +71,8 @@ class ServerOptions:
     memory: int = 256 * MEBIBYTE
     simulator_timeout: float = 30.0
     upstream_timeout: float = 300.0
+    model_retries: int = 8
+    endpoint_patience: float = 120.0
 
     def __post_init__(self) -> None:
         check_token(self.token, self.host)
@@ -162,4 +166,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--memory", metavar="MIB", type=float, default=defaults.memory / MEBIBYTE, help="memory for cached responses")
     add("--simulator-timeout", metavar="SECONDS", type=float, default=defaults.simulator_timeout)
     add("--upstream-timeout", metavar="SECONDS", type=float, default=defaults.upstream_timeout)
+    add("--model-retries", metavar="N", type=int, default=defaults.model_retries)
+    add("--endpoint-patience", metavar="SECONDS", type=float, default=defaults.endpoint_patience)
     return parser

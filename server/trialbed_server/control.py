@@ -13,10 +13,11 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
 
 from trialbed.errors import DriverError, UsageError
-from trialbed.records import TrialRegistration
+from trialbed.records import EndpointStatus, TrialRegistration
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server.gateway.scripted.model import is_scripted, unknown_policy
+from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import Trial, TrialConflict, TrialRefused, TrialRegistry, Untagged
 from trialbed_server.virtual.catalog import Catalog
@@ -41,7 +42,7 @@ class Control:
     """Opens and closes trials.
 
     Args:
-        upstream: URL of the endpoint that the server forwards to, None for none.
+        upstream: the endpoint that the server forwards to, None for none.
         max_body: largest registration in bytes.
     """
 
@@ -52,7 +53,7 @@ class Control:
         simulators: Simulators,
         clock: Clock,
         *,
-        upstream: str | None,
+        upstream: Upstream | None,
         max_body: int,
     ) -> None:
         self._trials = trials
@@ -65,12 +66,18 @@ class Control:
     def router(self) -> APIRouter:
         """The routes."""
         router = APIRouter(prefix="/control")
+        router.add_api_route("/endpoint", self.endpoint, methods=["GET"], response_model=None)
         router.add_api_route("/trials", self.open, methods=["POST"], status_code=201, response_model=None)
         router.add_api_route("/trials/{trial}", self.show, methods=["GET"], response_model=None)
         router.add_api_route("/trials/{trial}", self.renew, methods=["PUT"], response_model=None)
         router.add_api_route("/trials/{trial}", self.close, methods=["DELETE"], response_model=None)
         router.add_api_route("/untagged", self.show_untagged, methods=["GET"], response_model=None)
         return router
+
+    async def endpoint(self) -> Response:
+        """Say whether the models' endpoint works."""
+        status = EndpointStatus() if self._upstream is None else self._upstream.status()
+        return Response(status.model_dump_json(), media_type="application/json")
 
     async def open(self, request: Request) -> Response:
         """Open a trial."""
@@ -137,8 +144,8 @@ class Control:
             problem = unknown_policy(model)
         elif self._upstream is None:
             problem = f"model {model!r} needs an upstream endpoint; start the server with `bench serve --base-url URL`"
-        elif base_url is not None and base_url.rstrip("/") != self._upstream:
-            problem = f"base_url {base_url!r} is not this server's upstream, {self._upstream}"
+        elif base_url is not None and base_url.rstrip("/") != self._upstream.url:
+            problem = f"base_url {base_url!r} is not this server's upstream, {self._upstream.url}"
         else:
             problem = None
         if problem is not None:

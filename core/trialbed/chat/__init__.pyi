@@ -24,5 +24,6 @@ from ._readings import Outcome as Outcome
 from ._readings import Problem as Problem
 from ._readings import Reading as Reading
 from ._readings import failed as failed
+from ._retry_after import retry_after as retry_after
 from ._streams import StreamReader as StreamReader
 from ._streams import read_stream as read_stream

@@ -9,7 +9,13 @@ from typing import Any
 import click
 
 from trialbed.cli.options import FiniteRange, option, plain_option
-from trialbed.cli.setting_options import api_key_env_option, base_url_option, response_cache_option
+from trialbed.cli.setting_options import (
+    api_key_env_option,
+    base_url_option,
+    endpoint_patience_option,
+    model_retries_option,
+    response_cache_option,
+)
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
 EPILOG = """\b
@@ -26,6 +32,8 @@ Examples:
 @option("--port", type=click.IntRange(0, 65535), default=8080, help="Port to listen on, 0 for any.")
 @base_url_option
 @api_key_env_option
+@model_retries_option
+@endpoint_patience_option
 @response_cache_option
 @option(
     "-d",

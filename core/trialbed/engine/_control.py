@@ -14,7 +14,7 @@ import aiohttp
 from pydantic import ValidationError
 
 from trialbed.errors import NothingMeasured, ServerUnavailable, TrialbedError, UsageError
-from trialbed.records import TrialRegistration, WireLog
+from trialbed.records import EndpointStatus, TrialRegistration, WireLog
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
 LOG = logging.getLogger("trialbed.engine")
@@ -92,6 +92,14 @@ class ControlClient:
             await asyncio.sleep(conflict.expires_in)
             await self._request("POST", "/control/trials", content)
         self._open.add(registration.trial)
+
+    async def endpoint(self) -> EndpointStatus:
+        """How the endpoint of the server's models does: a run cannot go on while it is ``down``.
+
+        Raises:
+            TrialbedError: the server cannot be reached.
+        """
+        return EndpointStatus.model_validate_json(await self._request("GET", "/control/endpoint"))
 
     async def time_waited(self, trial: str) -> float:
         """Seconds that an open trial has spent waiting for failed model requests to be repeated.

@@ -25,6 +25,8 @@ LEASE = 60.0
 
 START_TIMEOUT = 60.0
 STOP_TIMEOUT = 10.0
+UPSTREAM_TIMEOUT = 300.0
+"""Seconds of silence that a request may take at least."""
 
 
 @asynccontextmanager
@@ -68,7 +70,12 @@ def server_root(url: str) -> str:
 def _command(options: RunOptions) -> list[str]:
     command = [sys.executable, "-m", "trialbed_server", "--watch-stdin", "--port", str(options.server_port)]
     command += ["--cache", str(options.response_cache)]
-    return [*command, "--upstream", options.base_url] if options.base_url else command
+    if not options.base_url:
+        return command
+    command += ["--model-retries", str(options.model_retries), "--endpoint-patience", str(options.endpoint_patience)]
+    # A trial's own requests have its time; this is for those of the judge.
+    command += ["--upstream-timeout", str(max(options.timeout, UPSTREAM_TIMEOUT))]
+    return [*command, "--upstream", options.base_url]
 
 
 def _environment(options: RunOptions, token: str) -> dict[str, str]:

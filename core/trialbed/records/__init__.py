@@ -17,7 +17,7 @@ from trialbed.records._trials import (
     TrialSpec,
     TrialStatus,
 )
-from trialbed.records._wire import ApiCall, Attempt, Cause, ModelCall, SentCall, WireLog
+from trialbed.records._wire import ApiCall, Attempt, Cause, CircuitState, EndpointStatus, ModelCall, SentCall, WireLog
 
 __all__ = [
     "NOT_MEASURED",
@@ -27,8 +27,10 @@ __all__ = [
     "ApiRef",
     "Attempt",
     "Cause",
+    "CircuitState",
     "ClaimedCall",
     "Deviation",
+    "EndpointStatus",
     "Environment",
     "Failure",
     "FailureKind",

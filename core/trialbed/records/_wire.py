@@ -9,6 +9,23 @@ from trialbed.records._apis import ApiRef
 from trialbed.records._base import Json, Record
 from trialbed.records._models import Usage
 
+CircuitState = Literal["closed", "open", "down"]
+
+
+class EndpointStatus(Record):
+    """How the endpoint of a server's models does.
+
+    Attributes:
+        state: ``closed`` while it works; ``open`` while it only fails, so that requests wait; ``down`` when it failed
+            for so long that they fail at once (the states of a circuit breaker).
+        answered: how many requests it has answered.
+        reason: its last failure, in words, unless it works.
+    """
+
+    state: CircuitState = "closed"
+    answered: int = 0
+    reason: str = ""
+
 
 class SentCall(Record):
     """A tool call as the model sent it: ``arguments`` is the raw text, ``problem`` says why it cannot be made.

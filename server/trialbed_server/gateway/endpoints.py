@@ -10,6 +10,7 @@ from trialbed.records import Cause
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
 from trialbed_server._metrics import Metrics
+from trialbed_server.gateway.connection import Request
 from trialbed_server.gateway.exchange import Exchange
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import ResponseWriter, while_connected
@@ -37,6 +38,7 @@ class Gateway:
     Args:
         upstream: where models are; None if the server knows scripted models only.
         max_body: largest request in bytes.
+        silence: seconds that the upstream may be silent where no trial says how long.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Gateway:
         metrics: Metrics,
         *,
         max_body: int,
+        silence: float,
     ) -> None:
         self._trials = trials
         self._untagged = untagged
@@ -55,6 +58,7 @@ class Gateway:
         self._clock = clock
         self._metrics = metrics
         self._max_body = max_body
+        self._silence = silence
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -113,7 +117,8 @@ class Gateway:
         else:
             query = scope["query_string"].decode("latin-1")
             target = f"/{path}?{query}" if query else f"/{path}"
-            await self._upstream.forward(scope["method"], target, scope["headers"], body, writer)
+            silence = self._silence if trial is None else trial.timeout(self._silence)
+            await self._upstream.forward(Request(scope["method"], target, scope["headers"], body, silence), writer)
 
     def _takes_step(self, trial: Trial, exchange: Exchange) -> bool:
         exchange.step = trial.take_step()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from trialbed.records import Cause, ModelCall
+from trialbed.records import Attempt, Cause, ModelCall
 from trialbed.spans import Span
 from trialbed_server.gateway.observation import Observation, observe, offered_names
 from trialbed_server.trials import LogBudget, body_text
@@ -47,6 +47,32 @@ class Exchange:
         self.step = False
         self.cause: Cause | None = None
         self._ended: ModelCall | None = None
+        self._attempts: list[Attempt] = []
+        self._attempted: float | None = None
+        self._waits = False
+        self._waited = 0.0
+        self._silent: Callable[[], bool] = lambda: False
+
+    def waits(self) -> None:
+        """The request waits until it may be sent, or sent again."""
+        self._waits = True
+
+    def attempt_began(self, silent: Callable[[], bool]) -> None:
+        """The request is sent to the model's endpoint.
+
+        Args:
+            silent: tells whether the endpoint has answered no request since, for longer than is usual.
+        """
+        self._attempted, self._silent = self._elapsed(), silent
+        if self._waits:
+            self._waits, self._waited = False, self._attempted - self._started
+
+    def attempt_failed(self, status: int, error: str, wait: float) -> None:
+        """The endpoint did not answer; the request is sent again after a wait."""
+        now = self._elapsed()
+        started = now if self._attempted is None else self._attempted
+        self._attempts.append(Attempt(started=started, duration=now - started, status=status, error=error, wait=wait))
+        self._waits = True
 
     def began(self, status: int, *, events: bool) -> None:
         """The answer's head was sent; ``events``: its body are server-sent events."""
@@ -66,23 +92,26 @@ class Exchange:
 
     def left(self) -> None:
         """The framework went away first."""
+        self.cause = self.cause or self._cause_in_flight() or "gone"
+        self._error = self._error or GONE
         self.status = 0
-        self._error, self.cause = self._error or GONE, self.cause or "gone"
 
     def end(self) -> None:
         """Nothing more will happen."""
         if self._ended is None:
             self._ended = self.record()
+            self.cause = self._ended.cause
             self._response, self._request, self.document = bytearray(), b"", {}
 
     def record(self) -> ModelCall:
         """The record so far; the status is 0 while there is no answer."""
         if self._ended is not None:
             return self._ended
-        seen = self._observation()
+        seen, now = self._observation(), self._elapsed()
+        cause = self.cause or (seen.cause if self.done else self._cause_in_flight())
         return ModelCall(
             started=self._started,
-            duration=self._elapsed() - self._started,
+            duration=now - self._started,
             first_token=self._first_byte,
             status=self.status,
             stream=self.stream,
@@ -93,13 +122,30 @@ class Exchange:
             usage=seen.usage,
             finish_reason=seen.finish_reason,
             tool_calls=seen.tool_calls,
-            error=self._error,
-            cause=self.cause,
+            error=self._error or (seen.problem if cause else None),
+            cause=cause,
+            attempts=tuple(self._attempts),
+            waited=self._waited_until(now, cause),
         )
 
     def waiting(self) -> Span:
         """When the gateway repeated the request after failures, or waited to do so."""
-        return self._started, self._started
+        if self._ended is not None:
+            return self._started, self._started + self._ended.waited
+        return self._started, self._started + self._waited_until(self._elapsed(), self.cause)
+
+    def _waited_until(self, now: float, cause: Cause | None) -> float:
+        """Seconds of failed attempts and waits; all are, if the endpoint did not answer in the end."""
+        return now - self._started if self._waits or cause == "endpoint" else self._waited
+
+    def _cause_in_flight(self) -> Cause | None:
+        """The cause if nothing more came: the endpoint's silence, or the framework's leaving it; None within an answer.
+
+        A request whose answer has begun is recorded as it stands.
+        """
+        if self.status or self.cause:
+            return self.cause
+        return "endpoint" if self._waits or self._silent() else "gone"
 
     def _observation(self) -> Observation:
         return observe(bytes(self._response), offered_names(self.document), stream=self._events)

@@ -6,16 +6,24 @@ import json
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from trialbed.chat import Call, offered_functions, read_body, read_stream, sent_calls, usage_of
-from trialbed.records import SentCall, Usage
+from trialbed.chat import Call, Reading, offered_functions, read_body, read_stream, sent_calls, usage_of
+from trialbed.records import Cause, SentCall, Usage
+from trialbed_server.gateway.causes import cause_of_problem
 
 
 class Observation(NamedTuple):
-    """The facts found in one response."""
+    """The facts found in one response.
+
+    Attributes:
+        problem: why it is no completion, in words; None where it is one.
+        cause: whose fault that is, where it is the endpoint's or the request's.
+    """
 
     usage: Usage | None = None
     finish_reason: str | None = None
     tool_calls: tuple[SentCall, ...] = ()
+    problem: str | None = None
+    cause: Cause | None = None
 
 
 def offered_names(request: Any) -> frozenset[str]:
@@ -30,7 +38,16 @@ def observe(body: bytes, offered: Collection[str], *, stream: bool) -> Observati
         usage=_usage(usage_of(reading.response)),
         finish_reason=_text(reading.finish_reason or "") or None,
         tool_calls=tuple(_sent(call, offered) for call in sent_calls(reading.response)),
+        problem=_text(reading.problem.message) if reading.problem else None,
+        cause=_cause(reading),
     )
+
+
+def _cause(reading: Reading) -> Cause | None:
+    if reading.problem is None:
+        return None
+    error = (reading.response or {}).get("error")
+    return cause_of_problem(reading.problem.kind, error.get("code") if isinstance(error, dict) else None)
 
 
 def _usage(counts: dict[str, int]) -> Usage | None:

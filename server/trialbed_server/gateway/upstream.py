@@ -1,121 +1,235 @@
-"""The upstream model endpoint, behind a byte-faithful proxy."""
+"""The upstream model endpoint, behind a byte-faithful proxy that repeats what the endpoint could not answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from types import TracebackType
 from typing import Self
 
 import aiohttp
-from multidict import CIMultiDict
 
+from trialbed.chat import retry_after
+from trialbed.records import EndpointStatus
+from trialbed_server._clock import Clock
+from trialbed_server.gateway.causes import KEY_REFUSED, NOT_THERE, TRANSIENT, blames_request, cause_of_status
+from trialbed_server.gateway.circuit import Circuit, EndpointDown
+from trialbed_server.gateway.connection import Connection, Request
+from trialbed_server.gateway.liveness import Liveness
 from trialbed_server.gateway.redaction import Redactor
-from trialbed_server.gateway.response import Header, ResponseWriter
+from trialbed_server.gateway.response import FINAL, Header, ResponseWriter
+from trialbed_server.gateway.retries import RetryBudget, RetryPolicy
 
-CONNECT_TIMEOUT = 15.0
+SHOWN = 300
+"""Bytes of an error's body that its message shows."""
 
-HOP_BY_HOP = frozenset(
-    b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
-    b"upgrade".split()
-)
-"""Headers that concern one connection only (RFC 9110, 7.6.1)."""
+REMEMBERED = 10_000
+"""Requests that are remembered because the endpoint failed at them."""
 
-_OURS = frozenset({b"host", b"content-length", b"authorization", b"accept-encoding", b"expect"})
+
+@dataclass(frozen=True)
+class Failure:
+    """An attempt of which nothing was passed on.
+
+    Attributes:
+        status: the endpoint's; 0 if none came.
+        answer: status, headers and body to give back if there is no other attempt; the body is None if none came.
+        asked: the seconds of the endpoint's ``Retry-After``.
+        transient: whether another attempt may succeed.
+    """
+
+    status: int
+    message: str
+    answer: tuple[int, list[Header], bytes | None]
+    asked: float | None = None
+    transient: bool = True
 
 
 class Upstream:
-    """Forwards requests under the server's own key and streams the answers through.
+    """Forwards requests and streams the answers through; an async context manager.
 
     Args:
-        url: the endpoint, without a final ``/``.
-        key: sent as bearer token; None sends none.
-        timeout: seconds of silence before a request is given up.
+        on_attempt: called with the status of each attempt, 0 where none came.
+
+    Attributes:
+        circuit: the endpoint's circuit breaker.
     """
 
-    def __init__(self, url: str, key: str | None, timeout: float) -> None:
-        self.url = url
-        self._key = key
-        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=timeout)
-        self._session: aiohttp.ClientSession | None = None
+    def __init__(
+        self, connection: Connection, clock: Clock, policy: RetryPolicy, on_attempt: Callable[[int], None]
+    ) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._policy = policy
+        self._on_attempt = on_attempt
+        self._budget = RetryBudget()
+        self._liveness = Liveness(clock)
+        self._blamed: dict[bytes, int] = {}
+        self.circuit = Circuit(clock, policy.patience)
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            timeout=self._timeout,
-            auto_decompress=False,
-            trust_env=True,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            connector=aiohttp.TCPConnector(limit=0),
-        )
+        await self._connection.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
+        await self._connection.__aexit__(kind, error, trace)
+
+    @property
+    def url(self) -> str:
+        """The endpoint's."""
+        return self._connection.url
 
     def redactor(self) -> Redactor:
         """Masks the key."""
-        return Redactor(self._key)
+        return self._connection.redactor()
 
-    async def forward(
-        self, method: str, path: str, headers: Iterable[Header], body: bytes, writer: ResponseWriter
-    ) -> None:
+    def status(self) -> EndpointStatus:
+        """Whether the endpoint works."""
+        circuit = self.circuit
+        reason = "" if circuit.state == "closed" else circuit.reason
+        return EndpointStatus(state=circuit.state, answered=circuit.answered, reason=reason)
+
+    async def forward(self, request: Request, writer: ResponseWriter) -> None:
         """Send a request on and its answer back, piece by piece.
 
-        A failure before the answer's head is a 502 or 504 in OpenAI's form. After it the answer is cut, as
-        the upstream's was, by leaving it incomplete.
+        What fails before the first byte of the answer's body is repeated, as far as the policy and the budget go. What
+        then still fails is given back: the endpoint's own answer if there is one, else a 502, 503 or 504 in OpenAI's
+        form. An answer that breaks off later is cut, as the upstream's was, by leaving it incomplete.
         """
+        failure = await self._repeatedly(request, writer)
+        if failure is not None:
+            await self._give_up(request, writer, failure)
+
+    async def _repeatedly(self, request: Request, writer: ResponseWriter) -> Failure | None:
+        """The last failure; None if an answer was passed on, whole or cut."""
+        failure: Failure | None = None
+        since = 0.0
+        for number in count(1):
+            patience = self._policy.patience - (self._clock.monotonic() - since if failure else 0.0)
+            try:
+                async with self.circuit.attempt(patience, writer.exchange.waits):
+                    found = await self._attempt(request, writer)
+            except EndpointDown as error:
+                return failure or _held_back(error)
+            if found is None:
+                return None
+            since = since if failure else self._clock.monotonic()
+            failure = found
+            wait = self._wait(failure, number, self._clock.monotonic() - since)
+            if wait is None:
+                break
+            writer.exchange.attempt_failed(failure.status, failure.message, wait)
+            await self._clock.sleep(wait)
+        return failure
+
+    def _wait(self, failure: Failure, number: int, elapsed: float) -> float | None:
+        wait = self._policy.wait(number, elapsed, failure.asked) if failure.transient else None
+        return wait if wait is not None and self._budget.take() else None
+
+    async def _attempt(self, request: Request, writer: ResponseWriter) -> Failure | None:
+        """Send the request once; None if its answer was passed on, whole or cut."""
+        asked = self._clock.monotonic()
+        silent = partial(self._liveness.silent_since, asked)
+        writer.exchange.attempt_began(silent)
         try:
-            await self._exchange(method, path, headers, body, writer)
-        except TimeoutError as error:
-            await self._fail(writer, 504, f"the upstream endpoint {self.url} did not answer in time ({error})")
+            async with self._connection.send(request) as answer:
+                self._on_attempt(answer.status)
+                if answer.status >= 300:
+                    return await self._refusal(request, answer)
+                await self._pass_on(answer, writer, asked)
         except (aiohttp.ClientError, OSError) as error:
-            text = f"the upstream endpoint {self.url} failed: {type(error).__name__}: {error}"
-            await self._fail(writer, 502, text)
+            return self._broken(request, writer, error)
+        except asyncio.CancelledError:
+            # The framework has left, or its trial's time is up.
+            if writer.started:
+                self.circuit.completed(answered=False)
+            elif silent():
+                self.circuit.failed(request.digest, f"the upstream endpoint {self.url} does not begin to answer")
+            raise
+        self._blamed.pop(request.digest, None)
+        self._budget.answered()
+        self.circuit.completed(answered=True)
+        return None
 
-    async def _exchange(
-        self, method: str, path: str, headers: Iterable[Header], body: bytes, writer: ResponseWriter
-    ) -> None:
-        if self._session is None:
-            raise RuntimeError("Upstream is an async context manager; enter it first")
-        request = self._session.request(
-            method,
-            self.url + path,
-            data=body or None,
-            headers=self._request_headers(headers),
-            skip_auto_headers=("User-Agent", "Content-Type", "Accept"),
-            allow_redirects=False,
+    async def _pass_on(self, answer: aiohttp.ClientResponse, writer: ResponseWriter, asked: float) -> None:
+        redactor = self.redactor()
+        pieces = answer.content.iter_any()
+        # Until the first byte is there the request can be repeated, so nothing is said before.
+        piece: bytes | None = await anext(pieces, None)
+        self._liveness.began(asked)
+        self.circuit.begins_to_answer()
+        await writer.start(answer.status, self._connection.response_headers(answer))
+        while piece is not None:
+            await writer.write(redactor.feed(piece))
+            piece = await anext(pieces, None)
+        await writer.write(redactor.flush())
+        await writer.finish()
+
+    async def _refusal(self, request: Request, answer: aiohttp.ClientResponse) -> Failure:
+        headers, body = await self._connection.refusal(answer)
+        said = body[:SHOWN].decode("utf-8", "replace")
+        failure = Failure(
+            status=answer.status,
+            message=f"the upstream endpoint {self.url} answered with status {answer.status}: {said}",
+            answer=(answer.status, headers, body),
+            asked=retry_after(answer.headers),
+            transient=answer.status in TRANSIENT and answer.headers.get("x-should-retry") != "false",
         )
-        async with request as answer:
-            redactor = self.redactor()
-            await writer.start(answer.status, self._response_headers(answer.raw_headers))
-            async for piece in answer.content.iter_any():
-                await writer.write(redactor.feed(piece))
-            await writer.write(redactor.flush())
-            await writer.finish()
+        self._count(request, failure)
+        return failure
 
-    async def _fail(self, writer: ResponseWriter, status: int, message: str) -> None:
-        message = self.redactor().whole(message.encode()).decode()
+    def _broken(self, request: Request, writer: ResponseWriter, error: Exception) -> Failure | None:
+        silent = isinstance(error, TimeoutError)
+        happened = f"did not answer in time ({error})" if silent else f"failed: {type(error).__name__}: {error}"
+        message = self.redactor().whole(f"the upstream endpoint {self.url} {happened}".encode()).decode()
+        # A request may be silent for all the time that its trial has; only a connection is worth another attempt.
+        transient = not silent or isinstance(error, aiohttp.ConnectionTimeoutError)
+        failure = Failure(0, message, (504 if silent else 502, [], None), transient=transient)
+        self._count(request, failure)
         if writer.started:
             writer.exchange.failed(message, "endpoint")
+            return None
+        self._on_attempt(0)
+        return failure
+
+    def _count(self, request: Request, failure: Failure) -> None:
+        """Tell the circuit breaker, and remember a request at which the endpoint fails each time."""
+        if blames_request(failure.status):
+            self._blamed.setdefault(request.digest, self.circuit.answered)
+            if len(self._blamed) > REMEMBERED:
+                del self._blamed[next(iter(self._blamed))]
         else:
-            await writer.error(message, status, "upstream_error", "endpoint")
+            self._blamed.pop(request.digest, None)
+        there = failure.status in NOT_THERE and self.circuit.answered > 0
+        if cause_of_status(failure.status, others_answered=there) == "request":
+            self.circuit.completed(answered=False)
+        else:
+            useless = failure.status in KEY_REFUSED | NOT_THERE
+            self.circuit.failed(request.digest, failure.message, asked=failure.asked, useless=useless)
 
-    def _request_headers(self, headers: Iterable[Header]) -> CIMultiDict[str]:
-        kept = CIMultiDict((n.decode("latin-1"), v.decode("latin-1")) for n, v in _end_to_end(headers, _OURS))
-        kept["Accept-Encoding"] = "identity"
-        if self._key:
-            kept["Authorization"] = f"Bearer {self._key}"
-        return kept
+    def _others_answered(self, request: Request, status: int) -> bool:
+        answered = self.circuit.answered
+        return answered > (0 if status in NOT_THERE else self._blamed.get(request.digest, answered))
 
-    def _response_headers(self, headers: Iterable[Header]) -> list[Header]:
-        redactor = self.redactor()
-        return [(name, redactor.whole(value)) for name, value in _end_to_end(headers, frozenset({b"date"}))]
+    async def _give_up(self, request: Request, writer: ResponseWriter, failure: Failure) -> None:
+        others = self._others_answered(request, failure.status)
+        cause = cause_of_status(failure.status, others_answered=others) or "endpoint"
+        status, headers, body = failure.answer
+        if body is None:
+            await writer.error(failure.message, status, "upstream_error", cause)
+            return
+        if cause == "endpoint" or status in TRANSIENT:
+            headers = [header for header in headers if header[0] != FINAL[0]] + [FINAL]
+        writer.exchange.failed(failure.message, cause)
+        await writer.start(status, headers)
+        await writer.write(body)
+        await writer.finish()
 
 
-def _end_to_end(headers: Iterable[Header], dropped: frozenset[bytes]) -> list[Header]:
-    lowered = [(name.lower(), value) for name, value in headers]
-    named = {part.strip().lower() for name, value in lowered if name == b"connection" for part in value.split(b",")}
-    gone = HOP_BY_HOP | dropped | named
-    return [(name, value) for name, value in lowered if name not in gone]
+def _held_back(error: EndpointDown) -> Failure:
+    return Failure(0, f"the request was not sent, as the endpoint keeps failing: {error}", (503, [], None))

@@ -50,6 +50,11 @@ class Trial:
         self._requests = 0
         self._steps = 0
 
+    def timeout(self, default: float) -> float:
+        """Seconds that the trial can take."""
+        limits = self.registration.limits
+        return default if limits is None else limits.timeout
+
     def take_step(self) -> bool:
         """Count a request to the model; False if the trial has had all that its limits allow."""
         limits = self.registration.limits

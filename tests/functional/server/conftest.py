@@ -35,8 +35,10 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
     async with AsyncExitStack() as stack:
 
         async def make(**options: Any) -> httpx.AsyncClient:
+            clock = options.pop("clock", None)
             settings = {"cache": str(tmp_path / "responses.db"), **options}
-            url = await stack.enter_async_context(listening(create_app(ServerOptions(**settings)), lifespan="on"))
+            app = create_app(ServerOptions(**settings), clock=clock)
+            url = await stack.enter_async_context(listening(app, lifespan="on"))
             return await stack.enter_async_context(httpx.AsyncClient(base_url=url, timeout=30))
 
         yield make

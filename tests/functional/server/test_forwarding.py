@@ -96,7 +96,7 @@ async def upstream() -> AsyncIterator[Upstream]:
 
 
 async def trial(serve: Serve, url: str, **options: Any) -> httpx.AsyncClient:
-    client = await serve(upstream=url, upstream_key=KEY, **options)
+    client = await serve(upstream=url, upstream_key=KEY, **{"model_retries": 0, **options})
     opened = await client.post("/control/trials", json=registration(model="plain", base_url=url))
     assert opened.status_code == 201
     return client
@@ -138,6 +138,7 @@ async def test_an_error_passes_with_its_status_but_without_the_key(serve: Serve,
     log = json.dumps(await closed(client))
     assert KEY not in reply.text + str(reply.headers) + log
     assert '"status": 429' in log
+    assert '"cause": "endpoint"' in log
 
 
 async def test_a_stream_passes_piece_by_piece(serve: Serve, upstream: Any) -> None:
@@ -168,6 +169,7 @@ async def test_an_endpoint_that_is_not_there_is_502(serve: Serve) -> None:
     (call,) = (await closed(client))["model_calls"]
     assert call["status"] == 502
     assert "http://127.0.0.1:9/v1" in call["error"]
+    assert call["cause"] == "endpoint"
 
 
 async def test_an_endpoint_that_says_nothing_is_504(serve: Serve, upstream: Any) -> None:
@@ -194,6 +196,7 @@ async def test_a_stream_that_is_cut_is_cut_for_the_framework_too(serve: Serve) -
     assert call["status"] == 200
     assert call["response"] == 'data: {"a": 1}\n\n'
     assert "Payload" in call["error"]
+    assert call["cause"] == "endpoint"
 
 
 async def test_a_framework_that_goes_away_ends_the_request_upstream(serve: Serve, upstream: Any) -> None:

@@ -64,6 +64,6 @@ async def test_what_the_endpoint_did_not_answer_is_no_step_but_a_refusal_is(serv
     async with saying(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\n\r\n{}") as refusing:
         dead = "http://127.0.0.1:9/v1"
         for url, statuses in ((dead, [502, 502, 502]), (refusing.url, [400, 400, 403])):
-            client = await serve(upstream=url)
+            client = await serve(upstream=url, model_retries=0)
             await client.post("/control/trials", json=registration(model="m", base_url=url, limits=LIMITS))
             assert [(await client.post(CHAT, json=BODY)).status_code for _ in range(3)] == statuses

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import Any
 
 from trialbed.chat import Reading
@@ -47,17 +46,3 @@ class Attempt:
 def milliseconds(seconds: float | None) -> float | None:
     """Seconds as milliseconds, to the microsecond."""
     return None if seconds is None else round(seconds * 1000, 3)
-
-
-def retry_after(value: str | None) -> float | None:
-    """Seconds that a ``Retry-After`` header asks for (RFC 9110, section 10.2.3); None if it says nothing usable."""
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None

@@ -11,9 +11,9 @@ from typing import Any
 
 import aiohttp
 
-from trialbed.chat import Outcome, Problem, Reading, StreamReader, dump_json, failed, is_html, read_body
+from trialbed.chat import Outcome, Problem, Reading, StreamReader, dump_json, failed, is_html, read_body, retry_after
 from trialbed.secrets import redact
-from trialbed_verify.verification.wire._attempts import Attempt, retry_after
+from trialbed_verify.verification.wire._attempts import Attempt
 from trialbed_verify.verification.wire._requests import Prepared
 
 EVENTS_TYPE = "text/event-stream"
@@ -95,7 +95,7 @@ class Exchange:
         async with request as response:
             run.status = response.status
             if response.status // 100 != 2:
-                run.retry_after = retry_after(response.headers.get("Retry-After"))
+                run.retry_after = retry_after(response.headers)
                 return await _refused(response)
             kind = response.headers.get("Content-Type", "").lower()
             if run.stream is not None and kind.startswith(EVENTS_TYPE):

@@ -69,7 +69,7 @@ def test_whole_calls_without_an_index_stay_apart() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("as_stream", [True, False])
 def test_garbage_says_nothing(body: bytes, as_stream: bool) -> None:
-    assert observe(body, (), stream=as_stream) == (None, None, ())
+    assert observe(body, (), stream=as_stream)[:3] == (None, None, ())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,54 @@
+"""Whose fault it is that a request to the model failed: rules over what was seen on the wire."""
+
+from __future__ import annotations
+
+from trialbed.records import Cause
+
+TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, *range(520, 600)})
+"""Statuses after which the same request may be answered."""
+
+OVERLOADED = frozenset({503, 529})
+"""Statuses of 5xx that say themselves that the endpoint has no capacity."""
+
+KEY_REFUSED = frozenset({401, 402, 403, 407})
+"""Statuses that concern the key and its account."""
+
+NOT_THERE = frozenset({404, 405, 410})
+"""Statuses of a wrong address or model, which a framework can only have sent if others reach it."""
+
+
+def cause_of_status(status: int, *, others_answered: bool) -> Cause | None:
+    """The cause for the last status of a request, after all its repetitions; None for a success.
+
+    Args:
+        status: 0 if none came: no connection, or no answer.
+        others_answered: whether the endpoint answered other requests; for a status of 5xx, while every attempt of this
+            one, and there were several, failed in this way.
+    """
+    if 200 <= status < 300:
+        return None
+    if status < 400 or status in KEY_REFUSED | OVERLOADED:
+        return "endpoint"
+    if status >= 500 or status in NOT_THERE:
+        return "request" if others_answered else "endpoint"
+    return "endpoint" if status in TRANSIENT else "request"
+
+
+def blames_request(status: int) -> bool:
+    """Whether a failure may be due to what was sent, so that it would fail each time: 5xx, but not overload."""
+    return status >= 500 and status not in OVERLOADED
+
+
+def cause_of_problem(kind: str, code: object) -> Cause | None:
+    """The cause for an answer of status 2xx that is no completion; None for one that is, even if a careless one.
+
+    Args:
+        kind: of the problem in the answer's reading.
+        code: of the error that the answer reports, where it reports one.
+    """
+    if kind in ("html", "empty_body", "empty_stream"):
+        return "endpoint"
+    if kind not in ("error_body", "error_event"):
+        return None
+    status = int(code) if isinstance(code, int | str) and str(code).isdecimal() and len(str(code)) == 3 else 503
+    return cause_of_status(status, others_answered=False) or "endpoint"

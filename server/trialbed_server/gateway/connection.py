@@ -1,0 +1,134 @@
+"""The connection to a model endpoint: requests under the server's own key, and headers of both sides."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+from multidict import CIMultiDict
+
+from trialbed_server.gateway.redaction import Redactor
+from trialbed_server.gateway.response import Header
+
+CONNECT_TIMEOUT = 15.0
+
+LONGEST_REFUSAL = 8 * 2**20
+"""Bytes of an error's body that are passed on."""
+
+HOP_BY_HOP = frozenset(
+    b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
+    b"upgrade".split()
+)
+"""Headers that concern one connection only (RFC 9110, 7.6.1)."""
+
+_OURS = frozenset({b"host", b"content-length", b"authorization", b"accept-encoding", b"expect"})
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as the framework sent it.
+
+    Attributes:
+        path: below the endpoint's URL, with its query.
+        silence: seconds without a byte after which it is given up.
+    """
+
+    method: str
+    path: str
+    headers: Iterable[Header]
+    body: bytes
+    silence: float
+
+    @property
+    def digest(self) -> bytes:
+        """Equal for equal bodies."""
+        return hashlib.blake2b(self.body, digest_size=16).digest()
+
+
+class Connection:
+    """An async context manager that sends requests to one endpoint.
+
+    Args:
+        url: the endpoint, without a final ``/``.
+        key: sent as bearer token; None sends none.
+    """
+
+    def __init__(self, url: str, key: str | None) -> None:
+        self.url = url
+        self._key = key
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            auto_decompress=False,
+            trust_env=True,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            connector=aiohttp.TCPConnector(limit=0),
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    def redactor(self) -> Redactor:
+        """Masks the key."""
+        return Redactor(self._key)
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """Send a request once; the answer's head, when it is there."""
+        if self._session is None:
+            raise RuntimeError("a connection is an async context manager; enter it first")
+        return self._session.request(
+            request.method,
+            self.url + request.path,
+            data=request.body or None,
+            headers=self._request_headers(request.headers),
+            skip_auto_headers=("User-Agent", "Content-Type", "Accept"),
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=request.silence),
+        )
+
+    def response_headers(self, answer: aiohttp.ClientResponse) -> list[Header]:
+        """The headers of an answer that go on to the framework, without the key."""
+        redactor = self.redactor()
+        kept = _end_to_end(answer.raw_headers, frozenset({b"date"}))
+        return [(name, redactor.whole(value)) for name, value in kept]
+
+    async def refusal(self, answer: aiohttp.ClientResponse) -> tuple[list[Header], bytes]:
+        """The headers and the body of an error, as far as it comes, without the key."""
+        body = self.redactor().whole(await _read(answer.content, LONGEST_REFUSAL))
+        headers = [header for header in self.response_headers(answer) if header[0] != b"content-length"]
+        return [*headers, (b"content-length", str(len(body)).encode())], body
+
+    def _request_headers(self, headers: Iterable[Header]) -> CIMultiDict[str]:
+        kept = CIMultiDict((n.decode("latin-1"), v.decode("latin-1")) for n, v in _end_to_end(headers, _OURS))
+        kept["Accept-Encoding"] = "identity"
+        if self._key:
+            kept["Authorization"] = f"Bearer {self._key}"
+        return kept
+
+
+async def _read(content: aiohttp.StreamReader, limit: int) -> bytes:
+    """The body up to a limit, as far as it comes."""
+    body = bytearray()
+    try:
+        while len(body) < limit and (piece := await content.readany()):
+            body += piece
+    except (aiohttp.ClientError, OSError):
+        pass
+    return bytes(body[:limit])
+
+
+def _end_to_end(headers: Iterable[Header], dropped: frozenset[bytes]) -> list[Header]:
+    lowered = [(name.lower(), value) for name, value in headers]
+    named = {part.strip().lower() for name, value in lowered if name == b"connection" for part in value.split(b",")}
+    gone = HOP_BY_HOP | dropped | named
+    return [(name, value) for name, value in lowered if name not in gone]

@@ -1,0 +1,356 @@
+"""The gateway repeats what the model's endpoint could not answer, and says whose fault the rest is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from support.clocks import SleepingClock
+from support.servers import OFFERED, TRIAL, Serve, closed, listening, registration, until
+from support.wire import ANSWER, BODY, EVENTS, reply
+
+CHAT = f"/t/{TRIAL}/v1/chat/completions"
+Step = Callable[[Request], Awaitable[Response]]
+
+
+def says(status: int, **headers: str) -> Step:
+    async def step(_request: Request) -> Response:
+        error = {"error": {"message": f"failed with {status}", "type": "t"}}
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return JSONResponse(ANSWER if status == 200 else error, status, headers=named)
+
+    return step
+
+
+class Endpoint:
+    """A model endpoint that answers the requests for a model by its plan, step by step; the last one stays."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.plans: dict[str, list[Step]] = {}
+        self.requests: list[str] = []
+        self.gate = asyncio.Event()
+        self.app = Starlette(routes=[Route("/v1/chat/completions", self.chat, methods=["POST"])])
+
+    async def chat(self, request: Request) -> Response:
+        model = json.loads(await request.body())["model"]
+        self.requests.append(model)
+        plan = self.plans.get(model, [says(200)])
+        return await (plan.pop(0) if len(plan) > 1 else plan[0])(request)
+
+    async def hang(self, _request: Request) -> Response:
+        await self.gate.wait()
+        return JSONResponse(ANSWER)
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[Endpoint]:
+    found = Endpoint()
+    async with listening(found.app) as url:
+        found.url = f"{url}/v1"
+        yield found
+        found.gate.set()
+
+
+@pytest.fixture
+def clock() -> SleepingClock:
+    return SleepingClock()
+
+
+async def opened(serve: Serve, url: str, clock: SleepingClock | None, *, seconds: float = 60, **options: Any) -> Any:
+    client = await serve(upstream=url, upstream_key="sk-the-real-upstream-key", clock=clock, **options)
+    limits = {"max_steps": 100, "timeout": seconds}
+    fields = registration(model="m", base_url=url, limits=limits)
+    assert (await client.post("/control/trials", json=fields)).status_code == 201
+    return client
+
+
+def body(model: str = "m", **more: Any) -> dict[str, Any]:
+    return {"model": model, "messages": [{"role": "user", "content": "?"}], "tools": OFFERED, **more}
+
+
+async def status(client: httpx.AsyncClient) -> dict[str, Any]:
+    found: dict[str, Any] = (await client.get("/control/endpoint")).json()
+    return found
+
+
+@pytest.mark.parametrize("failing", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
+async def test_what_may_pass_is_asked_again(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, failing: int
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["m"] = [says(failing), says(failing), says(200)]
+    answer = await client.post(CHAT, json=body())
+    assert (answer.status_code, answer.json()) == (200, ANSWER)
+    assert "x-should-retry" not in answer.headers
+    (call,) = (await closed(client))["model_calls"]
+    assert (call["status"], call["cause"], call["error"]) == (200, None, None)
+    assert [attempt["status"] for attempt in call["attempts"]] == [failing] * 2
+    assert [attempt["wait"] for attempt in call["attempts"]] == clock.slept
+    assert call["waited"] == pytest.approx(sum(clock.slept))
+    assert f"failed with {failing}" in call["attempts"][0]["error"]
+
+
+@pytest.mark.parametrize(
+    ("failing", "cause"), [(400, "request"), (422, "request"), (401, "endpoint"), (403, "endpoint")]
+)
+async def test_what_stays_wrong_is_given_back_at_once(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, failing: int, cause: str
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["m"] = [says(failing)]
+    answer = await client.post(CHAT, json=body())
+    assert (answer.status_code, answer.json()["error"]["message"]) == (failing, f"failed with {failing}")
+    (call,) = (await closed(client))["model_calls"]
+    assert (call["status"], call["cause"], call["attempts"], clock.slept) == (failing, cause, [], [])
+    assert call["response"] == answer.text
+    assert str(failing) in call["error"]
+
+
+async def test_an_endpoint_is_given_the_time_that_it_asks_for(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["m"] = [says(429, retry_after="7"), says(503, retry_after_ms="2500"), says(200)]
+    assert (await client.post(CHAT, json=body())).status_code == 200
+    first, second = clock.slept
+    assert 7 <= first <= 7.5
+    assert 2.5 <= second <= 3
+
+
+async def test_what_asks_for_more_time_than_there_is_is_given_back(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock, endpoint_patience=30)
+    endpoint.plans["m"] = [says(429, retry_after="3600")]
+    answer = await client.post(CHAT, json=body())
+    assert answer.status_code == 429
+    assert answer.headers["retry-after"] == "3600"
+    assert clock.slept == []
+
+
+@pytest.mark.parametrize("retries", [0, 3])
+async def test_what_still_fails_keeps_its_status_and_body(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, retries: int
+) -> None:
+    client = await opened(serve, endpoint.url, clock, model_retries=retries)
+    endpoint.plans["m"] = [says(503, x_vendor="kept")]
+    answer = await client.post(CHAT, json=body())
+    assert (answer.status_code, answer.json()["error"]["message"]) == (503, "failed with 503")
+    assert answer.headers["x-vendor"] == "kept"
+    assert answer.headers["x-should-retry"] == "false"
+    assert len(endpoint.requests) == retries + 1
+    (call,) = (await closed(client))["model_calls"]
+    assert (call["cause"], len(call["attempts"])) == ("endpoint", retries)
+    assert call["waited"] == pytest.approx(call["duration"])
+
+
+async def test_an_endpoint_can_say_that_another_attempt_is_of_no_use(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["m"] = [says(429, x_should_retry="false")]
+    answer = await client.post(CHAT, json=body())
+    assert (answer.status_code, answer.headers.get_list("x-should-retry")) == (429, ["false"])
+    assert len(endpoint.requests) == 1
+
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("first", [b"", b"HTTP/1.1 200", HEAD])
+async def test_a_connection_that_breaks_before_the_answer_is_made_again(
+    serve: Serve, clock: SleepingClock, first: bytes
+) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(first if len(asked) == 1 else reply("connection: close", body=EVENTS, kind="text/event-stream"))
+        await writer.drain()
+        writer.close()
+
+    asked: list[bytes] = []
+    async with await asyncio.start_server(handle, "127.0.0.1", 0) as server:
+        client = await opened(serve, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", clock)
+        answer = await client.post(CHAT, json=body(stream=True))
+        assert answer.content == EVENTS
+        (call,) = (await closed(client))["model_calls"]
+    assert [attempt["status"] for attempt in call["attempts"]] == [0]
+    assert (call["cause"], call["response"].encode()) == (None, EVENTS)
+
+
+async def test_an_answer_that_has_begun_is_not_repeated(serve: Serve, clock: SleepingClock) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(HEAD + b'10\r\ndata: {"a": 1}\n\n\r\n')
+        await writer.drain()
+        writer.close()
+
+    asked: list[bytes] = []
+    async with await asyncio.start_server(handle, "127.0.0.1", 0) as server:
+        client = await opened(serve, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", clock)
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.post(CHAT, json=body(stream=True))
+        (call,) = (await closed(client))["model_calls"]
+    assert (len(asked), call["status"], call["cause"], call["attempts"]) == (1, 200, "endpoint", [])
+
+
+async def test_a_request_that_fails_each_time_while_others_are_answered_is_to_blame(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock, model_retries=2)
+
+    async def other_answered_meanwhile(request: Request) -> Response:
+        assert (await client.post(CHAT, json=body("fine"))).status_code == 200
+        return await says(500)(request)
+
+    endpoint.plans["bad"] = [says(500), other_answered_meanwhile, says(500)]
+    endpoint.plans["unlucky"] = [says(500)]
+    endpoint.plans["busy"] = [says(503)]
+    for model in ("bad", "unlucky", "busy"):
+        assert (await client.post(CHAT, json=body(model))).status_code in (500, 503)
+    await client.post(CHAT, json=body("fine"))
+    for model in ("unlucky", "busy"):
+        await client.post(CHAT, json=body(model))
+    calls = (await closed(client))["model_calls"]
+    causes = [(json.loads(call["request"])["model"], call["cause"]) for call in calls]
+    assert causes == [
+        ("bad", "request"),
+        ("fine", None),
+        ("unlucky", "endpoint"),
+        ("busy", "endpoint"),
+        ("fine", None),
+        ("unlucky", "request"),  # it failed before, too, and others were answered since
+        ("busy", "endpoint"),
+    ]
+
+
+async def test_an_endpoint_that_is_down_is_not_asked_any_more(serve: Serve, clock: SleepingClock) -> None:
+    client = await opened(serve, "http://127.0.0.1:9/v1", clock, endpoint_patience=50)
+    assert await status(client) == {"state": "closed", "answered": 0, "reason": ""}
+    for model in "ab":
+        assert (await client.post(CHAT, json=body(model))).status_code == 502
+    found = await status(client)
+    assert found["state"] in ("open", "down")
+    assert "Cannot connect" in found["reason"]
+    clock.time += 60
+    assert (await status(client))["state"] == "down"
+    await client.post(CHAT, json=body("probe"))
+    began = clock.time
+    answer = await client.post(CHAT, json=body("c"))
+    assert answer.status_code == 503
+    assert "keeps failing" in answer.json()["error"]["message"]
+    assert clock.time == began
+    metrics = (await client.get("/metrics")).text
+    assert 'trialbed_upstream_circuit{state="down"} 1.0' in metrics
+    assert 'trialbed_upstream_attempts_total{status="0"}' in metrics
+    calls = (await closed(client))["model_calls"]
+    assert {call["cause"] for call in calls} == {"endpoint"}
+    assert all(call["waited"] == pytest.approx(call["duration"]) for call in calls)
+
+
+async def test_a_circuit_that_is_open_closes_when_the_endpoint_is_back(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock, model_retries=2)
+    endpoint.plans["a"] = endpoint.plans["b"] = [says(503)]
+    for model in "ab":
+        assert (await client.post(CHAT, json=body(model))).status_code == 503
+    assert (await status(client))["state"] == "open"
+    assert (await client.post(CHAT, json=body())).status_code == 200
+    assert await status(client) == {"state": "closed", "answered": 1, "reason": ""}
+    last = (await closed(client))["model_calls"][-1]
+    assert (last["cause"], last["attempts"]) == (None, [])
+    assert last["waited"] > 0
+
+
+async def test_a_trial_tells_how_long_it_waits_while_it_does(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    clock.awake.clear()
+    endpoint.plans["m"] = [says(503)]
+    asking = asyncio.ensure_future(client.post(CHAT, json=body()))
+    await until(lambda: clock.slept)
+    clock.time += 5
+    assert (await client.get(f"/control/trials/{TRIAL}")).json()["waited"] == 5
+    (call,) = (await closed(client))["model_calls"]
+    assert (call["status"], call["cause"], call["waited"]) == (0, "endpoint", 5)
+    clock.awake.set()
+    await asking
+
+
+@pytest.mark.parametrize(("others", "cause"), [(False, "endpoint"), (True, "gone")])
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_a_request_in_flight_is_the_endpoints_fault_if_it_answers_no_other(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, others: bool, cause: str, leaves: bool
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["hangs"] = [endpoint.hang]
+    assert (await client.post(CHAT, json=body("fine"))).status_code == 200
+    asking = asyncio.ensure_future(client.post(CHAT, json=body("hangs")))
+    await until(lambda: "hangs" in endpoint.requests)
+    clock.time += 10
+    if others:
+        assert (await client.post(CHAT, json=body("fine"))).status_code == 200
+    if leaves:
+        asking.cancel()
+        with suppress(asyncio.CancelledError):
+            await asking
+        while 'status="0"' not in (await client.get("/metrics")).text:  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.01)
+    calls = (await closed(client))["model_calls"]
+    (call,) = [call for call in calls if json.loads(call["request"])["model"] == "hangs"]
+    assert (call["status"], call["cause"]) == (0, cause)
+    endpoint.gate.set()
+    if not leaves:
+        await asking
+
+
+async def test_the_time_of_the_trial_decides_how_long_the_endpoint_may_be_silent(
+    serve: Serve, endpoint: Endpoint
+) -> None:
+    endpoint.plans["m"] = [endpoint.hang]
+    client = await opened(serve, endpoint.url, None, seconds=60, upstream_timeout=0.05)
+    asyncio.get_running_loop().call_later(0.5, endpoint.gate.set)
+    assert (await client.post(CHAT, json=body())).status_code == 200
+    endpoint.gate.clear()
+    await closed(client)
+    short = registration(trial="trial-token-2", model="m", base_url=endpoint.url)
+    limits = {"max_steps": 9, "timeout": 0.05}
+    assert (await client.post("/control/trials", json={**short, "limits": limits})).status_code == 201
+    answer = await client.post(CHAT.replace(TRIAL, "trial-token-2"), json=body())
+    assert (answer.status_code, answer.json()["error"]["type"]) == (504, "upstream_error")
+    (call,) = (await closed(client, "trial-token-2"))["model_calls"]
+    assert (call["cause"], call["attempts"]) == ("endpoint", [])
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "cause"),
+    [
+        (b"<html>no</html>", "text/html", "endpoint"),
+        (b"", "application/json", "endpoint"),
+        (b'{"error": {"message": "busy", "code": 429}}', "application/json", "endpoint"),
+        (b'{"error": {"message": "bad", "code": 400}}', "application/json", "request"),
+        (BODY, "application/json", None),
+    ],
+)
+async def test_a_failure_with_status_200_is_one(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, content: bytes, kind: str, cause: str | None
+) -> None:
+    async def step(_request: Request) -> Response:
+        return Response(content, media_type=kind)
+
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["m"] = [step]
+    assert (await client.post(CHAT, json=body())).content == content
+    (call,) = (await closed(client))["model_calls"]
+    assert (call["status"], call["cause"], call["error"] is None) == (200, cause, cause is None)
