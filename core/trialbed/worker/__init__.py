@@ -20,9 +20,11 @@ from trialbed.worker._messages import (
     read_reply,
     written,
 )
+from trialbed.worker._supervisor import SUPERVISED, supervised
 from trialbed.worker._trial import Trial
 
 __all__ = [
+    "SUPERVISED",
     "WORKER_MARK",
     "Begin",
     "Clock",
@@ -37,6 +39,7 @@ __all__ = [
     "load_agent",
     "read_command",
     "read_reply",
+    "supervised",
     "worker_command",
     "worker_environment",
     "written",

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import ctypes
 import faulthandler
 import os
 import signal
 import sys
 
 from trialbed.worker._loop import serve
-
-PR_SET_CHILD_SUBREAPER = 36
-"""From ``<linux/prctl.h>``, Linux 3.4."""
 
 
 def main() -> int:
@@ -23,17 +19,7 @@ def main() -> int:
     if hasattr(signal, "SIGUSR1"):
         # The executor asks where a worker hangs before it kills it.
         faulthandler.register(signal.SIGUSR1, file=os.dup(2))
-    become_subreaper()
     return serve(framework)
-
-
-def become_subreaper() -> None:
-    """Become the parent of descendants whose own parent ends, so that they can still be found as descendants.
-
-    Only Linux can; elsewhere these processes are found by the mark in their environment alone.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from threading import Thread
 
 from trialbed.records import Record
 from trialbed.worker._messages import Begin, Hello, read_command, written
+from trialbed.worker._supervisor import SUPERVISED
 
 
 class Channel:
@@ -70,6 +71,8 @@ class Channel:
 
 def _end() -> None:
     """End at once with all children, even during a trial: the executor is gone or has no more trials."""
+    if SUPERVISED:
+        os._exit(0)
     try:
         import psutil
 

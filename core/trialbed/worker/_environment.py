@@ -29,6 +29,12 @@ OPT_OUTS = {
 }
 """Variables that keep frameworks from reporting telemetry and from looking things up online."""
 
+OWN_PREFIX = "TRIALBED_"
+"""Settings of Trialbed itself, some of which name the folders with the datasets and the store."""
+
+PLACES = ("PWD", "OLDPWD")
+"""Variables that name the folder where ``bench`` was started, and where its store usually is."""
+
 LOOPBACK = "127.0.0.1,localhost,::1"
 
 
@@ -46,7 +52,8 @@ def worker_environment(
 ) -> dict[str, str]:
     """The environment of a worker.
 
-    It has no secrets: the worker's key is a dummy, the real one stays with the server. Relative entries of
+    It has no secrets: the worker's key is a dummy, the real one stays with the server. It has no settings of Trialbed
+    and does not say where ``bench`` was started, where an agent could look for gold answers. Relative entries of
     ``PYTHONPATH`` are made absolute, since a worker has a working directory of its own.
 
     Args:
@@ -68,7 +75,7 @@ def worker_environment(
 
 
 def _unwanted(name: str, value: str) -> bool:
-    return name.upper().startswith(VENDOR_PREFIXES) or is_secret(name, value)
+    return name.upper().startswith((*VENDOR_PREFIXES, OWN_PREFIX)) or name in PLACES or is_secret(name, value)
 
 
 def _with_loopback(hosts: str) -> str:

@@ -21,10 +21,14 @@ from trialbed.tools import TOOL_TIMEOUT
 from trialbed.worker._channel import Channel
 from trialbed.worker._messages import Begin, Clock, Done, Failed, Hello, Ready, Started
 from trialbed.worker._state import ProcessState
+from trialbed.worker._supervisor import SUPERVISED
 from trialbed.worker._trial import Trial
 
-LAST_RESORT = 10.0
-"""Seconds past its deadline after which a trial ends its worker, even in code that never yields."""
+LAST_RESORT = 3600.0
+"""Seconds past its limit after which a trial ends its worker, if the engine is gone and the code never yields.
+
+Where a worker has a supervisor, that ends it at once.
+"""
 
 SETTLE = 1.0
 """Seconds in which leaked tasks must end after they are cancelled."""
@@ -96,7 +100,8 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
             raise TypeError("hello was sent twice")
         spec = command.spec
         channel.send(Started(nonce=nonce, trial=spec.trial))
-        faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
+        if not SUPERVISED:
+            faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
         trial = Trial(spec, channel.owner_only, partial(_tell_time, channel, nonce, spec.trial))
         outcome = _run_trial(runner, trial, agent_class, client)
         spent = "" if _cancel_leaked_tasks(runner) else "the trial left tasks that cannot be cancelled"

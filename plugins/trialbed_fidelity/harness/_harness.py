@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 from aiohttp import web
@@ -26,6 +24,7 @@ from trialbed.records import (
     WireLog,
 )
 from trialbed.results import compute_timing
+from trialbed.temporary import temporary_folder
 from trialbed_fidelity._not_measured import NotMeasured
 from trialbed_fidelity.harness._scenarios import Scenario
 
@@ -146,10 +145,10 @@ async def open_harness(
         DriverError: the executor cannot be used.
     """
     driver = cast("type[Executor]", load_driver("executors", executor))
-    with tempfile.TemporaryDirectory(prefix="trialbed-fidelity-") as folder:
+    with temporary_folder() as folder:
         async with refusing_endpoint() as url:
             # No variable has an empty name: the endpoint that refuses is sent no key.
-            options = RunOptions(base_url=url, api_key_env="", response_cache=Path(folder) / "responses.db")
+            options = RunOptions(base_url=url, api_key_env="", response_cache=folder / "responses.db")
             async with server(options) as control:
                 workers = driver(environments=environments)
                 yield Harness(control, workers, url), workers

@@ -12,10 +12,12 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import IO
 
 from trialbed.records import Environment, Record, TrialSpec, framework_name
 from trialbed.secrets import redact
+from trialbed.temporary import temporary_folder
 from trialbed.worker import worker_environment
 from trialbed_fidelity._not_measured import NotMeasured
 from trialbed_fidelity.probe._messages import Loaded, LoadFailed, Measured, Round, read_probe_reply
@@ -109,7 +111,7 @@ async def open_probe(framework: str, environment: Environment | None) -> AsyncIt
     """
     python = environment.python if environment else sys.executable
     with (
-        tempfile.TemporaryDirectory(prefix="trialbed-probe-") as folder,
+        temporary_folder() as folder,
         tempfile.TemporaryFile() as errors,
     ):
         began = time.perf_counter()
@@ -126,7 +128,7 @@ async def open_probe(framework: str, environment: Environment | None) -> AsyncIt
 
 
 async def _started(
-    framework: str, python: str, folder: str, errors: IO[bytes], *, own_packages: bool
+    framework: str, python: str, folder: Path, errors: IO[bytes], *, own_packages: bool
 ) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         python,

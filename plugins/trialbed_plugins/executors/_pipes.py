@@ -79,6 +79,11 @@ class Pipes(asyncio.SubprocessProtocol):
             await asyncio.sleep(0)
         return False
 
+    def hang_up(self) -> None:
+        """Close the process's input at once, without what it has not read yet."""
+        if 0 not in self._closed:
+            pipe(self._transport, 0).abort()
+
     def forget(self) -> None:
         """Drop the standard error kept so far, and the time."""
         self._tail.clear()

@@ -31,13 +31,17 @@ def descendants(pid: int) -> list[psutil.Process]:
     return found
 
 
-def resident_bytes(pid: int) -> int:
-    """The memory (RSS) that a process and its descendants hold; 0 for one that is gone."""
+def resident_bytes(pid: int, without: Collection[int] = ()) -> int:
+    """The memory (RSS) that a process and its descendants hold; 0 for one that is gone.
+
+    Args:
+        without: ids of processes that are left out.
+    """
     total = 0
     with contextlib.suppress(psutil.NoSuchProcess):
         for process in [psutil.Process(pid), *descendants(pid)]:
             with contextlib.suppress(psutil.NoSuchProcess):
-                total += process.memory_info().rss
+                total += process.memory_info().rss if process.pid not in without else 0
     return total
 
 
@@ -57,17 +61,22 @@ def _catches(pid: int, number: int) -> bool:
 
 
 def end_family(pid: int) -> None:
-    """Kill a process, its group and its descendants.
+    """Kill a process and its descendants; those first, while it is their parent and they can be found.
 
-    The group is stopped first, so that no process is started between the search and the kill. ``pid`` must lead
-    a session, and nothing may have waited for it yet.
+    They are stopped before, so that none starts another between the search and the kill. Nothing may have waited for
+    ``pid`` yet.
     """
+    for _ in range(ROUNDS):
+        family = descendants(pid)
+        if not family:
+            break
+        for process in family:
+            with contextlib.suppress(psutil.Error):
+                process.suspend()
+        end(family)
+        time.sleep(PAUSE)
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGSTOP)
-    family = descendants(pid)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-    end(family)
+        os.kill(pid, signal.SIGKILL)
 
 
 def end(processes: Collection[psutil.Process]) -> None:

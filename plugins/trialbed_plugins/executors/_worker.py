@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import secrets
+import shutil
 import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,7 +20,19 @@ import psutil
 from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec, framework_name
 from trialbed.sandbox import Launch
 from trialbed.secrets import redact
-from trialbed.worker import Begin, Done, Failed, Hello, Ready, Started, worker_command, worker_environment, written
+from trialbed.worker import (
+    SUPERVISED,
+    Begin,
+    Done,
+    Failed,
+    Hello,
+    Ready,
+    Started,
+    supervised,
+    worker_command,
+    worker_environment,
+    written,
+)
 from trialbed_plugins.executors import _processes as processes
 from trialbed_plugins.executors._clock import Deadline
 from trialbed_plugins.executors._condition import Condition
@@ -37,8 +50,8 @@ POLL = 0.15
 STRAY_GRACE = 0.1
 """Seconds in which a process that outlives its trial may end by itself."""
 
-DISMISSAL = 2.0
-"""Seconds in which an idle worker must end by itself."""
+DISMISSAL = 5.0
+"""Seconds in which a supervisor must have ended its worker, or an idle worker itself."""
 
 LAST_TRACE = 0.2
 """Seconds in which a worker past its deadline can write where it hangs."""
@@ -110,10 +123,12 @@ class Worker:
         return self
 
     async def _launch(self, launched: Launch, folder: Path) -> None:
+        if shutil.which(launched.command[0]) is None:
+            raise WorkerFault("adapter", f"{launched.command[0]} cannot be started: there is no such program")
         try:
             self._transport, _ = await asyncio.get_running_loop().subprocess_exec(
                 lambda: self._pipes,
-                *launched.command,
+                *supervised(launched.command),
                 env=launched.environment,
                 cwd=folder,
                 pass_fds=launched.descriptors,
@@ -134,7 +149,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The process's id, which is its group's and session's too."""
+        """The id of the process that was started: the worker's supervisor where there is one."""
         return self._transport.get_pid()
 
     @property
@@ -145,7 +160,7 @@ class Worker:
     @property
     def usable(self) -> bool:
         """Whether the worker can take another trial: alive, silent, and not half way to its memory limit."""
-        return self._pipes.usable and processes.resident_bytes(self.pid) < self._memory_limit / 2
+        return self._pipes.usable and self._resident_bytes() < self._memory_limit / 2
 
     def spent(self, most_trials: int) -> str:
         """Why the worker should take no other trial after those it ran; empty if it can take one.
@@ -196,8 +211,11 @@ class Worker:
         return redact(self._pipes.tail())
 
     async def dismiss(self) -> None:
-        """Close the worker's input, so that an idle worker ends by itself, and wait for a moment."""
+        """Close the worker's input and wait for a moment: an idle worker ends by itself, any by its supervisor."""
         pipe(self._transport, 0).close()
+        await self._exit()
+
+    async def _exit(self) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DISMISSAL):
                 await self._pipes.exited.wait()
@@ -206,8 +224,11 @@ class Worker:
         """Kill the process and its descendants, and wait until all are gone."""
         if not hasattr(self, "_transport"):
             return
+        if SUPERVISED:
+            self._pipes.hang_up()
+            await self._exit()
         if not self._pipes.exited.is_set():
-            processes.end_family(self.pid)
+            await asyncio.to_thread(processes.end_family, self.pid)
         await self._pipes.exited.wait()
         await asyncio.to_thread(processes.end_marked, {self.mark})
         self._transport.close()
@@ -260,8 +281,11 @@ class Worker:
     def _trial_processes(self) -> list[psutil.Process]:
         return [process for process in processes.descendants(self.pid) if process.pid not in self._helpers]
 
+    def _resident_bytes(self) -> int:
+        return processes.resident_bytes(self.pid, without={self.pid} if SUPERVISED else ())
+
     def _check_memory(self) -> None:
-        held = processes.resident_bytes(self.pid)
+        held = self._resident_bytes()
         if held > self._memory_limit:
             raise WorkerFault(
                 "memory", f"the worker held {held >> 20} MiB, more than its limit of {self._memory_limit >> 20} MiB"

@@ -7,11 +7,9 @@ import logging
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -24,6 +22,7 @@ from trialbed.records import Environment, Failure, FrameworkInfo, Outcome, Trial
 from trialbed.run_settings import SANDBOXES
 from trialbed.sandbox import ServerAddress, launch
 from trialbed.secrets import redact
+from trialbed.temporary import temporary_folder
 from trialbed_plugins.executors._pipes import WorkerFault
 from trialbed_plugins.executors._worker import NotBegun, StartFailed, Worker
 
@@ -73,7 +72,8 @@ class LocalExecutor(Executor):
         self._server: ServerAddress | None = None
 
     async def __aenter__(self) -> Self:
-        self._folder = Path(tempfile.mkdtemp(prefix="trialbed-"))
+        self._temporary = temporary_folder()
+        self._folder = await asyncio.to_thread(self._temporary.__enter__)
         return self
 
     async def __aexit__(
@@ -82,7 +82,7 @@ class LocalExecutor(Executor):
         idle, self._idle = self._idle, []
         await asyncio.gather(*(worker.dismiss() for worker in idle))
         await asyncio.gather(*map(self._discard, list(self._workers)))
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        await asyncio.to_thread(self._temporary.__exit__, None, None, None)
 
     def connect(self, server_url: str) -> None:
         """Let sandboxed workers be started, which can reach nothing but this server."""

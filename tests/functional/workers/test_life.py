@@ -16,6 +16,7 @@ import pytest
 
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
 from trialbed.records import Environment
+from trialbed.worker import SUPERVISED
 from trialbed_plugins.executors.local import LocalExecutor
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hostile_distribution")]
@@ -130,7 +131,7 @@ async def test_a_document_is_read_as_an_answer(make_spec):
 async def test_cancelling_a_trial_ends_its_worker(make_spec, hostile_distribution):
     async with LocalExecutor() as executor:
         await executor.describe("hostile")
-        (worker,) = psutil.Process().children()
+        worker = _worker(psutil.Process())
         task = asyncio.create_task(executor.execute(make_spec("hang with children")))
         async with asyncio.timeout(60):
             while len(worker.children()) == 0:  # noqa: ASYNC110 - another process does it
@@ -176,7 +177,7 @@ def test_workers_end_with_an_engine_that_is_killed(make_spec, query, timeout):
     command = [sys.executable, "-c", ENGINE, make_spec(query, timeout=timeout).model_dump_json()]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as engine:
         assert engine.stdout.readline() == b"busy\n"
-        (worker,) = psutil.Process(engine.pid).children()
+        worker = _worker(psutil.Process(engine.pid))
         idle = worker.cpu_times().user + 0.2
         if query == "hang with children":
             _wait(lambda: len(worker.children()) == 1)
@@ -192,6 +193,11 @@ def test_garbage_on_standard_input_is_no_trial():
     spec = json.dumps({"type": "begin", "spec": {}}).encode() + b"\n"
     ended = subprocess.run(command, input=spec, capture_output=True, timeout=60, check=False)
     assert ended.stdout == b""
+
+
+def _worker(engine):
+    (started,) = engine.children()
+    return started.children()[0] if SUPERVISED else started
 
 
 def _alive(process):

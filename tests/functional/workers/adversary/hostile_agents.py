@@ -138,6 +138,33 @@ class Hostile(Base):
         daemonise()
         os._exit(3)
 
+    async def leave_a_bare_daemon(self):
+        bare_daemon()
+        return done()
+
+    async def crash_beside_a_bare_daemon(self):
+        bare_daemon()
+        os._exit(3)
+
+    async def hang_beside_a_bare_daemon(self):
+        bare_daemon()
+        re.match(r"(a+)+$", "a" * 64 + "b")
+
+    async def kill_the_parent(self):
+        os.kill(os.getppid(), signal.SIGKILL)
+        await asyncio.sleep(NAP)
+
+    async def stop_the_parent(self):
+        os.kill(os.getppid(), signal.SIGSTOP)
+        return done()
+
+    async def kill_the_group(self):
+        os.killpg(0, signal.SIGTERM)
+        await asyncio.sleep(NAP)
+
+    async def become_another_program(self):
+        os.execv(sys.executable, SLEEPER)
+
     # -- output
 
     async def print(self):
@@ -295,6 +322,21 @@ def daemonise():
         if os.fork() == 0:
             time.sleep(NAP)
         os._exit(0)
+
+
+def bare_daemon():
+    """Starts what has no session, environment, descriptor or parent in common with this worker."""
+    note = Path(os.environ["HOSTILE_FOLDER"]) / "daemon"
+    code = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(600)"
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.closerange(0, 256)
+            os.execve(sys.executable, [sys.executable, "-S", "-c", code, str(note) + ".new"], {})
+        os._exit(0)
+    while not (note.with_name("daemon.new").exists() and note.with_name("daemon.new").read_text()):
+        time.sleep(0.01)
+    os.rename(str(note) + ".new", note)
 
 
 def write_when_told():

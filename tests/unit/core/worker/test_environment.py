@@ -25,6 +25,11 @@ def test_secrets_and_redirections_are_left_out():
     assert not {"OPENAI_API_KEY", "OPENAI_BASE_URL", "GROQ_API_KEY", "REDIS"} & set(environment)
 
 
+def test_nothing_says_where_the_datasets_and_the_store_are():
+    places = {"TRIALBED_DATA_DIR": "/data", "TRIALBED_STATE_DIR": "/state", "PWD": "/project", "OLDPWD": "/project"}
+    assert not set(places) & set(worker_environment("mark", USERS | places))
+
+
 def test_telemetry_is_off_and_hashing_is_fixed():
     environment = worker_environment("mark", USERS)
     assert environment["PYTHONHASHSEED"] == "0"

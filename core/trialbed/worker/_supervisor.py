@@ -1,0 +1,172 @@
+"""The parent of a worker, which outlives it: ends all that the worker started, whatever happened to it or the engine.
+
+Linux gives the descendants of a *subreaper* back to it when their own parent ends, even those that have left the
+worker's session and environment. The subreaper is a process of its own, since the worker may end in any way, and is
+outside of the worker's sandbox. This file runs alone, as a program without packages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+SUPERVISED = sys.platform == "linux"
+"""Whether workers have a supervisor; elsewhere stray processes are found by the mark in their environment alone."""
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+"""From ``<linux/prctl.h>``, Linux 3.4."""
+
+IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+"""Signals that end a process which does not expect them; only its executor ends a supervisor, by closing its input."""
+
+NOT_STARTED = 126
+"""Exit code if the command cannot be run, as in a shell."""
+
+MOST_INHERITED = 1024
+"""Descriptors of the worker that the supervisor lets go of; those for a sandbox are among the first."""
+
+ROUNDS = 500
+PAUSE = 0.01
+"""Number of searches for processes to end, and seconds between them."""
+
+
+def supervised(command: Sequence[str]) -> list[str]:
+    """The command that runs a worker's command under a supervisor, where there is one."""
+    return [sys.executable, "-I", "-S", __file__, *command] if SUPERVISED else [*command]
+
+
+def supervise(command: Sequence[str]) -> NoReturn:
+    """Run a command as the worker, with what this process has inherited, and supervise it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    supervisor = os.getpid()
+    worker = os.fork()
+    if worker:
+        Supervisor(worker).run()
+    # Signals that an agent sends to its own group must not reach the supervisor.
+    os.setsid()
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != supervisor:
+        os._exit(1)
+    # What Python ignores would be ignored in the program too.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], list(command))  # noqa: S606 - there is no shell to be wanted
+    except OSError as error:
+        os.write(2, f"{command[0]} cannot be started: {error}\n".encode())
+        os._exit(NOT_STARTED)
+
+
+class Supervisor:
+    """Waits until the worker has ended, or its executor has closed the worker's input, and ends what is left."""
+
+    def __init__(self, worker: int) -> None:
+        self._worker = worker
+        self._status: int | None = None
+
+    def run(self) -> NoReturn:
+        """Supervise, then end in the same way as the worker."""
+        self._leave_descriptors()
+        wake = self._set_signals()
+        poll = select.poll()
+        poll.register(wake, select.POLLIN)
+        poll.register(0, 0)  # reports a hang-up even if nothing else is asked for
+        self._reap()
+        while self._status is None:
+            if any(descriptor == 0 for descriptor, _ in poll.poll()):
+                break
+            os.read(wake, 4096)
+            self._reap()
+        self._end_all()
+        _end_as(self._status or 0)
+
+    def _set_signals(self) -> int:
+        """Ignore what asks to end; returns the descriptor from which can be read at any signal."""
+        wake, woken = os.pipe()
+        os.set_blocking(woken, False)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in IGNORED:
+            signal.signal(number, signal.SIG_IGN)
+        return wake
+
+    def _leave_descriptors(self) -> None:
+        """Let go of all that is the worker's but its input, so that the executor sees when the worker closes it."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for output in (1, 2):
+            os.dup2(nowhere, output)
+        os.close(nowhere)
+        os.closerange(3, MOST_INHERITED)
+
+    def _reap(self) -> bool:
+        """Wait for those that have ended; returns whether children are left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self._worker:
+                self._status = status
+
+    def _end_all(self) -> None:
+        for _ in range(ROUNDS):
+            # Stopped first, so that none starts another while they are killed one by one.
+            for number in (signal.SIGSTOP, signal.SIGKILL):
+                for pid in descendants(os.getpid()):
+                    _send(pid, number)
+            if not self._reap():
+                return
+            time.sleep(PAUSE)
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that descend from ``pid``, itself not included."""
+    children: dict[int, list[int]] = {}
+    for process, parent in _processes():
+        children.setdefault(parent, []).append(process)
+    found, todo = [], [pid]
+    while todo:
+        todo = [child for parent in todo for child in children.get(parent, ())]
+        found += todo
+    return found
+
+
+def _processes() -> Iterator[tuple[int, int]]:
+    """Every process and its parent."""
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
+                # The name before these fields may hold anything, brackets too.
+                yield int(name), int(stat.read().rpartition(b")")[2].split()[1])
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def _end_as(status: int) -> NoReturn:
+    """End with this status of a process, so that the executor sees how the worker ended."""
+    if os.WIFSIGNALED(status):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        number = os.WTERMSIG(status)
+        with contextlib.suppress(OSError, ValueError):
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+if __name__ == "__main__":
+    supervise(sys.argv[1:])
