@@ -54,7 +54,9 @@ def trial_started(run: Run, spec: TrialSpec) -> None:
 
 @hookspec
 def trial_finished(run: Run, result: TrialResult) -> None:
-    """A trial has ended, is scored and is committed to the store.
+    """An attempt of a trial has ended, is scored and is committed to the store.
+
+    ``result.status`` says whether it was measured: if it was not, it is attempted again.
 
     .. versionadded:: 0.1
     """
@@ -62,7 +64,9 @@ def trial_finished(run: Run, result: TrialResult) -> None:
 
 @hookspec
 def run_finished(run: Run, documents: Sequence[Mapping[str, Any]]) -> None:
-    """All trials of a run have ended and its result documents are written.
+    """All trials of a run have ended, or no more can be measured, and its result documents are written.
+
+    ``metadata.status`` of a document is ``incomplete`` if trials were not measured.
 
     .. versionadded:: 0.1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trialbed.contracts import Judge
-from trialbed.records import Answer, ApiRef, Query, Timing, ToolSpec, WireLog
+from trialbed.records import Answer, ApiCall, ApiRef, Query, Timing, ToolSpec, WireLog
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class ScoreContext:
         timing: wall time and its parts, in seconds.
         judge: the run's judge.
         judge_name: ``rule`` or the judge model's name.
+        unasked: the calls of Apis that no answer of the model asked for; they score nothing.
     """
 
     query: Query
@@ -29,8 +30,16 @@ class ScoreContext:
     timing: Timing
     judge: Judge
     judge_name: str
+    unasked: tuple[ApiCall, ...] = ()
 
     @property
     def called_apis(self) -> tuple[ApiRef, ...]:
-        """The Apis called, from the wire, in order, each call once."""
-        return tuple(call.api for call in self.wire.api_calls)
+        """The Apis called because the model asked for it, from the wire, in order, each call once."""
+        return tuple(call.api for call in self.asked_wire.api_calls)
+
+    @property
+    def asked_wire(self) -> WireLog:
+        """The wire log without the calls that no answer of the model asked for."""
+        unasked = {id(call) for call in self.unasked}
+        asked = tuple(call for call in self.wire.api_calls if id(call) not in unasked)
+        return self.wire.model_copy(update={"api_calls": asked})

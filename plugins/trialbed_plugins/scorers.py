@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from trialbed.errors import JudgeError
 from trialbed.hookspecs import hookimpl
-from trialbed.records import Failure, Score, Usage
+from trialbed.records import Failure, Json, Score, Usage
 from trialbed.results import claimed_pairs, compare_calls, failed, observed_usage, repeated_requests, sent_pairs
 from trialbed.scoring import ScoreContext
 
@@ -34,9 +34,9 @@ TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 def score_api_calls(context: ScoreContext) -> Iterable[Score]:
     """``api_call_score`` (recall), ``api_precision`` and ``api_f1`` over distinct (tool_name, api_name) pairs.
 
-    Called is what the server saw, failed calls too; order, arguments and repeats do not matter. A query
-    without gold Apis is right with no call at all: all three are then 1, and 0 after any call. Where there is
-    gold and nothing was called, precision is 0.
+    Called is what the server saw and the model had asked for, failed calls too; order, arguments and repeats do not
+    matter. A query without gold Apis is right with no call at all: all three are then 1, and 0 after any call. Where
+    there is gold and nothing was called, precision is 0.
     """
     called = {ref.pair for ref in context.called_apis}
     gold = {ref.pair for ref in context.query.gold_apis}
@@ -56,17 +56,19 @@ def score_claims(context: ScoreContext) -> Iterable[Score]:
     """``claimed_vs_observed``: the share of calls that are both claimed and observed, of all that are either.
 
     Over multisets of (tool_name, api_name, arguments); a claim without arguments matches any call of its Api.
-    The detail lists the calls that were invented (claimed, never made) and unreported (made, never claimed),
-    and the calls as the model sent them and as the agent claims them.
+    The detail lists the calls that were invented (claimed, never made), unreported (made, never claimed) and unasked
+    (made, though no answer of the model asked for them), and the calls as the model sent them and as the agent claims
+    them. It says nothing of the quality of an answer, so failed trials are left out of its mean.
     """
     found = compare_calls(context.answer, context.wire)
     detail = {
         "invented": list(map(list, found.invented)),
         "unreported": list(map(list, found.unreported)),
+        "unasked": [list(call.api.pair) for call in context.unasked],
         "sent": list(map(list, sent_pairs(context.wire, context.tools))),
         "claimed": list(map(list, claimed_pairs(context.answer))),
     }
-    yield Score(name="claimed_vs_observed", value=found.agreement, detail=detail)
+    yield Score(name="claimed_vs_observed", value=found.agreement, detail=detail, quality=False)
 
 
 def score_finish(context: ScoreContext) -> Iterable[Score]:
@@ -79,16 +81,26 @@ async def score_answer(context: ScoreContext) -> Score:
     """``sopr_score``: the run's judge on the answer; the label is the answer's status.
 
     Solved is 1, Unsure 0.5, Unsolved 0, averaged over the votes (Solvable Pass Rate, Guo et al. 2024). A judge
-    that gives no usable verdict is a failure, never a guess.
+    that gives no usable verdict is a failure, never a guess. An answer that rests on Apis that the model never asked
+    for is not the model's, and is Unsolved.
     """
+    foreign = {call.api.pair for call in context.unasked} - {ref.pair for ref in context.called_apis}
+    if foreign:
+        return _not_asked_for(sorted(": ".join(pair) for pair in foreign))
     try:
-        verdict = await context.judge.judge(context.query, context.answer, context.wire)
+        verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
     except JudgeError as error:
         return _judge_failure(context, str(error))
     except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
         return _judge_failure(context, f"{type(error).__name__}: {error}")
     detail = {"method": context.judge_name, "reason": verdict.reason, "votes": list(verdict.votes)}
     return Score(name="sopr_score", value=verdict.value, label=verdict.status, detail=detail)
+
+
+def _not_asked_for(apis: list[str]) -> Score:
+    reason = f"the answer rests on calls that no answer of the model asked for: {'; '.join(apis)}"
+    detail: dict[str, Json] = {"method": "calls", "reason": reason, "votes": ["Unsolved"]}
+    return Score(name="sopr_score", value=0.0, label="Unsolved", detail=detail)
 
 
 def _judge_failure(context: ScoreContext, message: str) -> Score:

@@ -51,6 +51,9 @@ def check_scores(thresholds: Mapping[str, float]) -> None:
 def below(thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]]) -> bool:
     """Whether any framework's mean is below a threshold or missing; says so on stderr.
 
+    Failed trials are in the means of quality as 0. Where such a score could not be determined for some trials, the mean
+    is taken as it is at worst: with 0 for each of them.
+
     Raises:
         UsageError: there is no such score; lists those that exist.
     """
@@ -58,21 +61,28 @@ def below(thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]
     for document in documents:
         agent, summary = document["metadata"]["agent_name"], document["summary"]
         for name, least in thresholds.items():
-            mean = _mean(summary, name)
+            mean, condition = _mean(summary, name)
             if mean is None or mean < least:
-                shown = "not measured" if mean is None else f"{mean:.4g}"
+                shown = "not measured" if mean is None else f"{mean:.4g}{condition}"
                 click.echo(f"{agent}: {name} is {shown}, below {least:g}", err=True)
                 found = True
     return found
 
 
-def _mean(summary: Mapping[str, Any], name: str) -> float | None:
+def _mean(summary: Mapping[str, Any], name: str) -> tuple[float | None, str]:
+    """A score's mean, and words on how it is taken."""
     key = f"average_{name}"
     if key not in summary:
         names = sorted(key.removeprefix("average_") for key in summary if key.startswith("average_"))
         raise UsageError(f"--fail-under: there is no score {name!r}; the scores are {', '.join(names)}")
-    value = summary[key]
-    return None if value is None else float(value)
+    if summary[key] is None:
+        return None, ""
+    value = float(summary[key])
+    untold = summary["untold_scores"].get(name, 0)
+    if not untold or name not in summary["quality_scores"]:
+        return value, ""
+    told = summary["denominators"][name]
+    return value * told / (told + untold), f" at worst ({untold} trials could not be scored)"
 
 
 def _number(text: str) -> float | None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trialbed.errors import DataError
+from trialbed.records import NOT_MEASURED
+from trialbed.results import ALWAYS
+
+if TYPE_CHECKING:
+    from trialbed.store import StoredTrial
 
 QueryId = int | str
 
@@ -34,17 +39,22 @@ SETTINGS = {
 }
 """Key of a document's metadata -> what it is called. They may differ, as that can be what is compared."""
 
-OF_THE_AGENT = ("crash", "timeout", "memory", "protocol", "agent", "answer")
-"""Kinds of failure after which a user has nothing: 0 in every bounded score. The others say nothing of the agent."""
+UNCLEAR = "model"
+"""A kind of failure that documents of version 0.1.0 also give to an endpoint that was out."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial: its scores as numbers, and the kind of its failure; empty if it ended with an answer."""
+    """One trial: its scores as numbers, and the kind of its failure; empty if it ended with an answer.
+
+    Attributes:
+        measured: whether the trial says something of the framework: a failure that does is 0 in scores of quality.
+    """
 
     query_id: QueryId
     scores: Mapping[str, float]
     failure: str = ""
+    measured: bool = True
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,7 @@ class Side:
         name: what to call it.
         about: ``agent_name``, ``framework_version``, ``run_id``, ``test_set``, ``dataset_digest`` and ``SETTINGS``.
         bounded: the scores that lie in [0, 1].
+        quality: those of them that say how good an answer is: a trial that failed has them as 0.
     """
 
     source: str
@@ -63,6 +74,7 @@ class Side:
     about: Mapping[str, Any]
     trials: Sequence[Trial]
     bounded: frozenset[str]
+    quality: frozenset[str]
 
     @property
     def queries(self) -> list[QueryId]:
@@ -83,11 +95,12 @@ class Side:
     def values(self, score: str) -> dict[QueryId, float]:
         """The mean of a score over the repeats of each query for which it is known.
 
-        A trial that failed for its agent is 0 in a bounded score; in others only trials with an answer count.
+        A trial that failed is 0 in a score of quality; in others only trials with an answer count. One that was not
+        measured counts nowhere.
         """
         found: dict[QueryId, list[float]] = {}
         for trial in self.trials:
-            if trial.failure in OF_THE_AGENT and score in self.bounded:
+            if trial.failure and trial.measured and score in self.quality:
                 found.setdefault(trial.query_id, []).append(0.0)
             elif not trial.failure and score in trial.scores:
                 found.setdefault(trial.query_id, []).append(trial.scores[score])
@@ -152,6 +165,7 @@ def _of_document(source: str, document: Mapping[str, Any]) -> Side:
         about={key: about.get(key) for key in ("agent_name", *_ABOUT, *SETTINGS)},
         trials=[_trial(entry) for entry in document["results"]],
         bounded=frozenset(document["summary"]["intervals"]),
+        quality=frozenset(document["summary"].get("quality_scores", document["summary"]["intervals"])),
     )
 
 
@@ -160,7 +174,9 @@ _ABOUT = ("framework_version", "run_id", "test_set", "dataset_digest")
 
 def _trial(entry: Mapping[str, Any]) -> Trial:
     scores = {name: float(value) for name, value in entry["scores"].items() if isinstance(value, (int, float))}
-    return Trial(entry["query_id"], scores, entry["error"]["kind"] if "error" in entry else "")
+    failure = entry["error"]["kind"] if "error" in entry else ""
+    measured = entry["status"] != "not measured" if "status" in entry else failure not in (*NOT_MEASURED, UNCLEAR)
+    return Trial(entry["query_id"], scores, failure, measured)
 
 
 def _of_run(run_id: str, store: str | None) -> Iterator[Side]:
@@ -179,20 +195,23 @@ def _of_run(run_id: str, store: str | None) -> Iterator[Side]:
             "timeout": config.limits.timeout,
         }
         versions = {info.name: info.version for info in run.frameworks}
-        for framework in config.frameworks:
-            trials = run.trials(framework=framework)
-            scores = [score for trial in trials for score in trial.scores]
+        every = {framework: run.trials(framework=framework) for framework in config.frameworks}
+        scores = [score for trials in every.values() for trial in trials for score in trial.scores]
+        bounded = frozenset(score.name for score in scores if score.bounded)
+        quality = frozenset(score.name for score in scores if score.bounded and score.quality).union(ALWAYS)
+        for framework, trials in every.items():
             yield Side(
                 source=run_id,
                 name=framework,
                 about={"agent_name": framework, "framework_version": versions.get(framework), **shared},
-                trials=[
-                    Trial(
-                        trial.key.query_id,
-                        {score.name: score.value for score in trial.scores if score.value is not None},
-                        trial.failure.kind if trial.failure else "",
-                    )
-                    for trial in trials
-                ],
-                bounded=frozenset(score.name for score in scores if score.bounded),
+                trials=[_stored(trial, quality) for trial in trials],
+                bounded=bounded | quality,
+                quality=quality,
             )
+
+
+def _stored(trial: StoredTrial, quality: Collection[str]) -> Trial:
+    failure = trial.failure.kind if trial.failure else ""
+    given = {score.name: score.value for score in trial.scores if score.value is not None}
+    scores = dict.fromkeys(quality, 0.0) if trial.status == "failed" else given
+    return Trial(trial.key.query_id, scores, failure, trial.status != "not measured")

@@ -71,7 +71,7 @@ def _notes(document: Document) -> Iterator[str]:
     candidate, baseline, queries = document["candidate"], document["baseline"], document["queries"]
     yield (
         f"difference is {candidate['name']} less {baseline['name']}, query by query, with its 95% bootstrap interval "
-        "over queries. An agent's failure is 0 in scores from 0 to 1; other figures are of answered trials."
+        "over queries that both have. A failed trial is 0 in scores of quality; other figures are of answered trials."
     )
     for side, key in ((baseline, "only_baseline"), (candidate, "only_candidate")):
         if queries[key]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,11 @@ from trialbed.engine._plan import RunOptions
 from trialbed.engine._run import run
 from trialbed.engine._server import answers, server_root, split_port
 from trialbed.errors import UsageError
+from trialbed.results import reason_lines
 from trialbed.run_settings import declared_settings
 from trialbed.settings import read_env_file
+
+log = logging.getLogger("trialbed")
 
 DEFAULT_SERVER = "http://localhost:8080/virtual"
 
@@ -55,7 +59,7 @@ def run_benchmark(
             ``max_steps``, ``store``, ``output``, ``judge_votes``, ``fresh`` …
 
     Returns:
-        The result document.
+        The result document. Why trials failed, or were not measured, is also logged as a warning of ``trialbed``.
 
     Raises:
         TrialbedError: nothing could be measured; says why.
@@ -107,7 +111,22 @@ async def arun_benchmark(
         **await _server(server_url),
         **_settings(settings),
     )
-    return (await run(options, executor=LiveExecutor(agent, agent_name), ambient=True))[0]
+    (document,) = await run(options, executor=LiveExecutor(agent, agent_name), ambient=True)
+    _log_failures(document)
+    return document
+
+
+def _log_failures(document: dict[str, Any]) -> None:
+    """Warn of trials that failed or were not measured: callers of a library see no table."""
+    about, summary = document["metadata"], document["summary"]
+    for line in reason_lines(summary):
+        log.warning("%s: %s", about["agent_name"], line)
+    if about["status"] == "incomplete":
+        log.warning(
+            "%s: the run is incomplete, as %d trials were not measured; the same call runs those",
+            about["agent_name"],
+            summary["not_measured_count"],
+        )
 
 
 async def _server(url: str) -> dict[str, Any]:

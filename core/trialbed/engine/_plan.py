@@ -29,6 +29,7 @@ class RunOptions(RunSettings):
         retry_failed: run the failed trials of the latest run of this configuration again.
         extend: the id of a run that becomes one of this configuration by more frameworks, queries or repeats, or
             ``last`` for the latest that can; None for no such run.
+        allow_incomplete: where some trials are not measured, compare frameworks over the queries that all have.
     """
 
     server_port: int = 0
@@ -36,6 +37,7 @@ class RunOptions(RunSettings):
     fresh: bool = False
     retry_failed: bool = False
     extend: str | None = None
+    allow_incomplete: bool = False
 
 
 def open_dataset(spec: str, data_dir: Path) -> Dataset:

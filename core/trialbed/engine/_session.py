@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeVar, cast
@@ -14,6 +15,7 @@ from trialbed.drivers import load_driver
 from trialbed.engine._continuation import trials_to_run
 from trialbed.engine._judge import judge_of
 from trialbed.engine._listeners import Listeners
+from trialbed.engine._outage import Outage
 from trialbed.engine._plan import Prepared, by_id, trial_keys
 from trialbed.engine._sandbox import run_sandbox
 from trialbed.engine._server import server
@@ -21,61 +23,9 @@ from trialbed.engine._tools import select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import DriverBroken, NothingMeasured
 from trialbed.plugins import plugin_manager
-from trialbed.records import FrameworkInfo, Run, TrialKey, TrialResult
-from trialbed.results import result_document, write_document
-from trialbed.store import Store
-
-INFRASTRUCTURE = ("model", "server")
-"""Failures of these kinds do not concern the framework."""
-
-FIRST_TRIALS = 8
-"""Number of a session's first trials that may all fail in this way before the session is abandoned."""
-
-
-class FailFast:
-    """Ends a session whose first trials all fail because the model or the server cannot be reached.
-
-    Until one trial ends otherwise, such failures are held back: once committed, they would never be tried again,
-    though the endpoint was at fault.
-    """
-
-    def __init__(self) -> None:
-        self._held: list[TrialResult] = []
-        self._hopeful = False
-
-    def admit(self, result: TrialResult) -> tuple[TrialResult, ...]:
-        """The results to commit now that this one has come: none, or it and those held back.
-
-        Raises:
-            NothingMeasured: this many trials have come, and all failed in this way.
-        """
-        self._held.append(result)
-        if self._hopeful or not _is_infrastructure(result):
-            self._hopeful = True
-            admitted, self._held = tuple(self._held), []
-            return admitted
-        if len(self._held) >= FIRST_TRIALS:
-            self.end()
-        return ()
-
-    def end(self) -> None:
-        """No more results come.
-
-        Raises:
-            NothingMeasured: every one of them failed in this way.
-        """
-        if not self._held:
-            return
-        failure = self._held[-1].outcome.failure
-        assert failure is not None  # noqa: S101 - only failures are held back
-        raise NothingMeasured(
-            f"the first {len(self._held)} trials could not reach their {failure.kind}: {failure.message}"
-        )
-
-
-def _is_infrastructure(result: TrialResult) -> bool:
-    failure = result.outcome.failure
-    return failure is not None and failure.kind in INFRASTRUCTURE
+from trialbed.records import FrameworkInfo, Run, RunStatus, TrialKey, TrialResult
+from trialbed.results import quality_scores, result_document, write_document
+from trialbed.store import Store, counted_attempts
 
 
 class Progress(Protocol):
@@ -86,6 +36,9 @@ class Progress(Protocol):
 
     def advance(self, result: TrialResult) -> None:
         """A trial has ended and is committed."""
+
+    def again(self, count: int) -> None:
+        """So many of the trials that ended were not measured, and are attempted again."""
 
     def end(self) -> None:
         """No more trials end."""
@@ -104,6 +57,9 @@ class NoProgress:
         """Show nothing."""
 
     def advance(self, result: TrialResult) -> None:
+        """Show nothing."""
+
+    def again(self, count: int) -> None:
         """Show nothing."""
 
     def end(self) -> None:
@@ -139,19 +95,21 @@ class RunSession:
         self._progress = progress
         self._ambient = ambient
         self._listeners = Listeners(plugin_manager(on_broken=_leave_out))
-        self._fail_fast = FailFast()
+        self._outage = Outage(told=False)
+        self._unmeasured: dict[TrialKey, int] = {}
         self._began = time.monotonic()
 
     async def run(self, executor: Executor | None) -> list[dict[str, Any]]:
-        """Run every trial that is not in the store, then write and return the documents.
+        """Run every trial that was not measured yet, then write and return the documents.
 
         Raises:
             NothingMeasured: no trial could reach the server or the model.
         """
         try:
             await self._trials(executor)
-        except BaseException:
-            await asyncio.shield(asyncio.to_thread(self._interrupted))
+        except BaseException as error:
+            void = isinstance(error, NothingMeasured) and not self._outage.told
+            await asyncio.shield(asyncio.to_thread(self._interrupted, void=void))
             raise
         finally:
             self._progress.end()
@@ -165,10 +123,20 @@ class RunSession:
             if self._prepared.options.retry_failed:
                 self._progress.note(f"run {self._run.run_id} has no failed trials to repeat")
             return
+        self._outage = Outage(told=any(attempt.status != "not measured" for attempt in attempts))
         async with self._runner(executor) as runner:
             self._listeners.notify("run_started", run=self._run)
             self._progress.begin(self._run, total=len(keys), done=len(keys) - len(todo))
             await self._lanes(runner, todo)
+            await self._attempt_again(runner)
+        self._outage.check()
+
+    async def _attempt_again(self, runner: TrialRunner) -> None:
+        """Give the trials that were not measured a second attempt, now that the others have ended."""
+        again, self._unmeasured = self._unmeasured, {}
+        if again and self._outage.told and not self._outage.over:
+            self._progress.again(len(again))
+            await self._lanes(runner, list(again.items()))
 
     @asynccontextmanager
     async def _runner(self, given: Executor | None) -> AsyncIterator[TrialRunner]:
@@ -217,37 +185,69 @@ class RunSession:
         except BaseExceptionGroup as errors:
             # One lane's error ends all; the user needs that error, not the group it came in.
             raise errors.exceptions[0] from None
-        self._fail_fast.end()
 
     async def _lane(self, runner: TrialRunner, queue: Iterator[tuple[TrialKey, int]]) -> None:
         for key, attempt in queue:
-            for result in self._fail_fast.admit(await runner(key, attempt)):
-                await asyncio.to_thread(self._store.add_trial, self._run.run_id, result)
-                self._listeners.notify("trial_finished", run=self._run, result=result)
-                self._progress.advance(result)
+            if self._outage.over:
+                return
+            result = await runner(key, attempt)
+            self._outage.note(result)
+            await asyncio.to_thread(self._store.add_trial, self._run.run_id, result)
+            if result.status == "not measured":
+                self._unmeasured[key] = attempt + 1
+            self._listeners.notify("trial_finished", run=self._run, result=result)
+            self._progress.advance(result)
 
-    def _interrupted(self) -> None:
+    def _interrupted(self, *, void: bool) -> None:
         run_id = self._run.run_id
-        if self._store.attempt_summaries(run_id):
+        if self._store.attempt_summaries(run_id) and not void:
             self._store.update_run(run_id, status="interrupted", overall_time=self._overall_time())
         else:
             self._store.discard_run(run_id)
 
     def _finish(self) -> list[dict[str, Any]]:
         overall = self._overall_time()
-        self._run = self._run.model_copy(update={"status": "finished", "overall_time": overall})
-        results = self._store.results(self._run.run_id)
-        documents = [self._document(framework, results) for framework in self._run.config.frameworks]
+        attempts = self._store.attempts(self._run.run_id)
+        results = counted_attempts(attempts)
+        measured = sum(1 for result in results if result.status != "not measured")
+        status: RunStatus = "finished" if measured == len(trial_keys(self._run.config)) else "incomplete"
+        self._run = self._run.model_copy(update={"status": status, "overall_time": overall})
+        documents = self._documents(results, attempts)
         for document in documents:
             write_document(document, self._prepared.options.output)
-        self._store.update_run(self._run.run_id, status="finished", overall_time=overall)
+        self._store.update_run(self._run.run_id, status=status, overall_time=overall)
         self._listeners.notify("run_finished", run=self._run, documents=documents)
         return documents
 
-    def _document(self, framework: str, results: Sequence[TrialResult]) -> dict[str, Any]:
-        own = [result for result in results if result.key.framework == framework]
-        extra = self._listeners.aggregate(self._run, own)
-        return result_document(self._run, framework, by_id(self._prepared.queries), own, extra)
+    def _documents(self, results: Sequence[TrialResult], attempts: Sequence[TrialResult]) -> list[dict[str, Any]]:
+        """A document for each framework.
+
+        Args:
+            results: the attempts that count.
+        """
+        counted = {id(result) for result in results}
+        queries, quality, common = by_id(self._prepared.queries), quality_scores(results), self._common(results)
+        documents = []
+        for framework in self._run.config.frameworks:
+            own = [result for result in attempts if result.key.framework == framework]
+            counting = [result for result in own if id(result) in counted]
+            earlier = [result for result in own if id(result) not in counted]
+            extra = self._listeners.aggregate(self._run, counting)
+            document = result_document(
+                self._run, framework, queries, counting, extra, quality=quality, common=common, earlier=earlier
+            )
+            documents.append(document)
+        return documents
+
+    def _common(self, results: Sequence[TrialResult]) -> frozenset[tuple[int | str, int]] | None:
+        """What was measured for every framework, where something is missing and the user accepts that."""
+        frameworks = self._run.config.frameworks
+        if self._run.status == "finished" or len(frameworks) == 1 or not self._prepared.options.allow_incomplete:
+            return None
+        counts = Counter(
+            (result.key.query_id, result.key.repeat) for result in results if result.status != "not measured"
+        )
+        return frozenset(pair for pair, count in counts.items() if count == len(frameworks))
 
     def _overall_time(self) -> float:
         return self._run.overall_time + time.monotonic() - self._began

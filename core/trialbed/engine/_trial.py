@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from trialbed.answers import look_up_claims
 from trialbed.contracts import Executor, Judge
+from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient
 from trialbed.engine._identity import new_trial_token, trial_seed
 from trialbed.engine._listeners import Listeners
@@ -33,7 +34,7 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed.results import compute_timing
+from trialbed.results import compute_timing, unasked_calls
 from trialbed.scoring import ScoreContext
 
 DUMMY_KEY = "trialbed"
@@ -61,12 +62,13 @@ class TrialRunner:
     ambient: bool = False
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
-        """Run, observe and score one attempt of a trial."""
+        """Run, observe, classify and score one attempt of a trial."""
         spec, outcome, wire = await self._execute(self._spec(key))
         earlier: tuple[Outcome, ...] = ()
         if self.executor.reuses_workers and may_be_the_workers_fault(outcome, wire):
             earlier = (outcome,)
             spec, outcome, wire = await self._execute(self._spec(key, fresh=True))
+        outcome = classify(outcome, wire, in_process=self.ambient)
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
         scores = await self._scores(key, outcome, wire, timing)
@@ -86,7 +88,12 @@ class TrialRunner:
         )
 
     async def _execute(self, spec: TrialSpec) -> tuple[TrialSpec, Outcome, WireLog]:
-        await self.control.open_trial(self._registration(spec))
+        """Have a trial run and observed. A failure of the server costs this trial only."""
+        try:
+            await self.control.open_trial(self._registration(spec))
+        except NothingMeasured as error:
+            failure = Failure(kind="server", message=f"the trial could not be opened: {error}")
+            return spec, Outcome(started_at=datetime.now(UTC), wall_time=0.0, failure=failure), _empty_log(spec.trial)
         try:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
@@ -100,7 +107,7 @@ class TrialRunner:
         try:
             return await self.control.close_trial(trial), None
         except NothingMeasured as error:
-            return WireLog(trial=trial, opened_at=datetime.now(UTC)), error
+            return _empty_log(trial), error
 
     def _spec(self, key: TrialKey, *, fresh: bool = False) -> TrialSpec:
         config, trial = self.run.config, new_trial_token()
@@ -140,18 +147,25 @@ class TrialRunner:
         )
 
     async def _scores(self, key: TrialKey, outcome: Outcome, wire: WireLog, timing: Timing) -> tuple[Score, ...]:
-        if outcome.answer is None:
+        if outcome.answer is None or outcome.failure is not None:
             return ()
+        tools = self.tools[key.query_id]
         context = ScoreContext(
             query=self.queries[key.query_id],
-            tools=self.tools[key.query_id],
+            tools=tools,
             answer=outcome.answer,
             wire=wire,
             timing=timing,
             judge=self.judge,
             judge_name=self.run.config.judge,
+            # An agent in process may be led by a model that the gateway does not see.
+            unasked=() if self.ambient else unasked_calls(wire, tools),
         )
         return await self.listeners.score(context)
+
+
+def _empty_log(trial: str) -> WireLog:
+    return WireLog(trial=trial, opened_at=datetime.now(UTC))
 
 
 def _unobserved(outcome: Outcome, loss: NothingMeasured) -> Outcome:

@@ -45,6 +45,8 @@ class Score(Record):
         label: a word for it where there is one (``Solved``).
         detail: the evidence for the number.
         bounded: whether values lie in [0, 1], so that the mean has an interval.
+        quality: whether a bounded score says how good the answer is, more being better: a trial that failed counts as
+            0 then, as its user got nothing. False leaves failed trials out.
         failure: why there is no value.
     """
 
@@ -53,4 +55,5 @@ class Score(Record):
     label: str | None = None
     detail: dict[str, Json] = Field(default_factory=dict)
     bounded: bool = True
+    quality: bool = True
     failure: Failure | None = None

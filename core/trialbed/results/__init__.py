@@ -6,12 +6,16 @@ from trialbed.results._calls import (
     compare_calls,
     observed_pairs,
     sent_pairs,
+    unasked_calls,
 )
 from trialbed.results._document import document_schema, result_document
 from trialbed.results._files import check_folder, document_path, write_document
+from trialbed.results._means import ALWAYS, quality_scores
+from trialbed.results._reasons import reason_lines
 from trialbed.results._wire import compute_timing, failed, observed_usage, repeated_requests
 
 __all__ = [
+    "ALWAYS",
     "Comparison",
     "check_folder",
     "claimed_pairs",
@@ -22,8 +26,11 @@ __all__ = [
     "failed",
     "observed_pairs",
     "observed_usage",
+    "quality_scores",
+    "reason_lines",
     "repeated_requests",
     "result_document",
     "sent_pairs",
+    "unasked_calls",
     "write_document",
 ]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, Json, ToolSpec, WireLog
 
+T = TypeVar("T")
 Pair = tuple[str, str]
 Signed = tuple[Pair, str]
 """A call's Api and its arguments as canonical JSON."""
@@ -79,6 +81,35 @@ def compare_calls(answer: Answer, wire: WireLog) -> Comparison:
         invented=tuple(sorted(invented.elements())),
         unreported=tuple(sorted((left - matched).elements())),
     )
+
+
+def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
+    """The calls of Apis that no answer of the model had asked for when they were made, in order.
+
+    Each call that the model sent accounts for one call of its Api: for one with the same arguments, or else for one
+    with others, as frameworks convert arguments and repair them.
+    """
+    refs = {tool.name: tool.api for tool in tools}
+    asked = [
+        (turn.started + (turn.first_token or 0.0), (refs[call.name].pair, _canonical(call.arguments)))
+        for turn in wire.model_calls
+        for call in turn.tool_calls
+        if call.name in refs
+    ]
+    exact = _unmatched(wire.api_calls, asked, _observed)
+    return tuple(_unmatched(exact, [(time, pair) for time, (pair, _) in asked], lambda call: call.api.pair))
+
+
+def _unmatched(calls: Iterable[ApiCall], asked: list[tuple[float, T]], sign: Callable[[ApiCall], T]) -> list[ApiCall]:
+    """The calls for which nothing with the same sign was asked before; removes what was matched."""
+    left = []
+    for call in calls:
+        found = next((item for item in asked if item[0] <= call.started and item[1] == sign(call)), None)
+        if found is None:
+            left.append(call)
+        else:
+            asked.remove(found)
+    return left
 
 
 def _possible(arguments: Json) -> bool:

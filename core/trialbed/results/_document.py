@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, Query, Run, TrialResult
 from trialbed.results._entries import entry
+from trialbed.results._means import quality_scores
 from trialbed.results._summary import summary
 from trialbed.run_settings import Declared, declared_settings, document_settings
 from trialbed.secrets import redact, secret_values
@@ -26,24 +27,34 @@ def result_document(
     queries: Mapping[QueryId, Query],
     results: Sequence[TrialResult],
     extra_summary: Mapping[str, Any],
+    *,
+    quality: Collection[str] = (),
+    common: Collection[tuple[QueryId, int]] | None = None,
+    earlier: Sequence[TrialResult] = (),
 ) -> dict[str, Any]:
     """``{"metadata", "summary", "results"}``, ready to be written as JSON; its schema is ``document_schema()``.
 
-    Keys that StableToolBench's runners write have their names and meanings. Differences: Trialbed calls no
-    gold Api on its own, so ``gold_answer_time``, ``gold_api_responses`` and their average are null, and
-    ``gold_answer`` is the dataset's reference answer; a failed trial has null scores and is excluded from averages.
+    Keys that StableToolBench's runners write have their names and meanings; failures count as 0 there and here.
+    Differences: Trialbed calls no gold Api on its own, so ``gold_answer_time``, ``gold_api_responses`` and their
+    average are null, and ``gold_answer`` is the dataset's reference answer; failures enter no average of times; a
+    trial that was not measured has null scores and enters no average.
 
     Args:
         framework: whose trials these are; names the agent.
         queries: the run's queries by id.
         results: the framework's trials, failed ones too; one entry each, in the order of the run's queries.
         extra_summary: what plugins add to the summary.
+        quality: the scores that say how good an answer is, over all frameworks of the run: a failed trial has them as
+            0. Those of these results where none are given.
+        common: the queries and repeats that were measured for every framework, for figures over those.
+        earlier: the framework's attempts that do not count; what they used is in the totals.
 
     Raises:
         DataError: a plugin's key is one that the summary has, or a trial is about a query that is not given.
     """
     ordered = _ordered(queries, results)
-    figures = summary(run, ordered)
+    quality = quality or quality_scores(ordered)
+    figures = summary(run, ordered, quality, common, earlier)
     taken = sorted(figures.keys() & extra_summary.keys())
     if taken:
         raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary already has; rename it")
@@ -51,7 +62,7 @@ def result_document(
     return {
         "metadata": clean(metadata(run, framework), ()),
         "summary": clean({**figures, **extra_summary}, secrets),
-        "results": clean([entry(queries[result.key.query_id], result) for result in ordered], secrets),
+        "results": clean([entry(queries[result.key.query_id], result, quality) for result in ordered], secrets),
     }
 
 
@@ -74,6 +85,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "timestamp": run.created_at.astimezone(UTC).isoformat(),
         "overall_time": run.overall_time,
         "run_id": run.run_id,
+        "status": run.status,
         "config_digest": run.config_digest,
         "trialbed_version": config.trialbed_version,
         **_framework(run, framework),

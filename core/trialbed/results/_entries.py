@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from trialbed.answers import answer_document
 from trialbed.records import Answer, Query, Score, SentCall, TrialResult, Usage, WireLog
 from trialbed.results._calls import claimed_pairs, observed_pairs
-from trialbed.results._wire import failed, observed_usage, repeated_requests
+from trialbed.results._wire import (
+    failed,
+    finish_reasons,
+    observed_usage,
+    refused_requests,
+    repeated_requests,
+    text_calls,
+    truncated,
+)
 
 NO_ANSWER = Answer(final_answer="")
 SHOWN_ELSEWHERE = ("sopr_score", "claimed_vs_observed")
 """Scores whose details stand under ``evaluation`` and ``wire``."""
 
 
-def entry(query: Query, result: TrialResult) -> dict[str, Any]:
-    """One of the document's ``results``; a failed trial has the same keys and ``error``."""
+def entry(query: Query, result: TrialResult, quality: Collection[str]) -> dict[str, Any]:
+    """One of the document's ``results``; a failed trial has the same keys and ``error``.
+
+    Args:
+        quality: the scores that a failed trial has as 0.
+    """
     answer = result.outcome.answer or NO_ANSWER
     finished = answer.finish is not None
     document = {
         "query_id": query.query_id,
         "repeat": result.key.repeat,
+        "status": result.status,
+        "attempt": result.attempt,
         "query_text": query.text,
         "gold_apis": [list(ref.pair) for ref in query.gold_apis],
         "gold_answer_time": None,
@@ -31,7 +46,7 @@ def entry(query: Query, result: TrialResult) -> dict[str, Any]:
         "selected_tools": list(result.selected_tools),
         "system_answer_time": result.outcome.wall_time,
         "system_answer": {"final_answer": answer.final_answer, "has_finish": finished},
-        "scores": _scores(result, finished=finished),
+        "scores": _scores(result, quality, finished=finished),
         "score_details": _details(result),
         "called_apis": observed_pairs(result.wire),
         "evaluation": _evaluation(result, finished=finished),
@@ -52,12 +67,16 @@ def _gold_answer(query: Query) -> dict[str, Any]:
     return {"final_answer": reference or "", "has_finish": reference is not None}
 
 
-def _scores(result: TrialResult, *, finished: bool) -> dict[str, Any]:
+def _scores(result: TrialResult, quality: Collection[str], *, finished: bool) -> dict[str, Any]:
     values: dict[str, Any] = {"sopr_score": None, "api_call_score": None}
+    if result.status == "failed":
+        return {**values, **dict.fromkeys(quality, 0.0), "answer_status": "Error", "has_finish": False}
+    if result.status == "not measured":
+        return {**values, "answer_status": "Error", "has_finish": None}
     values.update({score.name: score.value for score in result.scores})
     sopr = result.score("sopr_score")
     values["answer_status"] = sopr.label if sopr and sopr.value is not None else "Error"
-    values["has_finish"] = None if result.failed else finished
+    values["has_finish"] = finished
     return values
 
 
@@ -96,6 +115,7 @@ def _timing(result: TrialResult) -> dict[str, Any]:
         "tool_time": result.timing.tool,
         "framework_time": result.timing.framework,
         "waiting_time": result.timing.waiting,
+        "first": result.outcome.first,
     }
 
 
@@ -137,15 +157,20 @@ def wire_summary(result: TrialResult, answer: Answer) -> dict[str, Any]:
         "claimed": claimed_pairs(answer),
         "invented": detail.get("invented", []),
         "unreported": detail.get("unreported", []),
+        "unasked": detail.get("unasked", []),
     }
 
 
-def _model_figures(wire: WireLog) -> dict[str, int]:
+def _model_figures(wire: WireLog) -> dict[str, Any]:
     calls = wire.model_calls
     return {
         "model_calls": len(calls),
         "model_errors": sum(1 for call in calls if failed(call)),
         "retries": repeated_requests(wire),
+        "refused": refused_requests(wire),
+        "finish_reasons": dict(finish_reasons(wire)),
+        "truncated": truncated(wire),
+        "text_calls": text_calls(wire),
         "request_bytes": sum(call.request_bytes for call in calls),
         "response_bytes": sum(call.response_bytes for call in calls),
     }

@@ -2,126 +2,150 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from statistics import fmean, median
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from statistics import median
 from typing import Any
 
 from trialbed.contracts import STATUS_VALUES
 from trialbed.records import Run, Score, TrialResult
-from trialbed.statistics import bounded_mean_interval
+from trialbed.results._claims import claims, totals
+from trialbed.results._means import LEVEL, TIMES, ScoreValues, figures, mean, score_values, timed
+from trialbed.results._reasons import failure_reasons, untold_reasons
+from trialbed.results._wire import finish_reasons, refused_requests, text_calls, truncated
+from trialbed.statistics import quantile
 
-LEVEL = 0.95
-"""The level of every interval."""
-
-ALWAYS = ("sopr_score", "api_call_score", "has_finish")
-"""Scores that a summary has even if no trial could be scored."""
-
-
-@dataclass(frozen=True)
-class ScoreValues:
-    """One score over the trials that have a value for it: ``query_id -> values of its repeats``."""
-
-    name: str
-    values: dict[int | str, list[float]]
-    bounded: bool
-
-    @property
-    def all(self) -> list[float]:
-        """Every value."""
-        return [value for repeats in self.values.values() for value in repeats]
-
-    @property
-    def mean(self) -> float | None:
-        """The mean over trials, None where there is no value."""
-        return fmean(self.all) if self.all else None
-
-    @property
-    def interval(self) -> list[float] | None:
-        """The interval of the mean, if values lie in [0, 1]."""
-        if not self.all or not self.bounded:
-            return None
-        found = bounded_mean_interval(self.values, LEVEL)
-        return [found.low, found.high]
+Pair = tuple[int | str, int]
+"""A query and a repeat."""
 
 
-def summary(run: Run, results: Sequence[TrialResult]) -> dict[str, Any]:
+def summary(
+    run: Run,
+    results: Sequence[TrialResult],
+    quality: Collection[str],
+    common: Collection[Pair] | None = None,
+    earlier: Sequence[TrialResult] = (),
+) -> dict[str, Any]:
     """The document's ``summary``.
 
-    A mean is over the trials that ended with an answer and whose score could be told: ``denominators`` has
-    how many. ``intervals`` has 95% Wilson intervals of bounded scores, clustered by query. Percentages of
-    statuses are of the trials with a verdict. Times are seconds.
+    A mean of a score of quality is over the trials that were measured, those that failed counted as 0; of any other
+    score over those that ended with an answer: ``denominators`` has how many. ``intervals`` has 95% Wilson intervals
+    of bounded scores, clustered by query. Times are seconds.
+
+    Args:
+        results: in the order of the document's entries.
+        quality: the scores that a failed trial has as 0.
+        common: the queries and repeats that were measured for every framework, where some were not.
+        earlier: attempts that do not count; what they used is in the totals.
     """
-    answered = [result for result in results if not result.failed]
-    scores = [_values(name, answered) for name in _names(answered)]
+    measured = [result for result in results if result.status != "not measured"]
+    answered = [result for result in results if result.status == "answered"]
+    scores = score_values(measured, quality)
     return {
         "total_queries": len({result.key.query_id for result in results}),
         "total_trials": len(results),
-        "error_count": len(results) - len(answered),
-        "errors": dict(Counter(result.outcome.failure.kind for result in results if result.outcome.failure)),
-        **_statuses(answered),
-        **_finish(answered),
+        **_ends(run, results),
+        **_statuses(measured),
+        **_finish(measured),
         **{f"average_{score.name}": score.mean for score in scores},
         "average_gold_answer_time": None,
-        "average_system_answer_time": _mean(result.outcome.wall_time for result in answered),
-        "average_evaluation_time": _mean(result.evaluation_time for result in answered),
+        "average_system_answer_time": mean(result.outcome.wall_time for result in timed(answered)),
+        "average_evaluation_time": mean(result.evaluation_time for result in answered),
         "overall_time": run.overall_time,
-        "medians": {score.name: median(score.all) for score in scores if score.all and not score.bounded},
-        "denominators": _denominators(answered, scores),
+        "quality_scores": [score.name for score in scores if score.name in quality],
+        "over_answered": figures(score_values(answered, ()), len(answered)),
+        "common": _common(measured, quality, common),
+        **_spread(scores),
+        "first_trials": _first_trials(answered),
+        "denominators": _denominators(measured, answered, scores),
         "intervals": {score.name: score.interval for score in scores if score.interval},
         "interval_level": LEVEL,
         "untold_scores": _untold(answered),
-        "claims": _claims(answered),
+        "untold_reasons": untold_reasons(results),
+        "claims": claims(answered),
+        **_wire_figures(results),
+        "totals": totals([*results, *earlier]),
     }
 
 
-def _names(answered: Sequence[TrialResult]) -> list[str]:
-    return list(dict.fromkeys([*ALWAYS, *(score.name for result in answered for score in result.scores)]))
+def _ends(run: Run, results: Sequence[TrialResult]) -> dict[str, Any]:
+    """How many trials ended in which way, and why; a trial that never began was not measured either."""
+    statuses = Counter(result.status for result in results)
+    planned = max(len(run.config.query_ids) * run.config.repeat, len(results))
+    return {
+        "answered_count": statuses["answered"],
+        "failed_count": statuses["failed"],
+        "not_measured_count": planned - statuses["answered"] - statuses["failed"],
+        "error_count": len(results) - statuses["answered"],
+        "errors": dict(Counter(result.outcome.failure.kind for result in results if result.outcome.failure)),
+        "failures": failure_reasons(results),
+    }
 
 
-def _values(name: str, answered: Sequence[TrialResult]) -> ScoreValues:
-    values: dict[int | str, list[float]] = defaultdict(list)
-    bounded = True
-    for result in answered:
-        score = result.score(name)
-        if score is not None and score.value is not None and math.isfinite(score.value):
-            values[result.key.query_id].append(score.value)
-            # A scorer that calls its score bounded and leaves [0, 1] gets a mean, but no interval.
-            bounded = bounded and score.bounded and 0 <= score.value <= 1
-    return ScoreValues(name, dict(values), bounded)
-
-
-def _statuses(answered: Sequence[TrialResult]) -> dict[str, Any]:
-    counts = Counter(score.label for score in _of("sopr_score", answered))
+def _statuses(measured: Sequence[TrialResult]) -> dict[str, Any]:
+    counts = Counter(score.label for score in _of("sopr_score", measured))
+    counts["Unsolved"] += _failed(measured)
     judged = sum(counts.values())
-    figures: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for status in STATUS_VALUES:
-        figures[f"{status.lower()}_count"] = counts[status]
-        figures[f"{status.lower()}_percentage"] = _percentage(counts[status], judged)
-    return figures
+        found[f"{status.lower()}_count"] = counts[status]
+        found[f"{status.lower()}_percentage"] = _percentage(counts[status], judged)
+    return found
 
 
-def _finish(answered: Sequence[TrialResult]) -> dict[str, Any]:
-    scores = _of("has_finish", answered)
+def _finish(measured: Sequence[TrialResult]) -> dict[str, Any]:
+    scores = _of("has_finish", measured)
     finished = sum(1 for score in scores if score.value)
-    return {"finish_count": finished, "finish_percentage": _percentage(finished, len(scores))}
+    return {"finish_count": finished, "finish_percentage": _percentage(finished, len(scores) + _failed(measured))}
 
 
-def _of(name: str, answered: Sequence[TrialResult]) -> list[Score]:
-    scores = (result.score(name) for result in answered)
+def _of(name: str, results: Sequence[TrialResult]) -> list[Score]:
+    scores = (result.score(name) for result in results if result.status == "answered")
     return [score for score in scores if score is not None and score.value is not None]
 
 
-def _denominators(answered: Sequence[TrialResult], scores: Sequence[ScoreValues]) -> dict[str, int]:
-    judged = len(_of("sopr_score", answered))
+def _failed(results: Iterable[TrialResult]) -> int:
+    return sum(1 for result in results if result.status == "failed")
+
+
+def _common(
+    measured: Sequence[TrialResult], quality: Collection[str], common: Collection[Pair] | None
+) -> dict[str, Any] | None:
+    if common is None:
+        return None
+    shared = [result for result in measured if (result.key.query_id, result.key.repeat) in common]
+    return figures(score_values(shared, quality), len(shared))
+
+
+def _spread(scores: Sequence[ScoreValues]) -> dict[str, Any]:
+    """The medians of unbounded scores, and the quartiles between which half of their values lie."""
+    unbounded = {score.name: sorted(score.all) for score in scores if score.all and not score.bounded}
+    return {
+        "medians": {name: median(values) for name, values in unbounded.items()},
+        "quartiles": {
+            name: [quantile(values, 0.25), quantile(values, 0.75)] for name, values in unbounded.items()
+        },
+    }  # fmt: skip
+
+
+def _first_trials(answered: Sequence[TrialResult]) -> dict[str, Any]:
+    """The times of each worker's first trial, which are left out of the means and medians if there are others."""
+    first = [result for result in answered if result.outcome.first]
+    kept_apart = bool(first) and len(first) < len(answered)
+    times = {score.name: score.mean for score in score_values(first, ()) if score.name in TIMES}
+    return {"count": len(first), "kept_apart": kept_apart, "averages": times}
+
+
+def _denominators(
+    measured: Sequence[TrialResult], answered: Sequence[TrialResult], scores: Sequence[ScoreValues]
+) -> dict[str, int]:
+    judged = len(_of("sopr_score", measured)) + _failed(measured)
     return {
         **{score.name: len(score.all) for score in scores},
         **dict.fromkeys((status.lower() for status in STATUS_VALUES), judged),
-        "finish": len(_of("has_finish", answered)),
+        "finish": len(_of("has_finish", measured)) + _failed(measured),
         "gold_answer_time": 0,
-        "system_answer_time": len(answered),
+        "system_answer_time": len(timed(answered)),
         "evaluation_time": len(answered),
     }
 
@@ -130,15 +154,23 @@ def _untold(answered: Sequence[TrialResult]) -> dict[str, int]:
     return dict(Counter(score.name for result in answered for score in result.scores if score.value is None))
 
 
-def _claims(answered: Sequence[TrialResult]) -> dict[str, int]:
-    details = [score.detail for score in _of("claimed_vs_observed", answered)]
-    return {kind: sum(len(detail.get(kind, ())) for detail in details) for kind in ("invented", "unreported")}
+def _wire_figures(results: Sequence[TrialResult]) -> dict[str, Any]:
+    """Facts of the wire over all trials, those that failed too."""
+    wires = [result.wire for result in results]
+    cut = [truncated(wire) for wire in wires]
+    written = [len(text_calls(wire)) for wire in wires]
+    refused = [refused_requests(wire) for wire in wires]
+    return {
+        "finish_reasons": dict(sum((finish_reasons(wire) for wire in wires), Counter())),
+        "truncated": {"answers": sum(cut), "trials": _trials(cut)},
+        "text_calls": {"calls": sum(written), "trials": _trials(written)},
+        "refused_requests": {"requests": sum(refused), "trials": _trials(refused)},
+    }
+
+
+def _trials(counts: Iterable[int]) -> int:
+    return sum(1 for count in counts if count)
 
 
 def _percentage(count: int, total: int) -> float | None:
     return 100 * count / total if total else None
-
-
-def _mean(values: Iterable[float]) -> float | None:
-    found = list(values)
-    return fmean(found) if found else None

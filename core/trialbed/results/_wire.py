@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from trialbed.records import ModelCall, Timing, Usage, WireLog
 from trialbed.spans import Span, covered
 
@@ -51,3 +53,23 @@ def observed_usage(wire: WireLog) -> Usage | None:
 def repeated_requests(wire: WireLog) -> int:
     """Model calls whose body was sent before, byte for byte: retries of the framework or its client."""
     return len(wire.model_calls) - len({call.request for call in wire.model_calls})
+
+
+def finish_reasons(wire: WireLog) -> Counter[str]:
+    """How often the model's answers ended for which reason, as the model said."""
+    return Counter(call.finish_reason for call in wire.model_calls if call.finish_reason is not None)
+
+
+def truncated(wire: WireLog) -> int:
+    """How many answers of the model were cut at the limit of tokens."""
+    return finish_reasons(wire)["length"]
+
+
+def text_calls(wire: WireLog) -> list[str]:
+    """The names of the calls that the model wrote as text; such calls are never made."""
+    return [call.name for turn in wire.model_calls for call in turn.text_calls]
+
+
+def refused_requests(wire: WireLog) -> int:
+    """How many requests were refused for being past the trial's limit."""
+    return sum(1 for call in wire.model_calls if call.cause == "limit")

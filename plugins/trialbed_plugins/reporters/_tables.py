@@ -6,38 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.views import UNKNOWN, IntervalPlot, Point, Table, TableRow, compact, counts, estimate
+from trialbed_plugins.reporters._notes import AVERAGE, LEGEND, comparable, run_notes, score_names
 
 Document = Mapping[str, Any]
 
-AVERAGE = "average_"
-SHOWN_AS_PARTS = ("average_gold_answer_time", "average_system_answer_time", "average_evaluation_time")
-"""Averages that repeat a score, or have no value."""
-
 REFERENCE = "reference"
 """The framework that the others are compared with; it is repeated in every block of a folded table."""
-
-LEGEND = {
-    "sopr_score": "tasks solved, as the judge finds (unsure counts half)",
-    "api_call_score": "share of the gold Apis that were called",
-    "api_precision": "share of the called Apis that are gold",
-    "api_f1": "the harmonic mean of api_call_score and api_precision",
-    "has_finish": "the agent ended by itself",
-    "claimed_vs_observed": "agreement of the calls that it reports with those that the server saw",
-    "model_turns": "requests that the model answered",
-    "framework_time": "wall time that is neither the model's nor the tools'",
-}
-"""The meaning of scores whose names do not say it."""
 
 
 def run_table(documents: Sequence[Document]) -> Table:
     """Every figure of a run: frameworks are columns."""
     names = [document["metadata"]["agent_name"] for document in documents]
     pinned = 1 if names[0] == REFERENCE and len(names) > 1 else 0
-    return Table(_heading(documents[0]), ("", *names), _rows(documents), list(_notes(documents)), pinned=pinned)
+    shown = comparable(documents)
+    return Table(_heading(documents[0]), ("", *names), _rows(shown), list(run_notes(shown)), pinned=pinned)
 
 
 def run_plots(documents: Sequence[Document]) -> list[IntervalPlot]:
     """Every score that has intervals, with one point per framework."""
+    documents = comparable(documents)
     summaries = [document["summary"] for document in documents]
     bounded = [name for name in score_names(summaries) if any(name in found["intervals"] for found in summaries)]
     return [
@@ -62,16 +49,9 @@ def run_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
             "score": name,
             **_record(name, document["summary"]),
         }
-        for document in documents
+        for document in comparable(documents)
         for name in score_names([document["summary"]])
     ]
-
-
-def score_names(summaries: Sequence[Document]) -> list[str]:
-    """Every score of any framework; bounded ones first, as far as that is known."""
-    keys = [key for summary in summaries for key in summary if key.startswith(AVERAGE) and key not in SHOWN_AS_PARTS]
-    names = list(dict.fromkeys(key.removeprefix(AVERAGE) for key in keys))
-    return sorted(names, key=lambda name: any(name in summary["medians"] for summary in summaries))
 
 
 def _record(name: str, summary: Document) -> dict[str, Any]:
@@ -107,35 +87,52 @@ def _rows(documents: Sequence[Document]) -> list[TableRow]:
     summaries = [document["summary"] for document in documents]
     return [
         TableRow("version", tuple(document["metadata"]["framework_version"] or UNKNOWN for document in documents)),
-        TableRow("trials answered (n)", tuple(_answered(summary) for summary in summaries)),
-        *_errors(summaries),
-        TableRow("solved/unsure/unsolved", tuple(_statuses(summary) for summary in summaries)),
-        *(_average(name, summaries) for name in score_names(summaries)),
+        TableRow("trials answered", tuple(_answered(summary) for summary in summaries)),
+        *_ended("failed", summaries),
+        *_ended("not measured", summaries),
+        *_statuses(summaries),
+        *(row for name in score_names(summaries) for row in _average(name, summaries)),
     ]
 
 
 def _answered(summary: Document) -> str:
-    return f"{_n(summary)} of {summary['total_trials']}"
+    return f"{summary['answered_count']} of {_planned(summary)}"
 
 
-def _n(summary: Document) -> int:
-    return int(summary["total_trials"]) - int(summary["error_count"])
+def _planned(summary: Document) -> int:
+    return int(summary["answered_count"] + summary["failed_count"] + summary["not_measured_count"])
 
 
-def _errors(summaries: Sequence[Document]) -> list[TableRow]:
-    """The failed trials by kind, if there are any."""
-    cells = tuple(counts(summary["errors"]) for summary in summaries)
-    return [TableRow("errors", cells, alarming=True)] if any(cells) else []
+def _ended(status: str, summaries: Sequence[Document]) -> list[TableRow]:
+    """The trials that failed or were not measured, by kind, if there are any."""
+    cells = tuple(counts(_kinds(status, summary)) for summary in summaries)
+    return [TableRow(status, cells, alarming=True)] if any(cells) else []
 
 
-def _statuses(summary: Document) -> str:
+def _kinds(status: str, summary: Document) -> dict[str, int]:
+    kinds = {found["kind"]: found["count"] for found in summary["failures"] if found["status"] == status}
+    never_begun = summary["not_measured_count"] - sum(kinds.values()) if status == "not measured" else 0
+    return {**kinds, "not begun": never_begun} if never_begun else kinds
+
+
+def _statuses(summaries: Sequence[Document]) -> list[TableRow]:
+    if any("solved_count" not in summary for summary in summaries):
+        return []
+    return [TableRow("solved/unsure/unsolved", tuple(_status_counts(summary) for summary in summaries))]
+
+
+def _status_counts(summary: Document) -> str:
     counts = "/".join(str(summary[f"{status}_count"]) for status in ("solved", "unsure", "unsolved"))
     return counts + _other_n(summary, "solved")
 
 
-def _average(name: str, summaries: Sequence[Document]) -> TableRow:
+def _average(name: str, summaries: Sequence[Document]) -> Iterator[TableRow]:
     unit = ", s" if name.endswith("_time") else ""
-    return TableRow(f"{name}{unit}", tuple(_cell(name, summary) for summary in summaries))
+    yield TableRow(f"{name}{unit}", tuple(_cell(name, summary) for summary in summaries))
+    if name == "model_time":
+        halves = tuple(_middle_half(name, summary) for summary in summaries)
+        if set(halves) != {UNKNOWN}:
+            yield TableRow("model_time, middle half, s", halves)
 
 
 def _cell(name: str, summary: Document) -> str:
@@ -143,41 +140,22 @@ def _cell(name: str, summary: Document) -> str:
     if value is None:
         return UNKNOWN
     interval = summary["intervals"].get(name)
-    if interval is None:
-        return compact(value) + _other_n(summary, name)
-    return estimate({"value": value, "low": interval[0], "high": interval[1]}, 2) + _other_n(summary, name)
+    if interval is not None:
+        return estimate({"value": value, "low": interval[0], "high": interval[1]}, 2) + _other_n(summary, name)
+    median = summary["medians"].get(name)
+    if name.endswith("_time") and median is not None:
+        return f"{compact(value)} / {compact(median)}"
+    return compact(value) + _other_n(summary, name)
+
+
+def _middle_half(name: str, summary: Document) -> str:
+    ends = summary["quartiles"].get(name)
+    return UNKNOWN if ends is None else f"{compact(ends[0])} to {compact(ends[1])}"
 
 
 def _other_n(summary: Document, name: str) -> str:
-    """The denominator, where it is not the answered trials."""
+    """The denominator, where it is not the number of trials that the notes say."""
     n = summary["denominators"].get(name)
-    return "" if n is None or n == _n(summary) else f" n={n}"
-
-
-def _notes(documents: Sequence[Document]) -> Iterator[str]:
-    """Notes on how to read the table, and on facts about frameworks that matter for it."""
-    level = documents[0]["summary"]["interval_level"]
-    yield (
-        "Means are over the n trials that ended with an answer, or over the n next to a value. Failed trials are "
-        "excluded. "
-        f"[low, high] is the {level:.0%} Wilson interval, clustered by query."
-    )
-    shown = score_names([document["summary"] for document in documents])
-    yield from (f"{name}: {meaning}." for name, meaning in LEGEND.items() if name in shown)
-    for document in documents:
-        for note in _own(document):
-            yield f"{document['metadata']['agent_name']}: {note}"
-
-
-def _own(document: Document) -> Iterator[str]:
-    about, summary = document["metadata"], document["summary"]
-    if about["deviations"]:
-        yield f"declared deviations: {'; '.join(about['deviations'])}"
-    claims = summary["claims"]
-    if claims["invented"] or claims["unreported"]:
-        yield (
-            f"claims differ from the wire: {claims['invented']} calls claimed and never made, "
-            f"{claims['unreported']} made and never claimed"
-        )
-    for score, count in summary["untold_scores"].items():
-        yield f"{score} could not be determined for {count} answered trials"
+    is_quality = name in summary["quality_scores"] or name == "solved"
+    usual = summary["answered_count"] + (summary["failed_count"] if is_quality else 0)
+    return "" if n is None or n == usual else f" n={n}"

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from trialbed import run_benchmark
+from trialbed import open_store, run_benchmark
 
 
 class Saboteur:
@@ -38,10 +38,13 @@ def test_a_trial_that_cannot_be_closed_costs_itself_only(server_url: str) -> Non
     agent = Saboteur()
     document = run_benchmark(agent, "mini", 3, server_url, agent_name="saboteur")
     assert agent.statuses == [200, 200]
-    errors = [result.get("error") for result in document["results"]]
-    assert errors[0]["kind"] == "server"
-    assert "there is no" in errors[0]["message"] or "closed" in errors[0]["message"]
-    assert errors[1:] == [None, None]
+    assert document["summary"]["error_count"] == 0
+    assert [result["attempt"] for result in document["results"]] == [1, 0, 0]
+    with open_store(".trialbed/trialbed.db") as store:
+        first, *_ = store.run(document["metadata"]["run_id"]).attempts()
+    assert first.failure is not None
+    assert first.failure.kind == "server"
+    assert "there is no" in first.failure.message or "closed" in first.failure.message
 
 
 def test_the_server_of_a_run_obeys_its_engine_only(monkeypatch: pytest.MonkeyPatch) -> None:

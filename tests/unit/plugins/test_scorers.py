@@ -79,6 +79,7 @@ def context(
     called: Sequence[ApiCall] = (),
     asked: Sequence[ModelCall] = (),
     judge: Judge = SOLVED,
+    unasked: Sequence[ApiCall] = (),
     **answer: Any,
 ) -> ScoreContext:
     names = ("a", "b", "c")
@@ -91,6 +92,7 @@ def context(
         timing=Timing(wall=4, model=2, tool=1.5, framework=0.5),
         judge=judge,
         judge_name="rule",
+        unasked=tuple(unasked),
     )
 
 
@@ -252,3 +254,35 @@ async def test_times_are_seconds() -> None:
         "framework": 0.5,
     }
     assert not found["wall_time"].bounded
+
+
+async def test_calls_that_the_model_did_not_ask_for_score_nothing() -> None:
+    calls = [api_call("a"), api_call("b")]
+    found = await scores("ab", calls, unasked=calls[1:])
+    assert found["api_call_score"].value == 0.5
+    assert found["claimed_vs_observed"].detail["unasked"] == [["t", "b"]]
+
+
+async def test_an_answer_that_rests_on_calls_nobody_asked_for_is_unsolved() -> None:
+    calls = [api_call("a"), api_call("b")]
+    found = (await scores("ab", calls, unasked=calls[1:]))["sopr_score"]
+    assert (found.value, found.label) == (0.0, "Unsolved")
+    assert "t: b" in str(found.detail["reason"])
+
+
+async def test_a_repeated_call_does_not_take_the_verdict() -> None:
+    calls = [api_call("a"), api_call("a")]
+    assert (await scores("a", calls, unasked=calls[1:]))["sopr_score"].value == 1.0
+
+
+async def test_the_judge_does_not_see_calls_that_nobody_asked_for() -> None:
+    class Looking(Says):
+        seen = 0
+
+        async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+            self.seen = len(wire.api_calls)
+            return await super().judge(query, answer, wire)
+
+    looking, calls = Looking(SOLVED.verdict), [api_call("a"), api_call("a")]
+    await scores("a", calls, judge=looking, unasked=calls[1:])
+    assert looking.seen == 1

@@ -56,6 +56,11 @@ Examples:
     metavar="[RUN_ID|last]",
     help="Continue a run with the frameworks, queries or repeats that it lacks. [default: the last that fits]",
 )
+@plain_option(
+    "--allow-incomplete",
+    is_flag=True,
+    help="Accept trials that were not measured: compare over the queries that all frameworks have, and exit as usual.",
+)
 @yes_option
 @env_dir_option
 @json_option
@@ -71,7 +76,9 @@ def command(
 
     A server is started for the run and observes every trial at the wire. Repeating the command resumes an
     unfinished run; after a finished run it starts a new one, unless --retry-failed or --extend adds to the old one.
-    Without options, it runs the reference loop on the embedded dataset with a scripted model.
+    If the endpoint or the server failed in some trials, the run is incomplete: the exit code is 3, and repeating the
+    command runs those trials only. Without options, it runs the reference loop on the embedded dataset with a scripted
+    model.
 
     If a framework, or the requested release of it, is not installed here, it runs in its own environment, which uv
     builds on first use (see bench env).
@@ -91,6 +98,9 @@ def command(
         _print_json(documents)
     else:
         _print(documents, options, chosen)
+    _print_problems(documents, silent=not as_json and "table" in chosen)
+    if _is_incomplete(documents) and not options.allow_incomplete:
+        return _refuse_incomplete(documents, thresholds)
     return 1 if below(thresholds, documents) else 0
 
 
@@ -157,3 +167,29 @@ def _print(documents: list[dict[str, Any]], options: RunOptions, reporters: Mapp
     for document in documents:
         # Output of other reporters may be read by programs.
         click.echo(f"written: {document_path(document, options.output)}", err=list(reporters) != ["table"])
+
+
+def _print_problems(documents: list[dict[str, Any]], *, silent: bool) -> None:
+    """Say on stderr why trials failed, unless the table has just said so."""
+    from trialbed.results import reason_lines
+
+    for document in () if silent else documents:
+        for line in reason_lines(document["summary"]):
+            click.echo(f"{document['metadata']['agent_name']}: {line}", err=True)
+
+
+def _is_incomplete(documents: list[dict[str, Any]]) -> bool:
+    return any(document["metadata"]["status"] == "incomplete" for document in documents)
+
+
+def _refuse_incomplete(documents: list[dict[str, Any]], thresholds: Mapping[str, float]) -> int:
+    """Say that the run is incomplete, and give the exit code."""
+    missing = sum(document["summary"]["not_measured_count"] for document in documents)
+    trials = "1 trial was" if missing == 1 else f"{missing} trials were"
+    undecided = "--fail-under is not decided. " if thresholds else ""
+    click.echo(
+        f"Error: the run is incomplete: {trials} not measured. {undecided}"
+        "The same command runs what is missing; --allow-incomplete accepts the run as it is.",
+        err=True,
+    )
+    return 3

@@ -13,7 +13,8 @@ from trialbed.errors import UsageError
 
 
 def document(agent: str = "a", **summary: Any) -> dict[str, Any]:
-    return {"metadata": {"agent_name": agent}, "summary": summary}
+    known = {"untold_scores": {}, "quality_scores": ["sopr_score", "api_f1"], "denominators": {}}
+    return {"metadata": {"agent_name": agent}, "summary": known | summary}
 
 
 def test_thresholds_are_read() -> None:
@@ -63,3 +64,12 @@ def test_a_score_that_a_plugin_may_give_is_looked_up_later(
         check_scores({"politeness": 1.0})
     with pytest.raises(UsageError, match="did you mean"):
         check_scores({"sopr_scor": 1.0})
+
+
+@pytest.mark.parametrize(("least", "found"), [(0.46, True), (0.45, False)])
+def test_trials_that_could_not_be_scored_count_at_worst(
+    least: float, found: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = document(average_sopr_score=0.9, untold_scores={"sopr_score": 5}, denominators={"sopr_score": 5})
+    assert below({"sopr_score": least}, [told]) is found
+    assert ("sopr_score is 0.45 at worst (5 trials could not be scored)" in capsys.readouterr().err) is found

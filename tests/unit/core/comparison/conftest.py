@@ -28,7 +28,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a document: ``query id -> scores of its trials, or the kind of its failure``."""
+    """Write a document: ``query id -> scores of its trials, or its failure's kind and, as newer documents, status``."""
 
     def write(name: str, found: Mapping[Any, Any], **about: Any) -> Path:
         results = [
@@ -50,5 +50,7 @@ def write(tmp_path: Path) -> Write:
 
 def _entry(query_id: Any, trial: Any) -> dict[str, Any]:
     if isinstance(trial, str):
-        return {"query_id": query_id, "scores": {"sopr_score": None}, "error": {"kind": trial, "message": "no"}}
+        kind, _, status = trial.partition(" ")
+        found = {"query_id": query_id, "scores": {"sopr_score": None}, "error": {"kind": kind, "message": "no"}}
+        return {**found, "status": status} if status else found
     return {"query_id": query_id, "scores": {**trial, "answer_status": "Solved"}}

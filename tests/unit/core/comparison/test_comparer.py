@@ -131,3 +131,16 @@ def test_the_same_gives_the_same_figures(write) -> None:
     b = write("b", {number: scores(number % 2) for number in reversed(range(30))})
     assert compared(a, b).document == compared(a, b).document
     assert compared(a, b).document != compared(a, b, seed=1).document
+
+
+def test_only_a_trial_that_was_not_measured_is_left_out(write) -> None:
+    """Of a document that says so; a limit and a model's refusal count as 0."""
+    one = write("a", dict.fromkeys((1, 2, 3, 4), scores(1.0)))
+    two = write("b", {1: scores(1.0), 2: "model failed", 3: "limit failed", 4: "endpoint not measured"})
+    found = compared(one, two).document["scores"]["sopr_score"]
+    assert (found["n"], found["candidate"]) == (3, pytest.approx(1 / 3))
+
+
+def test_a_document_of_an_older_version_does_not_tell_whose_fault_a_models_failure_is(write) -> None:
+    found = compared(write("a", dict.fromkeys((1, 2), scores(1.0))), write("b", {1: scores(1.0), 2: "model"})).document
+    assert found["scores"]["sopr_score"]["n"] == 1

@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from trialbed.errors import DataError
-from trialbed.records import Failure, Query, Run, Score, TrialResult, Usage
+from trialbed.records import Failure, Query, Run, Score, SentCall, TrialResult, Usage
 from trialbed.results import document_schema, result_document
 from trialbed.statistics import wilson_interval
 
@@ -36,7 +36,8 @@ def results(make: Make) -> list[TrialResult]:
     claims = Score(
         name="claimed_vs_observed",
         value=0.0,
-        detail={"invented": [["a", "b"]], "unreported": [], "sent": [["weather", "now"]], "claimed": []},
+        detail={"invented": [["a", "b"]], "unreported": [], "unasked": [["c", "d"]], "sent": [["weather", "now"]]},
+        quality=False,
     )
     return [
         make(1, scores=[sopr(1.0, "Solved"), api(1.0), finish(1.0), claims]),
@@ -83,33 +84,172 @@ def test_metadata_say_what_was_measured_with_what(document: dict[str, Any]) -> N
     assert found["base_url"] == "https://example.org/v1"
 
 
-def test_errors_stand_apart_and_enter_no_average(document: dict[str, Any]) -> None:
+def test_failures_are_0_in_scores_of_quality_and_enter_no_average_of_others(document: dict[str, Any]) -> None:
     found = document["summary"]
     assert (found["total_queries"], found["total_trials"]) == (2, 4)
+    assert (found["answered_count"], found["failed_count"], found["not_measured_count"]) == (3, 1, 0)
     assert (found["error_count"], found["errors"]) == (1, {"crash": 1})
-    assert found["average_api_call_score"] == pytest.approx(0.5)
+    assert found["average_api_call_score"] == pytest.approx(0.375)
+    assert (found["average_claimed_vs_observed"], found["denominators"]["claimed_vs_observed"]) == (0.0, 1)
     assert found["average_system_answer_time"] == pytest.approx((2 + 4 + 2) / 3)
+
+
+def test_means_over_answered_trials_stand_beside(document: dict[str, Any]) -> None:
+    found = document["summary"]["over_answered"]
+    assert (found["trials"], found["denominators"]["api_call_score"]) == (3, 3)
+    assert found["averages"]["api_call_score"] == pytest.approx(0.5)
+    assert found["intervals"]["api_call_score"] == pytest.approx(list(wilson_interval(0.5, 2)[:2]))
+
+
+def test_a_trial_that_was_not_measured_enters_nothing(
+    run: Run, queries: Queries, results: list[TrialResult], make: Make
+) -> None:
+    busy = Failure(kind="endpoint", message="429")
+    document = result_document(run, "reference", queries, [*results, make(2, 2, failure=busy)], {})
+    found = document["summary"]
+    assert (found["answered_count"], found["failed_count"], found["not_measured_count"]) == (3, 1, 1)
+    assert found["average_api_call_score"] == pytest.approx(0.375)
+    assert found["denominators"]["unsolved"] == 3
+    entry = document["results"][2]
+    assert entry["status"] == "not measured"
+    assert entry["scores"] == {
+        "sopr_score": None,
+        "api_call_score": None,
+        "answer_status": "Error",
+        "has_finish": None,
+    }
+
+
+def test_a_trial_that_never_began_was_not_measured(run: Run, queries: Queries, results: list[TrialResult]) -> None:
+    longer = run.model_copy(update={"config": run.config.model_copy(update={"repeat": 3})})
+    assert result_document(longer, "reference", queries, results, {})["summary"]["not_measured_count"] == 2
+
+
+def test_other_plugins_scores_count_failures_too_unless_they_say_otherwise(
+    run: Run, queries: Queries, make: Make
+) -> None:
+    given = [Score(name="polite", value=1.0), Score(name="length", value=9, bounded=False)]
+    given.append(Score(name="rude", value=0.5, quality=False))
+    document = result_document(run, "reference", queries, [make(1, scores=given), make(2, failure=CRASH)], {})
+    found = document["summary"]
+    assert [found[f"average_{name}"] for name in ("polite", "rude", "length")] == [0.5, 0.5, 9]
+    assert "polite" in found["quality_scores"]
+    assert document["results"][0]["scores"]["polite"] == 0.0
+    assert "rude" not in document["results"][0]["scores"]
+
+
+def test_a_run_without_an_answer_scores_0_in_what_the_other_frameworks_are_scored_in(
+    run: Run, queries: Queries, make: Make
+) -> None:
+    crashed = [make(1, failure=CRASH), make(2, failure=CRASH)]
+    found = result_document(run, "reference", queries, crashed, {}, quality=("sopr_score", "polite"))["summary"]
+    assert (found["average_sopr_score"], found["solved_percentage"], found["unsolved_count"]) == (0.0, 0.0, 2)
+    assert found["intervals"]["sopr_score"] == pytest.approx(list(wilson_interval(0, 2)[:2]))
+
+
+def test_figures_over_common_trials_leave_out_the_others(
+    run: Run, queries: Queries, results: list[TrialResult]
+) -> None:
+    found = result_document(run, "reference", queries, results, {}, common={(1, 0), (2, 1)})["summary"]["common"]
+    assert (found["trials"], found["averages"]["api_call_score"]) == (2, 0.5)
+
+
+def test_reasons_name_the_first_of_each_kind_and_its_entry(run: Run, queries: Queries, make: Make) -> None:
+    long = Failure(kind="agent", message="first line\n" + "x" * 999, detail="trace")
+    results = [
+        make(2, failure=CRASH),
+        make(2, 1, failure=long),
+        make(1, failure=long.model_copy(update={"message": "other"})),
+        make(1, 1, scores=[sopr(None)]),
+    ]
+    found = result_document(run, "reference", queries, results, {})["summary"]
+    agent, crash = found["failures"]
+    assert crash == {
+        "kind": "crash", "status": "failed", "count": 1, "message": "it died", "query_id": 2, "repeat": 0, "entry": 0,
+    }  # fmt: skip
+    assert (agent["count"], agent["entry"], agent["query_id"]) == (2, 1, 2)
+    assert agent["message"].startswith("first line xxx")
+    assert len(agent["message"]) == 300
+    assert found["untold_reasons"] == [
+        {
+            "score": "sopr_score", "kind": "judge", "count": 1, "message": "judge rule: none", "query_id": 1,
+            "repeat": 1, "entry": 3,
+        }
+    ]  # fmt: skip
+
+
+def test_a_workers_first_trial_is_kept_apart_in_times(run: Run, queries: Queries, make: Make) -> None:
+    def timed(repeat: int, wall: float, *, first: bool) -> TrialResult:
+        scores = [Score(name="wall_time", value=wall, bounded=False), Score(name="steps", value=wall, bounded=False)]
+        made = make(1, repeat, scores=scores, wall=wall)
+        return made.model_copy(update={"outcome": made.outcome.model_copy(update={"first": first})})
+
+    results = [timed(0, 90, first=True), timed(1, 1, first=False), timed(2, 3, first=False)]
+    found = result_document(run, "reference", queries, results, {})["summary"]
+    assert (found["average_wall_time"], found["medians"]["wall_time"], found["denominators"]["wall_time"]) == (2, 2, 2)
+    assert found["quartiles"]["wall_time"] == [1.5, 2.5]
+    assert found["average_system_answer_time"] == 2
+    assert found["average_steps"] == pytest.approx(94 / 3)
+    assert found["first_trials"]["kept_apart"] is True
+    assert found["first_trials"]["averages"]["wall_time"] == 90
+    alone = result_document(run, "reference", queries, results[:1], {})["summary"]
+    assert (alone["average_wall_time"], alone["first_trials"]["kept_apart"]) == (90, False)
+
+
+def test_the_wires_facts_are_counted_over_all_trials(run: Run, queries: Queries, make: Make) -> None:
+    def asked(**fields: Any) -> TrialResult:
+        made = make(1, failure=CRASH)
+        calls = (made.wire.model_calls[1].model_copy(update=fields), made.wire.model_calls[1])
+        return made.model_copy(update={"wire": made.wire.model_copy(update={"model_calls": calls})})
+
+    written = SentCall(name="now", arguments="{}")
+    results = [
+        asked(finish_reason="length"),
+        asked(finish_reason="stop", text_calls=(written, written)),
+        asked(status=403, cause="limit", usage=None),
+    ]
+    document = result_document(run, "reference", queries, results, {})
+    found = document["summary"]
+    assert found["finish_reasons"] == {"length": 1, "stop": 1}
+    assert found["truncated"] == {"answers": 1, "trials": 1}
+    assert found["text_calls"] == {"calls": 2, "trials": 1}
+    assert found["refused_requests"] == {"requests": 1, "trials": 1}
+    assert found["totals"]["total_tokens"] == 5 * 11
+    assert found["totals"]["model_requests"] == 6
+    wires = [entry["wire"] for entry in document["results"]]
+    assert [wire["truncated"] for wire in wires] == [1, 0, 0]
+    assert [wire["text_calls"] for wire in wires] == [[], ["now", "now"], []]
+    assert [wire["refused"] for wire in wires] == [0, 0, 1]
+
+
+def test_claimed_tokens_and_turns_stand_against_those_observed(run: Run, queries: Queries, make: Make) -> None:
+    honest = make(1, usage=Usage(prompt_tokens=5, completion_tokens=6), model_turns=1)
+    boaster = make(2, usage=Usage(prompt_tokens=500, completion_tokens=6), model_turns=3)
+    silent = make(2, 1)
+    found = result_document(run, "reference", queries, [honest, boaster, silent], {})["summary"]["claims"]
+    assert found["tokens"] == {"claimed": 517, "observed": 22, "trials": 2, "differ": 1}
+    assert found["turns"] == {"claimed": 4, "observed": 2, "trials": 2, "differ": 1}
 
 
 def test_every_average_states_its_denominator(document: dict[str, Any]) -> None:
     found = document["summary"]
     stated = {f"average_{name}" for name in found["denominators"]} & set(found)
     assert stated == {key for key in found if key.startswith("average_")}
-    assert found["denominators"]["api_call_score"] == 3
-    assert found["denominators"]["sopr_score"] == found["denominators"]["solved"] == 2
+    assert found["denominators"]["api_call_score"] == 4
+    assert found["denominators"]["sopr_score"] == found["denominators"]["solved"] == 3
     assert found["untold_scores"] == {"sopr_score": 1}
 
 
-def test_statuses_are_of_the_trials_with_a_verdict(document: dict[str, Any]) -> None:
+def test_failed_trials_are_unsolved_and_those_without_a_verdict_are_left_out(document: dict[str, Any]) -> None:
     found = document["summary"]
-    assert (found["solved_count"], found["unsure_count"], found["unsolved_count"]) == (1, 1, 0)
-    assert (found["solved_percentage"], found["unsolved_percentage"]) == (50.0, 0.0)
-    assert found["average_sopr_score"] == 0.75
-    assert (found["finish_count"], found["finish_percentage"]) == (2, pytest.approx(200 / 3))
+    assert (found["solved_count"], found["unsure_count"], found["unsolved_count"]) == (1, 1, 1)
+    assert found["solved_percentage"] == found["unsolved_percentage"] == pytest.approx(100 / 3)
+    assert found["average_sopr_score"] == 0.5
+    assert (found["finish_count"], found["finish_percentage"]) == (2, 50.0)
 
 
 def test_intervals_count_queries_not_trials(document: dict[str, Any]) -> None:
-    low, high, _ = wilson_interval(0.5, 2)
+    low, high, _ = wilson_interval(0.375, 2)
     assert document["summary"]["intervals"]["api_call_score"] == pytest.approx([low, high])
 
 
@@ -149,6 +289,10 @@ def test_the_wire_stands_beside_the_claims(document: dict[str, Any]) -> None:
         "model_calls": 2,
         "model_errors": 1,
         "retries": 1,
+        "refused": 0,
+        "finish_reasons": {},
+        "truncated": 0,
+        "text_calls": [],
         "request_bytes": 6,
         "response_bytes": 8,
         "api_calls": 1,
@@ -162,18 +306,23 @@ def test_the_wire_stands_beside_the_claims(document: dict[str, Any]) -> None:
         "claimed": [["weather", "now"]],
         "invented": [["a", "b"]],
         "unreported": [],
+        "unasked": [["c", "d"]],
     }
-    assert document["summary"]["claims"] == {"invented": 1, "unreported": 0}
+    found = document["summary"]["claims"]
+    assert (found["invented"], found["unreported"], found["unasked"]) == (1, 0, 1)
 
 
-def test_a_failed_trial_says_why_and_has_no_scores(document: dict[str, Any]) -> None:
+def test_a_failed_trial_says_why_and_is_0_in_scores_of_quality(document: dict[str, Any]) -> None:
     found = document["results"][1]
     assert found["error"] == {"kind": "crash", "message": "it died", "detail": "stderr"}
+    assert found["status"] == "failed"
     assert found["scores"] == {
-        "sopr_score": None,
-        "api_call_score": None,
+        "sopr_score": 0.0,
+        "api_call_score": 0.0,
+        "api_precision": 0.0,
+        "api_f1": 0.0,
         "answer_status": "Error",
-        "has_finish": None,
+        "has_finish": False,
     }
     assert found["called_apis"] == [["weather", "now"]]
     assert found["wire"]["sent"] == [["w"]]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from support.run_documents import document
+from support.run_documents import document, reason
 
 from trialbed_plugins.reporters import TableReporter
 
@@ -42,7 +42,7 @@ def test_figures_stand_with_interval_unit_and_denominator(show: Show) -> None:
     assert "123,457" in line(text, "total_tokens")
     assert "3.25" in line(text, "model_turns")
     assert "0.0123" in line(text, "wall_time, s")
-    assert "20 of 20" in line(text, "trials answered (n)")
+    assert "20 of 20" in line(text, "trials answered")
     assert "15/2/3" in line(text, "solved/unsure/unsolved")
     assert "95% Wilson interval, clustered" in " ".join(text.split())
 
@@ -88,19 +88,99 @@ def test_what_scores_mean_stands_below_and_only_of_those_shown(show: Show) -> No
     assert "api_f1" not in text
 
 
-def test_errors_and_other_denominators_stand_out(show: Show) -> None:
-    failing = document(error_count=3, errors={"crash": 2, "timeout": 1}, untold_scores={"sopr_score": 1})
+def test_failures_and_other_denominators_stand_out(show: Show) -> None:
+    failing = document(answered_count=17, failed_count=3, failures=[reason("crash", 2), reason("timeout", 1)])
     failing["summary"]["denominators"]["sopr_score"] = 16
     text = show([failing, document("other")])
-    assert "2 crash, 1 timeout" in " ".join(line(text, "errors").split())
+    assert "2 crash, 1 timeout" in " ".join(line(text, "failed").split())
     assert "17 of 20" in line(text, "trials answered")
     assert "n=16" in text
-    assert "sopr_score could not be determined for 1 answered trials" in text
-    assert "errors" not in show([document()]).replace("errors enter none", "")
+    assert "\nfailed" not in show([document()])
+    assert "not measured  " not in text
+
+
+def test_the_reasons_of_failures_stand_below(show: Show) -> None:
+    untold = {"score": "sopr_score", **reason("judge", 3, message="judge m: no verdict")}
+    failing = document(
+        answered_count=16, failed_count=3, not_measured_count=1,
+        failures=[reason("agent", 3, message="RuntimeError: no."), reason("endpoint", 1, "not measured")],
+        untold_reasons=[untold],
+    )  # fmt: skip
+    text = " ".join(show([failing]).split())
+    assert "3 of 20 trials failed (agent): RuntimeError: no [query 7; results[6].error of the document has all]" in text
+    assert "1 of 20 trials were not measured (endpoint): an endpoint" in text.replace("a endpoint", "an endpoint")
+    assert "sopr_score could not be determined for 3 trials (judge): judge m: no verdict [query 7; " in text
+    assert "results[6].score_details.sopr_score of the document has all]" in text
+    assert "over the 20 answered trials alone: sopr_score 0.8" in text
+
+
+def test_an_incomplete_run_of_several_frameworks_shows_no_scores(show: Show) -> None:
+    missing = document(status="incomplete", answered_count=18, not_measured_count=2)
+    other = document("other", status="incomplete")
+    text = show([missing, other])
+    assert "INCOMPLETE: 2 trials were not measured" in text
+    assert "2 not begun" in line(text, "not measured")
+    assert "No scores are shown" in text
+    assert "0.80" not in text
+    assert "solved" not in text
+
+
+def test_an_incomplete_run_that_is_allowed_shows_scores_over_common_queries(show: Show) -> None:
+    common = {"trials": 9, "averages": {"sopr_score": 0.5}, "denominators": {"sopr_score": 9}, "intervals": {}}
+    documents = [document(name, status="incomplete", not_measured_count=1, common=common) for name in ("a", "b")]
+    text = show(documents)
+    assert line(text, "sopr_score").split() == ["sopr_score", "0.5", "n=9", "0.5", "n=9"]
+    assert "over the 9 queries and repeats that were measured for every framework" in " ".join(text.split())
+
+
+def test_an_incomplete_run_of_one_framework_has_nothing_to_be_compared_with(show: Show) -> None:
+    text = show([document(status="incomplete", not_measured_count=1)])
+    assert "INCOMPLETE" in text
+    assert "0.80" in text
+
+
+def test_the_wires_facts_are_noted(show: Show) -> None:
+    claims = {
+        "invented": 0, "unreported": 0, "unasked": 4,
+        "tokens": {"claimed": 1030, "observed": 1000, "trials": 20, "differ": 3},
+        "turns": {"claimed": 10, "observed": 10, "trials": 20, "differ": 0},
+    }  # fmt: skip
+    odd = document(
+        claims=claims,
+        max_tokens=64,
+        finish_reasons={"stop": 18, "length": 2},
+        truncated={"answers": 2, "trials": 1},
+        text_calls={"calls": 1, "trials": 1},
+        refused_requests={"requests": 5, "trials": 2},
+        first_trials={"count": 4, "kept_apart": True, "averages": {"wall_time": 3.5}},
+    )
+    text = " ".join(show([odd]).split())
+    for note in (
+        "claims 1,030 tokens where 1,000 were observed; they differ in 3 of 20 trials",
+        "4 calls of Apis that no answer of the model asked for; they score nothing",
+        "2 trials stopped by the limit: 5 requests past --max-steps refused",
+        "2 answers of the model cut by max_tokens (64), in 1 trial",
+        "finish_reason of the model's answers: 18 stop, 2 length",
+        "the model wrote 1 call as text instead of sending them, in 1 trial; they were not made",
+        "times leave out the first trial of each worker (4), which took 3.5 s on average",
+    ):
+        assert note in text
+    assert "turns where" not in text
+
+
+def test_times_have_medians_and_the_models_have_their_spread(show: Show) -> None:
+    timed = document(average_model_time=2.0)
+    timed["summary"]["medians"]["model_time"] = 1.5
+    timed["summary"]["quartiles"]["model_time"] = [1.0, 2.25]
+    text = show([timed])
+    assert line(text, "wall_time").split() == ["wall_time,", "s", "0.0123", "/", "1"]
+    assert line(text, "model_time, s").split()[2:] == ["2", "/", "1.5"]
+    assert line(text, "model_time, middle").split()[-3:] == ["1", "to", "2.25"]
 
 
 def test_deviations_and_false_claims_are_noted_by_framework(show: Show) -> None:
-    odd = document("odd", deviations=["adds a prompt", "no seed"], claims={"invented": 2, "unreported": 1})
+    odd = document("odd", deviations=["adds a prompt", "no seed"], claims=None)
+    odd["summary"]["claims"] = {**document()["summary"]["claims"], "invented": 2, "unreported": 1}
     text = " ".join(show([document(), odd]).split())
     assert "odd: declared deviations: adds a prompt; no seed" in text
     assert "odd: claims differ from the wire: 2 calls claimed and never made, 1 made and never claimed" in text
@@ -114,7 +194,7 @@ def test_what_was_not_measured_is_a_dash(show: Show) -> None:
 
 
 def test_colour_is_for_terminals_that_want_it(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing = [document(error_count=1, errors={"crash": 1})]
+    failing = [document(failed_count=1, failures=[reason("crash", 1)])]
     assert "\x1b[" not in show(failing)
     assert "\x1b[1;31m" in show(failing, terminal=True)
     monkeypatch.setenv("NO_COLOR", "1")

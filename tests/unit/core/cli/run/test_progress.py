@@ -10,6 +10,7 @@ from support.trials import ended
 
 from trialbed.cli.run._progress import PlainProgress, progress
 from trialbed.engine import Progress
+from trialbed.errors import NothingMeasured
 from trialbed.records import FailureKind, Run
 
 RUN = cast("Run", SimpleNamespace(run_id="R-1"))
@@ -54,6 +55,51 @@ def test_failures_are_counted_by_kind(capsys: pytest.CaptureFixture[str]) -> Non
     for kind in kinds:
         shown.advance(ended(kind))
     assert lines(capsys)[-1] == "[3/3] errors: 1 crash, 1 timeout"
+
+
+def test_the_first_failure_of_each_kind_is_shown_with_its_cause(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = PlainProgress()
+    shown.begin(RUN, total=30, done=0)
+    for _ in range(2):
+        shown.advance(ended("crash", "it\n died"))
+    shown.advance(ended("agent", "x" * 999))
+    crash, agent = lines(capsys)[1:3]
+    assert crash == "reference, query 1: crash: it died"
+    assert len(agent) < 200
+
+
+def test_the_time_left_is_estimated(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 100.0
+    shown = PlainProgress(lambda: now)
+    shown.begin(RUN, total=100, done=80)
+    for _ in range(10):
+        now += 12
+        shown.advance(ended())
+    assert lines(capsys)[-1] == "[90/100], about 2 min left"
+
+
+def test_trials_that_are_attempted_again_are_not_counted_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = PlainProgress()
+    shown.begin(RUN, total=2, done=0)
+    shown.advance(ended("endpoint"))
+    shown.advance(ended())
+    shown.again(1)
+    shown.advance(ended())
+    assert lines(capsys)[-2:] == [
+        "1 trial was not measured and will be attempted again",
+        "[2/2]",
+    ]
+
+
+def test_what_was_not_measured_is_not_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    def nothing_measured(shown: Progress) -> None:
+        shown.begin(RUN, total=1, done=0)
+        shown.advance(ended("endpoint"))
+        raise NothingMeasured("no endpoint")
+
+    with pytest.raises(NothingMeasured), progress() as shown:
+        nothing_measured(shown)
+    assert "kept" not in capsys.readouterr().err
 
 
 def test_a_run_that_ends_early_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:

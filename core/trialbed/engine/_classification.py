@@ -1,0 +1,110 @@
+"""The end of a trial, judged by what the server saw: answered, failed or not measured.
+
+The rules stand in docs/explanation/failures.md, in the same order.
+"""
+
+from __future__ import annotations
+
+import json
+
+from trialbed.records import Cause, Failure, FailureKind, ModelCall, Outcome, WireLog
+
+OWN_KINDS = frozenset({"memory", "protocol"})
+"""Failures that no endpoint causes: they stand even where the endpoint failed too."""
+
+CAPACITY = frozenset({401, 403, 404, 408, 425, 429})
+"""Statuses below 500 that say nothing about what was sent: keys, addresses and capacity."""
+
+MAX_REASON = 500
+"""Characters of an endpoint's own words in a message."""
+
+
+def classify(outcome: Outcome, wire: WireLog, *, in_process: bool = False) -> Outcome:
+    """The outcome with the failure that the wire shows, whatever the agent says.
+
+    An answer that is overruled stays beside the failure: it is a claim.
+
+    Args:
+        in_process: the agent is an object of the caller's process, which may ask a model that the gateway does not see.
+    """
+    failure = _failure(outcome, wire, in_process=in_process)
+    return outcome if failure is outcome.failure else outcome.model_copy(update={"failure": failure})
+
+
+def cause_of(call: ModelCall) -> Cause | None:
+    """Whose fault it is that a model request has no usable answer; None where it has one.
+
+    The gateway says so itself; where it does not, the status tells.
+    """
+    if call.cause is not None or 200 <= call.status < 400:
+        return call.cause
+    if call.status == 0:
+        return "gone"
+    return "endpoint" if call.status >= 500 or call.status in CAPACITY else "request"
+
+
+def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | None:
+    own = outcome.failure
+    if own is not None and own.kind == "server":
+        return own
+    refused = sum(1 for call in wire.model_calls if cause_of(call) == "limit")
+    if refused:
+        return _instead(own, "limit", f"stopped by the limit: {_requests(refused)} past --max-steps refused")
+    if own is not None and own.kind in OWN_KINDS:
+        return own
+    last = _last(wire)
+    cause = cause_of(last) if last is not None else None
+    if last is not None and cause in ("endpoint", "gateway"):
+        return _instead(own, "endpoint" if cause == "endpoint" else "server", _reason(last))
+    if own is None:
+        return None if in_process else _unfounded(wire, last)
+    if last is not None and cause == "request":
+        return _instead(own, "model", _reason(last))
+    if own.kind == "model" and last is None:
+        # It never asked, so it was not the model's answer that failed it.
+        return own.model_copy(update={"kind": "agent"})
+    return own
+
+
+def _unfounded(wire: WireLog, last: ModelCall | None) -> Failure | None:
+    """The failure of an agent that answers without an answer of the model."""
+    if last is None:
+        return Failure(kind="agent", message="the agent answered without a request to the model")
+    if any(cause_of(call) is None for call in wire.model_calls):
+        return None
+    if cause_of(last) == "request":
+        return Failure(kind="model", message=_reason(last))
+    return Failure(kind="agent", message="the agent answered without waiting for an answer of the model")
+
+
+def _last(wire: WireLog) -> ModelCall | None:
+    """The model request that ended last."""
+    calls = enumerate(wire.model_calls)
+    return max(calls, key=lambda item: (item[1].started + item[1].duration, item[0]), default=(0, None))[1]
+
+
+def _instead(own: Failure | None, kind: FailureKind, message: str) -> Failure:
+    """A failure in place of the agent's own end, which becomes its detail."""
+    if own is None:
+        return Failure(kind=kind, message=message, detail="The agent answered all the same.")
+    detail = f"The agent ended with {own.kind}: {own.message}"
+    return Failure(kind=kind, message=message, detail=f"{detail}\n{own.detail}".rstrip())
+
+
+def _reason(call: ModelCall) -> str:
+    """Why a model request failed, in the gateway's or the endpoint's words."""
+    text = call.error or f"the model's endpoint answered with status {call.status}: {_words(call.response)}"
+    return text[:MAX_REASON].rstrip(" :")
+
+
+def _words(body: str) -> str:
+    """The message of an error in OpenAI's form, else the body."""
+    try:
+        error = json.loads(body)["error"]
+        return str(error["message"] if isinstance(error, dict) else error)
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return body
+
+
+def _requests(count: int) -> str:
+    return "1 request" if count == 1 else f"{count} requests"

@@ -1,0 +1,68 @@
+"""The end of a run whose endpoint or server is out."""
+
+from __future__ import annotations
+
+from trialbed.engine._classification import cause_of
+from trialbed.errors import NothingMeasured
+from trialbed.records import Failure, TrialResult
+
+LIMIT = 8
+"""Number of trials in a row that may fail in this way before no more are begun."""
+
+
+class Outage:
+    """Watches, at any time of a run, for an endpoint or a server that fails trial after trial.
+
+    Until the model has answered any request, refusals count too: an endpoint that refuses everything says nothing
+    about what a framework sends, but that the model's name, the address or a setting is wrong.
+
+    Attributes:
+        told: whether any trial, or an earlier session of the run, has measured something.
+    """
+
+    def __init__(self, *, told: bool) -> None:
+        self.told = told
+        self._row = 0
+        self._tried = 0
+        self._last: Failure | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether it is pointless to begin further trials."""
+        return self._row >= LIMIT
+
+    def note(self, result: TrialResult) -> None:
+        """A trial has ended."""
+        self._tried += 1
+        self.told = self.told or _tells(result)
+        if result.status == "not measured" or not self.told:
+            self._row += 1
+            self._last = result.outcome.failure
+        else:
+            self._row = 0
+
+    def check(self) -> None:
+        """See whether the run has measured anything.
+
+        Raises:
+            NothingMeasured: it has not; gives the last trial's reason.
+        """
+        if self.told or self._last is None:
+            return
+        trials = "the one trial that was tried" if self._tried == 1 else f"all {self._tried} trials that were tried"
+        raise NothingMeasured(
+            f"nothing could be measured: {trials} failed for {_party(self._last)}: {self._last.message}"
+        )
+
+
+def _tells(result: TrialResult) -> bool:
+    """Whether a trial says something about its framework, even if the endpoint refused everything that was sent."""
+    if result.status == "not measured":
+        return False
+    if result.outcome.failure is None or result.outcome.failure.kind != "model":
+        return True
+    return any(cause_of(call) is None for call in result.wire.model_calls)
+
+
+def _party(failure: Failure) -> str:
+    return "Trialbed's server" if failure.kind == "server" else "the model's endpoint"

@@ -1,0 +1,106 @@
+"""Scores over trials: which of them say how good an answer is, their values, means and intervals."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from trialbed.records import Score, TrialResult
+from trialbed.statistics import bounded_mean_interval
+
+LEVEL = 0.95
+"""The level of every interval."""
+
+ALWAYS = ("sopr_score", "api_call_score", "api_precision", "api_f1", "has_finish")
+"""Scores of quality that a summary has even where no trial ended with an answer."""
+
+TIMES = ("wall_time", "model_time", "tool_time", "framework_time")
+"""Scores in which a worker's first trial, which does once what later ones find done, is kept apart."""
+
+
+@dataclass(frozen=True)
+class ScoreValues:
+    """One score over the trials that have a value for it: ``query_id -> values of its repeats``."""
+
+    name: str
+    values: dict[int | str, list[float]]
+    bounded: bool
+
+    @property
+    def all(self) -> list[float]:
+        """Every value."""
+        return [value for repeats in self.values.values() for value in repeats]
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over trials, None where there is no value."""
+        return fmean(self.all) if self.all else None
+
+    @property
+    def interval(self) -> list[float] | None:
+        """The interval of the mean, if values lie in [0, 1]."""
+        if not self.all or not self.bounded:
+            return None
+        found = bounded_mean_interval(self.values, LEVEL)
+        return [found.low, found.high]
+
+
+def quality_scores(results: Iterable[TrialResult]) -> tuple[str, ...]:
+    """The scores that say how good an answer is: 0 for each trial that failed."""
+    given = [score for result in results if result.status == "answered" for score in result.scores]
+    other = {score.name for score in given if not (score.bounded and score.quality)}
+    return tuple(dict.fromkeys([*ALWAYS, *(score.name for score in given if score.name not in other)]))
+
+
+def score_values(results: Sequence[TrialResult], quality: Collection[str]) -> list[ScoreValues]:
+    """Every score over these trials.
+
+    Args:
+        quality: the scores in which a trial that failed counts as 0; in others only trials with an answer count.
+    """
+    given = (score.name for result in results if result.status == "answered" for score in result.scores)
+    return [_values(name, results, name in quality) for name in dict.fromkeys([*ALWAYS, *given])]
+
+
+def timed(results: Sequence[TrialResult]) -> list[TrialResult]:
+    """The trials with an answer whose times count: without each worker's first, unless there are no others."""
+    answered = [result for result in results if result.status == "answered"]
+    return [result for result in answered if not result.outcome.first] or answered
+
+
+def figures(scores: Sequence[ScoreValues], trials: int) -> dict[str, Any]:
+    """A block of means with their denominators and intervals."""
+    return {
+        "trials": trials,
+        "averages": {score.name: score.mean for score in scores},
+        "denominators": {score.name: len(score.all) for score in scores},
+        "intervals": {score.name: score.interval for score in scores if score.interval},
+    }
+
+
+def mean(values: Iterable[float]) -> float | None:
+    """The mean, None of nothing."""
+    found = list(values)
+    return fmean(found) if found else None
+
+
+def _values(name: str, results: Sequence[TrialResult], is_quality: bool) -> ScoreValues:
+    values: dict[int | str, list[float]] = defaultdict(list)
+    bounded = True
+    for result in timed(results) if name in TIMES else results:
+        score = _score(result, name, is_quality)
+        if score is not None and score.value is not None and math.isfinite(score.value):
+            values[result.key.query_id].append(score.value)
+            # A scorer that calls its score bounded and leaves [0, 1] gets a mean, but no interval.
+            bounded = bounded and score.bounded and 0 <= score.value <= 1
+    return ScoreValues(name, dict(values), bounded)
+
+
+def _score(result: TrialResult, name: str, is_quality: bool) -> Score | None:
+    if result.status == "answered":
+        return result.score(name)
+    return Score(name=name, value=0.0) if is_quality and result.status == "failed" else None

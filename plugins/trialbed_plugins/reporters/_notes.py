@@ -1,0 +1,168 @@
+"""The notes below a run's table: how to read it, and what must be known beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trialbed.results import reason_lines
+from trialbed.views import compact, counts
+
+Document = Mapping[str, Any]
+
+AVERAGE = "average_"
+SHOWN_AS_PARTS = ("average_gold_answer_time", "average_system_answer_time", "average_evaluation_time")
+"""Averages that repeat a score, or have no value."""
+
+LEGEND = {
+    "sopr_score": "tasks solved, as the judge finds (unsure counts half)",
+    "api_call_score": "share of the gold Apis that were called",
+    "api_precision": "share of the called Apis that are gold",
+    "api_f1": "the harmonic mean of api_call_score and api_precision",
+    "has_finish": "the agent ended by itself",
+    "claimed_vs_observed": "agreement of the calls that it reports with those that the server saw",
+    "model_turns": "requests that the model answered",
+    "framework_time": "wall time that is neither the model's nor the tools'",
+}
+"""The meaning of scores whose names do not say it."""
+
+USUAL_REASONS = frozenset({"stop", "tool_calls"})
+"""Reasons for which an answer of a model usually ends."""
+
+
+def comparable(documents: Sequence[Document]) -> list[Document]:
+    """The documents with figures that can stand side by side.
+
+    Where trials of one of several frameworks are missing, their figures are over different queries: then those over
+    common trials take their place, if the run was allowed to be incomplete, and otherwise nothing does.
+    """
+    if len(documents) == 1 or all(document["metadata"]["status"] != "incomplete" for document in documents):
+        return list(documents)
+    return [{**document, "summary": _over_common(document["summary"])} for document in documents]
+
+
+def score_names(summaries: Sequence[Document]) -> list[str]:
+    """Every score of any framework; bounded ones first, as far as that is known."""
+    keys = [key for summary in summaries for key in summary if key.startswith(AVERAGE) and key not in SHOWN_AS_PARTS]
+    names = list(dict.fromkeys(key.removeprefix(AVERAGE) for key in keys))
+    return sorted(names, key=lambda name: any(name in summary["medians"] for summary in summaries))
+
+
+def run_notes(documents: Sequence[Document]) -> Iterator[str]:
+    """The notes.
+
+    Args:
+        documents: as ``comparable`` gives them.
+    """
+    shown = score_names([document["summary"] for document in documents])
+    yield from _on_incomplete(documents, shown)
+    if shown:
+        yield from _on_means(documents[0]["summary"])
+    yield from (f"{name}: {meaning}." for name, meaning in LEGEND.items() if name in shown)
+    for document in documents:
+        for note in _own(document):
+            yield f"{document['metadata']['agent_name']}: {note}"
+
+
+def _over_common(summary: Document) -> dict[str, Any]:
+    kept = {key: value for key, value in summary.items() if not key.startswith(AVERAGE)}
+    for status in ("solved", "unsure", "unsolved"):
+        kept.pop(f"{status}_count", None)
+    block = summary["common"] or {"averages": {}, "denominators": {}, "intervals": {}}
+    averages = {f"{AVERAGE}{name}": value for name, value in block["averages"].items()}
+    figures = {key: block[key] for key in ("denominators", "intervals")}
+    return {**kept, **averages, **figures, "medians": {}, "quartiles": {}}
+
+
+def _on_incomplete(documents: Sequence[Document], shown: Sequence[str]) -> Iterator[str]:
+    if all(document["metadata"]["status"] != "incomplete" for document in documents):
+        return
+    missing = sum(document["summary"]["not_measured_count"] for document in documents)
+    trials = "1 trial was" if missing == 1 else f"{missing} trials were"
+    yield f"INCOMPLETE: {trials} not measured; the same command runs what is missing."
+    if len(documents) > 1 and shown:
+        common = documents[0]["summary"]["common"]["trials"]
+        yield f"The scores are over the {common} queries and repeats that were measured for every framework."
+    elif len(documents) > 1:
+        yield (
+            "No scores are shown, as those of different frameworks would be over different queries; "
+            "--allow-incomplete shows them over the queries that were measured for every framework."
+        )
+
+
+def _on_means(summary: Document) -> Iterator[str]:
+    yield (
+        "Scores of quality are means over every trial that was measured, with 0 for each that failed; other figures "
+        "are means over the trials that ended with an answer. n= gives the number where it is another. "
+        f"[low, high] is the {summary['interval_level']:.0%} Wilson interval, clustered by query. "
+        "Times are mean / median."
+    )
+
+
+def _own(document: Document) -> Iterator[str]:
+    about, summary = document["metadata"], document["summary"]
+    if about["deviations"]:
+        yield f"declared deviations: {'; '.join(about['deviations'])}"
+    yield from reason_lines(summary)
+    yield from _on_answered(summary)
+    yield from _on_claims(summary["claims"])
+    yield from _on_wire(summary, about["max_tokens"])
+    yield from _on_first_trials(summary["first_trials"])
+
+
+def _on_answered(summary: Document) -> Iterator[str]:
+    """Scores of quality over answered trials alone, where others failed."""
+    found = summary["over_answered"]
+    means = {name: found["averages"].get(name) for name in summary["quality_scores"]}
+    known = [f"{name} {compact(value)}" for name, value in means.items() if value is not None]
+    if summary["failed_count"] and known:
+        yield f"over the {found['trials']} answered trials alone: {', '.join(known)}"
+
+
+def _on_claims(claims: Document) -> Iterator[str]:
+    if claims["invented"] or claims["unreported"]:
+        yield (
+            f"claims differ from the wire: {claims['invented']} calls claimed and never made, "
+            f"{claims['unreported']} made and never claimed"
+        )
+    for what in ("tokens", "turns"):
+        found = claims[what]
+        if found["differ"]:
+            yield (
+                f"claims {found['claimed']:,} {what} where {found['observed']:,} were observed; "
+                f"they differ in {found['differ']} of {found['trials']} trials"
+            )
+    if claims["unasked"]:
+        yield f"{_number(claims['unasked'], 'call')} of Apis that no answer of the model asked for; they score nothing"
+
+
+def _on_wire(summary: Document, max_tokens: int | None) -> Iterator[str]:
+    refused, cut, written = summary["refused_requests"], summary["truncated"], summary["text_calls"]
+    if refused["requests"]:
+        yield (
+            f"{_number(refused['trials'], 'trial')} stopped by the limit: "
+            f"{_number(refused['requests'], 'request')} past --max-steps refused"
+        )
+    if cut["answers"]:
+        limit = "the model's own limit of tokens" if max_tokens is None else f"max_tokens ({max_tokens})"
+        yield f"{_number(cut['answers'], 'answer')} of the model cut by {limit}, in {_number(cut['trials'], 'trial')}"
+    if not summary["finish_reasons"].keys() <= USUAL_REASONS:
+        yield f"finish_reason of the model's answers: {counts(summary['finish_reasons'])}"
+    if written["calls"]:
+        yield (
+            f"the model wrote {_number(written['calls'], 'call')} as text instead of sending them, in "
+            f"{_number(written['trials'], 'trial')}; they were not made"
+        )
+
+
+def _on_first_trials(first: Document) -> Iterator[str]:
+    wall = first["averages"].get("wall_time")
+    if first["kept_apart"] and wall is not None:
+        yield (
+            f"times leave out the first trial of each worker ({first['count']}), "
+            f"which took {compact(wall)} s on average"
+        )
+
+
+def _number(count: int, name: str) -> str:
+    return f"1 {name}" if count == 1 else f"{count:,} {name}s"

@@ -1,0 +1,138 @@
+"""What a number means where trials fail: failures count, what was not measured does not, and the run says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.endpoints import Reply, completion, endpoint
+
+from trialbed import run_benchmark
+from trialbed.cli import main
+
+pytestmark = pytest.mark.slow
+
+Document = dict[str, Any]
+Run = Callable[..., int]
+
+BUSY = (503, {"error": {"message": "no capacity", "type": "server_error"}})
+REFUSED = (400, {"error": {"message": "this model knows no such tool", "type": "invalid_request_error"}})
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRIALBED_DATA_DIR", str(tmp_path / "data"))
+
+
+def run(url: str, *more: object) -> int:
+    """``bench run`` in this process with a model at this URL."""
+    arguments = ["run", "--model", "m", "--base-url", url, "--limit", 4, "--judge", "rule", *more]
+    return main([str(argument) for argument in arguments])
+
+
+def written(name: str = "reference") -> Document:
+    document: Document = json.loads(Path("results", "tools", f"{name}_mini.json").read_text())
+    return document
+
+
+def is_about(request: dict[str, Any], place: int) -> bool:
+    """Whether a request is about the query at this place of the embedded dataset."""
+    from trialbed.engine import open_dataset
+
+    query = list(open_dataset("mini", Path()).queries())[place]
+    return any(message["content"] == query.text for message in request["messages"])
+
+
+def test_failures_count_as_0_and_say_why(capsys: pytest.CaptureFixture[str]) -> None:
+    def reply(request: dict[str, Any]) -> Reply:
+        return completion("I know.") if is_about(request, 0) else REFUSED
+
+    with endpoint(reply) as url:
+        assert run(url, "--fail-under", "has_finish=0.9") == 1
+    summary = written()["summary"]
+    assert (summary["answered_count"], summary["failed_count"], summary["not_measured_count"]) == (1, 3, 0)
+    assert (summary["average_has_finish"], summary["finish_percentage"]) == (0.25, 25.0)
+    assert summary["over_answered"]["averages"]["has_finish"] == 1.0
+    assert summary["unsolved_count"] == 4
+    shown = capsys.readouterr()
+    text = " ".join(shown.out.split())
+    assert "3 of 4 trials failed (model): the model's endpoint answered with status 400: this model knows no" in text
+    assert "has_finish is 0.25, below 0.9" in shown.err
+
+
+def test_what_the_endpoint_failed_is_not_measured_and_the_same_command_runs_only_that(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    is_busy = True
+    asked: list[Any] = []
+
+    def reply(request: dict[str, Any]) -> Reply:
+        asked.append(request)
+        return BUSY if is_busy and is_about(request, 2) else completion("I know.")
+
+    with endpoint(reply) as url:
+        assert run(url, "--fail-under", "has_finish=0.9") == 3
+        shown = capsys.readouterr()
+        assert "the run is incomplete: 1 trial was not measured. --fail-under is not decided" in shown.err
+        document = written()
+        assert document["metadata"]["status"] == "incomplete"
+        assert document["summary"]["not_measured_count"] == 1
+        assert document["summary"]["average_has_finish"] == 1.0
+        assert document["results"][2]["scores"]["has_finish"] is None
+        assert document["results"][2]["attempt"] == 1, "it is attempted again before the run ends"
+
+        is_busy = False
+        asked.clear()
+        assert run(url, "--fail-under", "has_finish=0.9") == 0
+    assert [is_about(request, 2) for request in asked] == [True]
+    again = written()
+    assert again["metadata"]["run_id"] == document["metadata"]["run_id"]
+    assert (again["metadata"]["status"], again["summary"]["answered_count"]) == ("finished", 4)
+    assert again["results"][2]["attempt"] == 2
+
+
+def test_an_incomplete_run_can_be_accepted(capsys: pytest.CaptureFixture[str]) -> None:
+    with endpoint(lambda request: BUSY if is_about(request, 1) else completion("I know.")) as url:
+        assert run(url, "--allow-incomplete", "--fail-under", "has_finish=0.9") == 0
+    assert "INCOMPLETE: 1 trial was not measured" in " ".join(capsys.readouterr().out.split())
+
+
+def test_all_failed_is_a_result() -> None:
+    asked = iter(range(1000))
+
+    def reply(request: dict[str, Any]) -> Reply:
+        return REFUSED if next(asked) else completion(None, ("no_such_tool", "{}"))
+
+    with endpoint(reply) as url:
+        assert run(url, "--concurrency", 1) == 0
+    assert written()["summary"]["failed_count"] == 4
+    assert written()["summary"]["average_sopr_score"] == 0.0
+
+
+def test_an_endpoint_that_refuses_everything_measures_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with endpoint(lambda _: REFUSED) as url:
+        assert run(url) == 3
+    assert "nothing could be measured: all 4 trials that were tried failed" in capsys.readouterr().err
+    assert not Path("results").exists()
+
+
+def test_cut_answers_and_calls_past_the_limit_are_counted() -> None:
+    with endpoint(lambda _: completion("I kn", finish_reason="length")) as url:
+        assert run(url, "--max-tokens", 5) == 0
+    document = written()
+    assert document["summary"]["truncated"] == {"answers": 4, "trials": 4}
+    assert [result["wire"]["finish_reasons"] for result in document["results"]] == [{"length": 1}] * 4
+
+
+def test_an_agent_that_raises_is_told_to_callers_of_the_library(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken:
+        def answer(self, query: str) -> dict[str, Any]:
+            raise RuntimeError(f"no luck with {query}")
+
+    document = run_benchmark(Broken(), "mini", 2, "http://localhost:0/virtual", agent_name="broken")
+    assert document["summary"]["average_sopr_score"] == 0.0
+    assert "2 of 2 trials failed (agent): RuntimeError: no luck with" in caplog.text

@@ -1,0 +1,157 @@
+"""Every rule of the classes of failures, as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.trials import NOW
+
+from trialbed.engine._classification import cause_of, classify
+from trialbed.records import Answer, Failure, FailureKind, ModelCall, Outcome, WireLog
+
+ANSWER = Answer(final_answer="Yes", finish="give_answer")
+
+
+def call(cause: Any = None, *, started: float = 0.0, duration: float = 1.0, **more: Any) -> ModelCall:
+    status = {None: 200, "gone": 0, "limit": 403, "request": 400}.get(cause, 502)
+    error = None if cause is None else f"because of {cause}"
+    fields = {"status": status, "error": error, "cause": cause, "response": "", **more}
+    return ModelCall(
+        started=started, duration=duration, request="{}", request_bytes=2, response_bytes=0, **fields
+    )  # fmt: skip
+
+
+def wire(*causes: Any) -> WireLog:
+    """Model requests one after the other."""
+    calls = tuple(
+        cause if isinstance(cause, ModelCall) else call(cause, started=float(place))
+        for place, cause in enumerate(causes)
+    )
+    return WireLog(trial="token-token", opened_at=NOW, model_calls=calls)
+
+
+def outcome(kind: FailureKind | None) -> Outcome:
+    """An agent's end: an answer, or a failure of this kind."""
+    if kind is None:
+        return Outcome(started_at=NOW, wall_time=1, answer=ANSWER)
+    return Outcome(started_at=NOW, wall_time=1, failure=Failure(kind=kind, message=f"own {kind}", detail="trace"))
+
+
+def kind_of(found: Outcome) -> FailureKind | None:
+    return found.failure.kind if found.failure else None
+
+
+@pytest.mark.parametrize(
+    ("own", "causes", "expected"),
+    [
+        # 1. The engine's own failure stands.
+        ("server", (None, "limit"), "server"),
+        ("server", ("endpoint",), "server"),
+        # 2. A request past the limit, whatever the agent says.
+        (None, (None, None, "limit"), "limit"),
+        ("agent", (None, "limit"), "limit"),
+        ("timeout", (None, "limit"), "limit"),
+        ("memory", (None, "limit"), "limit"),
+        (None, (None, "limit", "endpoint"), "limit"),
+        # 3. No failure of the agent's process is the endpoint's.
+        ("memory", (None, "endpoint"), "memory"),
+        ("protocol", ("gateway",), "protocol"),
+        # 4. The last request failed for the endpoint or the gateway.
+        ("agent", ("endpoint",), "endpoint"),
+        ("model", (None, None, "endpoint"), "endpoint"),
+        ("crash", (None, "endpoint"), "endpoint"),
+        ("timeout", (None, "endpoint"), "endpoint"),
+        ("answer", (None, "endpoint"), "endpoint"),
+        (None, (None, "endpoint"), "endpoint"),
+        ("agent", (None, "gateway"), "server"),
+        (None, ("gateway",), "server"),
+        # … but something good came after it.
+        ("agent", ("endpoint", None), "agent"),
+        (None, ("endpoint", None), None),
+        ("timeout", (None, "endpoint", "gone"), "timeout"),
+        # 5. Nothing answered the agent, and it answers.
+        (None, (), "agent"),
+        (None, ("request",), "model"),
+        (None, ("gone",), "agent"),
+        (None, (None, "request"), None),
+        (None, (None, "gone"), None),
+        (None, (None,), None),
+        # 6. The endpoint refused what was sent.
+        ("agent", (None, "request"), "model"),
+        ("timeout", (None, "request"), "model"),
+        ("model", ("request",), "model"),
+        ("agent", ("request", None), "agent"),
+        # 7. Else the agent's own failure stands.
+        ("model", (None,), "model"),
+        ("model", (), "agent"),
+        ("agent", (), "agent"),
+        ("timeout", (), "timeout"),
+        ("timeout", (None, "gone"), "timeout"),
+        ("crash", (None,), "crash"),
+        ("adapter", (), "adapter"),
+        ("answer", (None,), "answer"),
+    ],
+)
+def test_the_wire_decides(own: FailureKind | None, causes: tuple[Any, ...], expected: FailureKind | None) -> None:
+    assert kind_of(classify(outcome(own), wire(*causes))) == expected
+
+
+@pytest.mark.parametrize("causes", [(), ("request",), ("gone",)])
+def test_an_agent_in_process_may_have_a_model_of_its_own(causes: tuple[Any, ...]) -> None:
+    assert kind_of(classify(outcome(None), wire(*causes), in_process=True)) is None
+
+
+def test_the_request_that_ended_last_counts_not_the_one_that_began_last() -> None:
+    slow_failure = call("endpoint", started=0.0, duration=30.0)
+    assert kind_of(classify(outcome("agent"), wire(slow_failure, call(None, started=1.0)))) == "endpoint"
+    early_failure = call("endpoint", started=1.0, duration=0.5)
+    slow_answer = call(None, started=0.0, duration=30.0)
+    assert kind_of(classify(outcome("agent"), wire(slow_answer, early_failure))) == "agent"
+
+
+def test_what_the_agent_said_is_kept() -> None:
+    swallowed = classify(outcome(None), wire(None, "endpoint"))
+    assert swallowed.answer == ANSWER
+    assert swallowed.failure is not None
+    assert swallowed.failure.message == "because of endpoint"
+    assert "answered all the same" in swallowed.failure.detail
+    raised = classify(outcome("agent"), wire("endpoint")).failure
+    assert raised is not None
+    assert raised.detail == "The agent ended with agent: own agent\ntrace"
+
+
+def test_the_limit_says_how_many_requests_were_refused() -> None:
+    found = classify(outcome(None), wire(None, "limit", "limit")).failure
+    assert found is not None
+    assert found.message == "stopped by the limit: 2 requests past --max-steps refused"
+
+
+@pytest.mark.parametrize(
+    ("status", "cause"),
+    [
+        (200, None), (0, "gone"), (400, "request"), (422, "request"), (413, "request"), (401, "endpoint"),
+        (403, "endpoint"), (404, "endpoint"), (408, "endpoint"), (429, "endpoint"), (500, "endpoint"),
+        (504, "endpoint"),
+    ],
+)  # fmt: skip
+def test_without_the_gateways_word_the_status_tells(status: int, cause: str | None) -> None:
+    assert cause_of(call(status=status, error=None, cause=None)) == cause
+
+
+@pytest.mark.parametrize(
+    ("response", "says"),
+    [
+        ('{"error": {"message": "no such tool", "type": "x"}}', "status 400: no such tool"),
+        ('{"error": "no"}', "status 400: no"),
+        ('{"detail": "no"}', 'status 400: {"detail": "no"}'),
+        ("", "status 400"),
+        ("x" * 9999, "x" * 100),
+    ],
+)
+def test_the_endpoints_own_words_are_the_reason(response: str, says: str) -> None:
+    refused = call(status=400, error=None, response=response)
+    found = classify(outcome("agent"), wire(refused)).failure
+    assert found is not None
+    assert says in found.message
+    assert len(found.message) <= 500

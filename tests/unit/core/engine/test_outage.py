@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+from support.trials import ended
+
+from trialbed.engine._outage import LIMIT, Outage
+from trialbed.errors import NothingMeasured
+from trialbed.records import FailureKind, ModelCall, TrialResult
+
+
+def refused(*, earlier_answer: bool = False) -> TrialResult:
+    """A trial that ended as the endpoint refused a request."""
+    call = ModelCall(
+        started=0, duration=1, status=400, request="", response="", request_bytes=0, response_bytes=0, cause="request"
+    )
+    calls = (call.model_copy(update={"status": 200, "cause": None}), call) if earlier_answer else (call,)
+    result = ended("model")
+    return result.model_copy(update={"wire": result.wire.model_copy(update={"model_calls": calls})})
+
+
+def after(*results: TrialResult, told: bool = False) -> Outage:
+    outage = Outage(told=told)
+    for result in results:
+        outage.note(result)
+    return outage
+
+
+@pytest.mark.parametrize("kind", ["endpoint", "server"])
+def test_many_trials_in_a_row_that_were_not_measured_end_the_run(kind: FailureKind) -> None:
+    assert not after(*[ended(kind)] * (LIMIT - 1)).over
+    assert after(*[ended(kind)] * LIMIT).over
+
+
+def test_at_any_time() -> None:
+    lost = [ended("endpoint")] * (LIMIT - 1)
+    assert not after(*lost, ended(), *lost).over
+    assert after(ended(), *lost, ended("timeout"), *lost, ended("endpoint")).over
+
+
+def test_a_run_in_which_nothing_was_measured_says_why() -> None:
+    with pytest.raises(NothingMeasured, match="all 2 trials that were tried failed for the model's endpoint: refused"):
+        after(ended("endpoint"), ended("endpoint")).check()
+    with pytest.raises(NothingMeasured, match="the one trial that was tried failed for Trialbed's server: refused"):
+        after(ended("server")).check()
+
+
+@pytest.mark.parametrize("kind", [None, "agent", "timeout", "limit", "crash"])
+def test_one_trial_that_says_something_makes_a_result(kind: FailureKind | None) -> None:
+    after(ended("endpoint"), ended(kind)).check()
+    after(ended(kind)).check()
+
+
+def test_an_endpoint_that_refuses_everything_measures_nothing() -> None:
+    with pytest.raises(NothingMeasured):
+        after(refused(), refused()).check()
+    assert after(*[refused()] * LIMIT).over
+
+
+def test_a_refusal_beside_answers_is_a_result() -> None:
+    after(refused(earlier_answer=True)).check()
+    assert not after(ended(), *[refused()] * LIMIT).over
+
+
+def test_what_an_earlier_session_measured_counts() -> None:
+    outage = after(*[ended("endpoint")] * LIMIT, told=True)
+    assert outage.over
+    outage.check()

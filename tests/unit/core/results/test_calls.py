@@ -1,0 +1,74 @@
+"""Calls of Apis that no answer of the model asked for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from trialbed.records import ApiCall, ApiRef, ModelCall, SentCall, ToolSpec, WireLog
+from trialbed.results import unasked_calls
+
+NOON = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def ref(name: str) -> ApiRef:
+    return ApiRef(category="C", tool_name="t", api_name=name)
+
+
+TOOLS = [ToolSpec(name=f"t_{name}", description="", parameters={}, api=ref(name)) for name in "ab"]
+
+
+def turn(*calls: tuple[str, str], at: float = 0.0, **more: Any) -> ModelCall:
+    sent = tuple(SentCall(name=f"t_{name}", arguments=arguments) for name, arguments in calls)
+    return ModelCall(
+        started=at, duration=5, first_token=1, status=200, request="", response="", request_bytes=0, response_bytes=0,
+        tool_calls=sent, **more,
+    )  # fmt: skip
+
+
+def made(name: str, arguments: Any, at: float = 2.0) -> ApiCall:
+    return ApiCall(started=at, duration=1, api=ref(name), offered=True, arguments=arguments)
+
+
+def unasked(turns: list[ModelCall], calls: list[ApiCall]) -> list[int]:
+    """The places of the calls that were not asked for."""
+    wire = WireLog(trial="t", opened_at=NOON, model_calls=tuple(turns), api_calls=tuple(calls))
+    found = unasked_calls(wire, TOOLS)
+    return [place for place, call in enumerate(calls) if any(call is other for other in found)]
+
+
+@pytest.mark.parametrize(
+    ("sent", "calls", "expected"),
+    [
+        ([], [made("a", {})], [0]),
+        ([("a", "{}")], [made("a", {})], []),
+        ([("a", '{"x": 1, "y": 2}')], [made("a", {"y": 2, "x": 1})], []),
+        # Made twice, asked for once.
+        ([("a", "{}")], [made("a", {}), made("a", {})], [1]),
+        ([("a", "{}"), ("a", "{}")], [made("a", {}), made("a", {})], []),
+        # With other arguments: converted or repaired by the framework.
+        ([("a", '{"x": "1"}')], [made("a", {"x": 1})], []),
+        ([("a", "{x: 1")], [made("a", {"x": 1})], []),
+        ([("a", '{"x": 2}'), ("a", '{"x": 1}')], [made("a", {"x": 9}), made("a", {"x": 1}), made("a", {"x": 2})], [0]),
+        # Another Api.
+        ([("a", "{}")], [made("b", {})], [0]),
+        ([("absent", "{}")], [made("c", {})], [0]),
+    ],
+)
+def test_each_sent_call_accounts_for_one(
+    sent: list[tuple[str, str]], calls: list[ApiCall], expected: list[int]
+) -> None:
+    assert unasked([turn(*sent)], calls) == expected
+
+
+def test_what_was_asked_later_does_not_count() -> None:
+    turns = [turn(at=0.0), turn(("a", "{}"), at=10.0)]
+    assert unasked(turns, [made("a", {}, at=10.5)]) == [0]
+    assert unasked(turns, [made("a", {}, at=11.0)]) == []
+
+
+def test_a_call_written_as_text_asks_for_nothing() -> None:
+    written = turn(text_calls=(SentCall(name="t_a", arguments="{}"),))
+    assert unasked([written], [made("a", {})]) == [0]
