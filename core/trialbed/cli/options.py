@@ -60,14 +60,15 @@ class SingleOption(click.Option):
         Raises:
             click.BadParameter: there are several.
         """
-        value, source = super().consume_value(ctx, opts)
-        given = opts.get(self.name or "")
+        name = self.name or ""
+        given = opts.get(name)
         if self.multiple or self.is_flag or self.count or not isinstance(given, list):
-            return value, source
+            return super().consume_value(ctx, opts)
         if len(given) > 1:
             # Not the values: one of them may be a key.
             raise click.BadParameter(f"it is given {len(given)} times; give it once.", ctx, self)
-        return given[-1], source
+        # Alone, so that click sees an option whose value was left out.
+        return super().consume_value(ctx, {**opts, name: given[0]})
 
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)

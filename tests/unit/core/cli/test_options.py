@@ -81,3 +81,10 @@ def test_a_value_of_the_environment_is_replaced_by_the_option(monkeypatch: pytes
     command = click.Command("c", params=[SingleOption(["--name"], envvar="NAME")], callback=click.echo)
     monkeypatch.setenv("NAME", "from-the-environment")
     assert CliRunner().invoke(command, ["--name", "x"]).exit_code == CliRunner().invoke(command, []).exit_code
+
+
+def test_the_value_of_an_option_may_be_left_out_where_it_says_so() -> None:
+    settings = {"is_flag": False, "flag_value": "last"}
+    assert ask(**settings) is None
+    assert ask("--name", **settings) == "last"
+    assert ask("--name", "r1", **settings) == "r1"
