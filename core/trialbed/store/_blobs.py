@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, select, union
+from sqlalchemy import CompoundSelect, Connection, Row, Select, delete, func, select, union
 from sqlalchemy.dialects import postgresql, sqlite
 
 from trialbed.errors import DataError
@@ -60,12 +60,32 @@ def read_bodies(connection: Connection, digests: Select[Any]) -> dict[str, str]:
 
 def delete_orphans(connection: Connection) -> None:
     """Drop the bodies that nothing refers to any more."""
-    used = union(
+    connection.execute(delete(blobs).where(blobs.c.digest.not_in(_used())))
+
+
+def unused_bodies(connection: Connection) -> int:
+    """How many bodies nothing refers to."""
+    return int(connection.scalar(select(func.count()).where(blobs.c.digest.not_in(_used()))) or 0)
+
+
+def check_body(row: Row[Any]) -> None:
+    """See that a body is what its digest and its size say.
+
+    Raises:
+        DataError: it is not.
+    """
+    text = _text(row.digest, row.body)
+    if len(text.encode("utf-8", "surrogatepass")) != row.size:
+        raise DataError(f"the store's body {row.digest} has another size; restore a copy of the store")
+
+
+def _used() -> CompoundSelect[Any]:
+    """The digests that something refers to."""
+    return union(
         select(calls.c.request).where(calls.c.request.is_not(None)),
         select(calls.c.response).where(calls.c.response.is_not(None)),
         select(selections.c.tools),
     )
-    connection.execute(delete(blobs).where(blobs.c.digest.not_in(used)))
 
 
 def body_of(bodies: Mapping[str, str], digest: str | None) -> str:

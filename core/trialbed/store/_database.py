@@ -51,7 +51,9 @@ class Database:
         except IntegrityError:
             raise
         except DatabaseError as error:
-            raise DataError(_explanation(self.where, error)) from error
+            raise DataError(_explanation(self.where, str(error.orig))) from error
+        except UnicodeDecodeError as error:  # SQLite names what is malformed, and the name itself is damaged
+            raise DataError(_explanation(self.where, "its schema is malformed")) from error
 
 
 def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
@@ -228,8 +230,7 @@ def _version(connection: Connection, where: str) -> int | None:
     return version
 
 
-def _explanation(where: str, error: DatabaseError) -> str:
-    cause = str(error.orig)
+def _explanation(where: str, cause: str) -> str:
     if "locked" in cause:
         todo = "another program holds it; end that program or name another store"
     elif "full" in cause:

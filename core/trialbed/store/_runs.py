@@ -36,7 +36,7 @@ def read_run(connection: Connection, run_id: str) -> Run:
 def read_runs(connection: Connection, limit: int | None) -> list[Run]:
     """The latest runs, latest first."""
     query = select(runs).order_by(runs.c.created.desc(), runs.c.run_id.desc()).limit(limit)
-    return [_run(row) for row in connection.execute(query)]
+    return [run_of(row) for row in connection.execute(query)]
 
 
 def each_run(connection: Connection, status: str | None) -> Iterator[Run]:
@@ -45,7 +45,7 @@ def each_run(connection: Connection, status: str | None) -> Iterator[Run]:
     if status is not None:
         query = query.where(runs.c.status == status)
     for row in connection.execute(query):
-        yield _run(row)
+        yield run_of(row)
 
 
 def read_unfinished(connection: Connection, config_digest: str) -> Run | None:
@@ -57,7 +57,7 @@ def read_unfinished(connection: Connection, config_digest: str) -> Run | None:
         .limit(1)
     )
     row = connection.execute(query).one_or_none()
-    return _run(row) if row else None
+    return run_of(row) if row else None
 
 
 def delete_run(connection: Connection, run_id: str) -> None:
@@ -81,10 +81,15 @@ def _row(run: Run) -> dict[str, Any]:
 def _required(row: Row[Any] | None, connection: Connection, run_id: str) -> Run:
     if row is None:
         raise DataError(f"the store has no run {run_id!r}; {_known(connection)}")
-    return _run(row)
+    return run_of(row)
 
 
-def _run(row: Row[Any]) -> Run:
+def run_of(row: Row[Any]) -> Run:
+    """The run of a row.
+
+    Raises:
+        DataError: the row is not as it was written.
+    """
     check([row._mapping], row.checksum, f"the record of run {row.run_id!r}")
     return decode_record(Run, row.record)
 
@@ -112,6 +117,15 @@ def read_selection(connection: Connection, run_id: str, query_id: int | str) -> 
     row = connection.execute(select(selections).where(*of_query)).one_or_none()
     if row is None:
         return None
-    check([row._mapping], row.checksum, f"the tools of query {query_id!r} in run {run_id!r}")
+    check_selection(row)
     text = body_of(read_bodies(connection, select(selections.c.tools).where(*of_query)), row.tools)
     return tuple(ToolSpec.model_validate(tool) for tool in decode(text))
+
+
+def check_selection(row: Row[Any]) -> None:
+    """See that the row of a selection is as it was written.
+
+    Raises:
+        DataError: it is not.
+    """
+    check([row._mapping], row.checksum, f"the selection for query {row.query_id} in run {row.run_id!r}")

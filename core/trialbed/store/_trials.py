@@ -45,7 +45,7 @@ def read_attempts(connection: Connection, run_id: str) -> list[AttemptSummary]:
 
 
 def _summary(row: Row[Any]) -> AttemptSummary:
-    _check_trial(row)
+    _check_row(row)
     key = TrialKey(framework=row.framework, query_id=decode_id(row.query_id), repeat=row.repeat)
     return AttemptSummary(key, row.attempt, row.status, row.adapter_digest)
 
@@ -75,6 +75,17 @@ def read_wire(connection: Connection, trial_id: int, wire: WireLog) -> WireLog:
     return _completed(wire, model_calls[trial_id], api_calls[trial_id])
 
 
+def check_trial(connection: Connection, row: Row[Any]) -> None:
+    """See that the row of an attempt, its scores and its calls are as they were written.
+
+    Raises:
+        DataError: they are not.
+    """
+    _check_row(row)
+    _check_scores(row, connection.execute(_scores_of([row.id])).all())
+    _check_calls(row, connection.execute(_calls_of([row.id])).all())
+
+
 def _chosen(run_id: str, columns: Mapping[str, Any]) -> Select[Any]:
     chosen = select(trials).where(trials.c.run_id == run_id).order_by(trials.c.id)
     for name, value in columns.items():
@@ -85,13 +96,12 @@ def _chosen(run_id: str, columns: Mapping[str, Any]) -> Select[Any]:
 def _read(connection: Connection, chosen: Select[Any]) -> tuple[Sequence[Row[Any]], ByTrial]:
     """The rows of trials and their scores, each seen to be as it was written."""
     rows = connection.execute(chosen).all()
-    query = select(scores).where(scores.c.trial_id.in_(_ids(chosen))).order_by(scores.c.trial_id, scores.c.position)
-    found = _grouped(connection.execute(query))
+    found = _grouped(connection.execute(_scores_of(_ids(chosen))))
     decoded: ByTrial = defaultdict(list)
     for row in rows:
-        _check_trial(row)
+        _check_row(row)
         own = found[row.id]
-        check([score._mapping for score in own], row.scores_checksum, f"the scores of {_name(row)}")
+        _check_scores(row, own)
         decoded[row.id] = [decode_record(Score, score.record) for score in own]
     return rows, decoded
 
@@ -107,8 +117,25 @@ def _grouped(rows: Iterable[Row[Any]]) -> ByTrial:
     return of_trial
 
 
-def _check_trial(row: Row[Any]) -> None:
+def _check_row(row: Row[Any]) -> None:
     check([row._mapping], row.checksum, f"the record of {_name(row)}")
+
+
+def _check_scores(row: Row[Any], own: Iterable[Row[Any]]) -> None:
+    check([score._mapping for score in own], row.scores_checksum, f"the scores of {_name(row)}")
+
+
+def _check_calls(row: Row[Any], own: Iterable[Row[Any]]) -> None:
+    check([call._mapping for call in own], row.calls_checksum, f"the calls of {_name(row)}")
+
+
+def _scores_of(trial_ids: Any) -> Select[Any]:
+    return select(scores).where(scores.c.trial_id.in_(trial_ids)).order_by(scores.c.trial_id, scores.c.position)
+
+
+def _calls_of(trial_ids: Any) -> Select[Any]:
+    order = (calls.c.trial_id, calls.c.kind.desc(), calls.c.position)
+    return select(calls).where(calls.c.trial_id.in_(trial_ids)).order_by(*order)
 
 
 def _name(row: Row[Any]) -> str:
@@ -194,13 +221,12 @@ def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select
     of_trials = calls.c.trial_id.in_(_ids(chosen))
     digests = union(select(calls.c.request).where(of_trials), select(calls.c.response).where(of_trials))
     bodies = read_bodies(connection, select(digests.subquery()))
-    order = (calls.c.trial_id, calls.c.kind.desc(), calls.c.position)
-    found = _grouped(connection.execute(select(calls).where(of_trials).order_by(*order)))
+    found = _grouped(connection.execute(_calls_of(_ids(chosen))))
     model_calls: ByTrial = defaultdict(list)
     api_calls: ByTrial = defaultdict(list)
     for trial in rows:
         own = found[trial.id]
-        check([call._mapping for call in own], trial.calls_checksum, f"the calls of {_name(trial)}")
+        _check_calls(trial, own)
         model_calls[trial.id] = [_model_call(call, bodies) for call in own if call.kind == MODEL]
         api_calls[trial.id] = [_api_call(call, bodies) for call in own if call.kind == API]
     return model_calls, api_calls

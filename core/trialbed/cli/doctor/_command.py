@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import click
 
-from trialbed.cli.options import json_option
+from trialbed.cli.options import json_option, plain_option
 
 EPILOG = """\b
 Examples:
   bench doctor
   bench doctor --json
+  bench doctor --store
+  bench doctor --store postgresql+psycopg://USER@HOST/NAME
 """
 
 
 @click.command("doctor", epilog=EPILOG)
+@plain_option(
+    "--store",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE|URL]",
+    help="Look at every record of a store for damage instead. [default: .trialbed/trialbed.db]",
+)
 @json_option
-def command(as_json: bool) -> int:
+def command(store: str | None, as_json: bool) -> int:
     """Check what is installed, what is missing and how to get it.
 
     Exits with 1 if something installed is broken. Things that are merely missing (an adapter, a key) are listed with
     the command that installs or sets them.
+
+    With --store, look at every record, body and reference of a store instead, and exit with 1 if one is damaged.
     """
+    if store is not None:
+        from trialbed.cli.doctor._store import show_store
+
+        return show_store(store or None, as_json=as_json)
     from trialbed.cli.doctor._checks import checks
 
     found = list(checks())

@@ -1,0 +1,148 @@
+"""Looks at every record and body of a store for damage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Column, Connection, Table, func, select, text
+
+from trialbed.errors import DataError
+from trialbed.store._blobs import check_body, unused_bodies
+from trialbed.store._database import Database, open_database
+from trialbed.store._runs import check_selection, run_of
+from trialbed.store._schema import blobs, calls, runs, scores, selections, trials
+from trialbed.store._trials import check_trial
+
+TABLES: Mapping[str, Table] = {
+    "runs": runs,
+    "attempts": trials,
+    "scores": scores,
+    "calls": calls,
+    "selections": selections,
+    "bodies": blobs,
+}
+
+
+@dataclass(frozen=True)
+class StoreReport:
+    """What a look at every record of a store found.
+
+    Attributes:
+        place: the store's file, or its URL without the password.
+        counts: how many records of each kind it holds.
+        unused: bodies that no record refers to; they only take space.
+        problems: each damage in words.
+    """
+
+    place: str
+    counts: dict[str, int]
+    unused: int
+    problems: tuple[str, ...]
+
+
+def verify_store(url_or_path: str) -> StoreReport:
+    """Look at every record and body of a store.
+
+    Nothing is changed, except that a store of an older version is brought up to date first.
+
+    Raises:
+        UsageError: the URL is malformed or its driver is not installed.
+        DataError: there is no store, or a newer version of Trialbed wrote it.
+    """
+    database = open_database(url_or_path, read_only=True)
+    try:
+        problems = tuple(_problems(database))
+        return StoreReport(database.where, _counts(database), _unused(database), problems)
+    finally:
+        database.engine.dispose()
+
+
+def _problems(database: Database) -> Iterator[str]:
+    for look in (_file, _runs, _trials, _selections, _bodies, _references):
+        yield from _found(database, look)
+
+
+def _found(database: Database, look: Callable[[Connection], Iterator[str]]) -> Iterator[str]:
+    """What a look finds, and what keeps it from going on."""
+    try:
+        with database.read() as connection:
+            yield from look(connection)
+    except DataError as error:
+        yield str(error)
+
+
+def _file(connection: Connection) -> Iterator[str]:
+    """SQLite's own look at its pages and indexes; PostgreSQL watches over its files by itself."""
+    if connection.dialect.name == "sqlite":
+        for (line,) in connection.execute(text("PRAGMA integrity_check")):
+            if line != "ok":
+                yield f"the file is damaged: {line}"
+
+
+def _runs(connection: Connection) -> Iterator[str]:
+    for row in connection.execute(select(runs)):
+        yield from _raised(partial(run_of, row))
+
+
+def _trials(connection: Connection) -> Iterator[str]:
+    for row in connection.execute(select(trials)):
+        yield from _raised(partial(check_trial, connection, row))
+
+
+def _selections(connection: Connection) -> Iterator[str]:
+    for row in connection.execute(select(selections)):
+        yield from _raised(partial(check_selection, row))
+
+
+def _bodies(connection: Connection) -> Iterator[str]:
+    for row in connection.execute(select(blobs)):
+        yield from _raised(partial(check_body, row))
+
+
+def _raised(look: Callable[[], object]) -> Iterator[str]:
+    try:
+        look()
+    except DataError as error:
+        yield str(error)
+
+
+REFERENCES: tuple[tuple[str, Column[Any], Column[Any]], ...] = (
+    ("attempts belong to no run", trials.c.run_id, runs.c.run_id),
+    ("selections belong to no run", selections.c.run_id, runs.c.run_id),
+    ("scores belong to no attempt", scores.c.trial_id, trials.c.id),
+    ("calls belong to no attempt", calls.c.trial_id, trials.c.id),
+    ("requests of calls are missing", calls.c.request, blobs.c.digest),
+    ("responses of calls are missing", calls.c.response, blobs.c.digest),
+    ("selections' tools are missing", selections.c.tools, blobs.c.digest),
+)
+"""What is wrong where a column has a value that the other does not have."""
+
+
+def _references(connection: Connection) -> Iterator[str]:
+    for wrong, child, parent in REFERENCES:
+        lost = select(func.count()).where(child.is_not(None), child.not_in(select(parent)))
+        count = connection.scalar(lost)
+        if count:
+            yield f"the store is damaged: {count} {wrong}"
+
+
+def _counts(database: Database) -> dict[str, int]:
+    counts = {}
+    for name, table in TABLES.items():
+        try:
+            with database.read() as connection:
+                counts[name] = int(connection.scalar(select(func.count()).select_from(table)) or 0)
+        except DataError:  # said by the checks
+            counts[name] = 0
+    return counts
+
+
+def _unused(database: Database) -> int:
+    try:
+        with database.read() as connection:
+            return unused_bodies(connection)
+    except DataError:
+        return 0
