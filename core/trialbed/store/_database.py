@@ -222,6 +222,8 @@ def _version(connection: Connection, where: str) -> int | None:
             raise DataError(f"{where} is another program's database; name another file or database for the store")
         return None
     version = int(connection.scalar(select(about.c.schema_version)) or 0)
+    if version < 1:
+        raise DataError(f"the store {where} is damaged: it has no schema version; restore a copy of it")
     if version > SCHEMA_VERSION:
         raise DataError(
             f"the store {where} has schema version {version}, this Trialbed reads up to {SCHEMA_VERSION}; "
