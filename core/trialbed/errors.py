@@ -13,7 +13,7 @@
     │   └── ContractMismatch
     ├── NothingMeasured          server, model or environment: no trial could give a number (exit code 3)
     │   ├── EnvironmentFailed    a framework's own environment is missing or cannot be built
-    │   ├── SandboxUnavailable   the sandbox that was asked for cannot be made here
+    │   ├── SandboxUnavailable   the requested sandbox cannot be created here
     │   └── ServerUnavailable
     ├── ModelFailed              the model could not be reached or refused the request; an agent raises it
     ├── SimulationError          a simulator could not answer; becomes an API error, is never cached
@@ -99,7 +99,7 @@ class EnvironmentFailed(NothingMeasured):
 
 
 class SandboxUnavailable(NothingMeasured):
-    """The sandbox that was asked for cannot be made on this machine.
+    """The requested sandbox cannot be created on this machine.
 
     Args:
         sandbox: its name, as ``--sandbox`` takes it.

@@ -72,7 +72,7 @@ def make_folder(folder: Path, option: str) -> None:
         option: names another one; for the error's text.
 
     Raises:
-        UsageError: it cannot be made.
+        UsageError: it cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -148,6 +148,7 @@ SETTINGS = {
     "timeout": 5.0,
     "temperature": 0.5,
     "max_tokens": 7,
+    "sandbox": "process",
     "trialbed_version": "0.2.0",
 }
 
