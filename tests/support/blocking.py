@@ -34,7 +34,7 @@ class BlockingAgent(ReferenceAgent):
         return Answer(final_answer="", calls=tuple(self._calls), usage=self._usage, model_turns=turns)
 
     def _http(self) -> httpx.Client:
-        return httpx.Client(timeout=self.limits.timeout, verify=tls_for(self.endpoint.base_url))
+        return httpx.Client(timeout=self.limits.request_timeout, verify=tls_for(self.endpoint.base_url))
 
     def _post(self, http: httpx.Client, messages: list[dict[str, Any]]) -> dict[str, Any]:
         try:

@@ -27,3 +27,4 @@ from ._readings import failed as failed
 from ._retry_after import retry_after as retry_after
 from ._streams import StreamReader as StreamReader
 from ._streams import read_stream as read_stream
+from ._text_calls import text_calls as text_calls

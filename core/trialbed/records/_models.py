@@ -24,11 +24,24 @@ class ModelEndpoint(Record):
     seed: int = 0
 
 
+LATEST_DEADLINE = 24 * 3600.0
+"""Seconds by which a trial's deadline can be moved at most."""
+
+
 class Limits(Record):
     """The bounds of a trial: model requests (``max_steps``) and wall time in seconds (``timeout``)."""
 
     max_steps: int = Field(default=12, ge=1)
     timeout: float = Field(default=120.0, gt=0)
+
+    @property
+    def request_timeout(self) -> float:
+        """The seconds that an adapter's HTTP client must give a request: more than any trial has.
+
+        The executor keeps a trial's deadline, and moves it by the time in which the gateway repeats failed requests. A
+        client that gives up earlier would fail its framework for an endpoint's bad moment.
+        """
+        return self.timeout + LATEST_DEADLINE
 
 
 class Usage(Record):

@@ -29,7 +29,7 @@ class ReferenceAgent(BaseAgent):
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
-        self._client = httpx.AsyncClient(timeout=limits.timeout, verify=tls_for(endpoint.base_url))
+        self._client = httpx.AsyncClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url))
         self._calls: list[ClaimedCall] = []
         self._usage: Usage | None = Usage()
 

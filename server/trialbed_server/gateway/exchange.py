@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from trialbed.records import Attempt, Cause, ModelCall
@@ -24,13 +24,16 @@ class Exchange:
         elapsed: the trial's clock, seconds since it was opened.
         budget: what the log may keep.
         request: the request's body, without secrets.
+        tools: the names of the trial's tools.
 
     Attributes:
         step: whether it counts as one of the trial's requests to the model.
         cause: whose fault its failure is; None while there is none.
     """
 
-    def __init__(self, elapsed: Callable[[], float], budget: LogBudget, request: bytes) -> None:
+    def __init__(
+        self, elapsed: Callable[[], float], budget: LogBudget, request: bytes, tools: Collection[str] = ()
+    ) -> None:
         self.document = _parsed(request)
         self.stream = bool(self.document.get("stream"))
         self.status = 0
@@ -38,6 +41,7 @@ class Exchange:
         self._elapsed = elapsed
         self._budget = budget
         self._request = request
+        self._tools = tools
         self._started = elapsed()
         self._first_byte: float | None = None
         self._events = False
@@ -122,6 +126,7 @@ class Exchange:
             usage=seen.usage,
             finish_reason=seen.finish_reason,
             tool_calls=seen.tool_calls,
+            text_calls=seen.text_calls,
             error=self._error or (seen.problem if cause else None),
             cause=cause,
             attempts=tuple(self._attempts),
@@ -148,7 +153,7 @@ class Exchange:
         return "endpoint" if self._waits or self._silent() else "gone"
 
     def _observation(self) -> Observation:
-        return observe(bytes(self._response), offered_names(self.document), stream=self._events)
+        return observe(bytes(self._response), offered_names(self.document), stream=self._events, described=self._tools)
 
 
 def _parsed(request: bytes) -> dict[str, Any]:

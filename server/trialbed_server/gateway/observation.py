@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-from trialbed.chat import Call, Reading, offered_functions, read_body, read_stream, sent_calls, usage_of
+from trialbed.chat import (
+    Call,
+    Reading,
+    first_message,
+    offered_functions,
+    read_body,
+    read_stream,
+    sent_calls,
+    text_calls,
+    usage_of,
+)
 from trialbed.records import Cause, SentCall, Usage
 from trialbed_server.gateway.causes import cause_of_problem
 
@@ -22,6 +32,7 @@ class Observation(NamedTuple):
     usage: Usage | None = None
     finish_reason: str | None = None
     tool_calls: tuple[SentCall, ...] = ()
+    text_calls: tuple[SentCall, ...] = ()
     problem: str | None = None
     cause: Cause | None = None
 
@@ -31,16 +42,45 @@ def offered_names(request: Any) -> frozenset[str]:
     return frozenset(function["name"] for function in offered_functions(request))
 
 
-def observe(body: bytes, offered: Collection[str], *, stream: bool) -> Observation:
-    """Read a response body, a document or a stream of server-sent events, as far as it came."""
+def observe(
+    body: bytes, offered: Collection[str], *, stream: bool, described: Collection[str] = frozenset()
+) -> Observation:
+    """Read a response body, a document or a stream of server-sent events, as far as it came.
+
+    Args:
+        offered: the names of the tools that the request offers.
+        described: of the trial's tools, which may stand in a prompt instead; the model may call them in its text.
+    """
     reading = read_stream(body, offered) if stream else read_body(body)
+    sent = sent_calls(reading.response)
+    written = _written(reading, {*offered, *described})
     return Observation(
         usage=_usage(usage_of(reading.response)),
         finish_reason=_text(reading.finish_reason or "") or None,
-        tool_calls=tuple(_sent(call, offered) for call in sent_calls(reading.response)),
+        tool_calls=tuple(_sent(call, offered) for call in sent),
+        text_calls=tuple(_sent(call, {call.name}) for call in written if not _among(call, sent)),
         problem=_text(reading.problem.message) if reading.problem else None,
         cause=_cause(reading),
     )
+
+
+def _written(reading: Reading, names: Collection[str]) -> tuple[Call, ...]:
+    content = first_message(reading.response).get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return text_calls("\n".join(text for text in texts if isinstance(text, str)), names)
+
+
+def _among(call: Call, others: Iterable[Call]) -> bool:
+    """Whether a call was sent, too: some vendors leave its text where they found it."""
+    return any((call.name, _value(call.arguments)) == (other.name, _value(other.arguments)) for other in others)
+
+
+def _value(arguments: str) -> Any:
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
 
 
 def _cause(reading: Reading) -> Cause | None:

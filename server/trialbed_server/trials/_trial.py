@@ -42,6 +42,7 @@ class Trial:
         self.registration = registration
         self.catalog = catalog
         self.budget = LogBudget()
+        self.tool_names = frozenset(tool.name for tool in registration.tools)
         self.opened_at = clock.utcnow()
         self.model_calls: list[ModelRecording] = []
         self.api_calls: list[Recording[ApiCall]] = []

@@ -44,7 +44,7 @@ class NewFrameworkAgent(BaseAgent):
                 "seed": endpoint.seed,
                 **({} if endpoint.max_tokens is None else {"max_tokens": endpoint.max_tokens}),
             },
-            timeout=limits.timeout,
+            timeout=limits.request_timeout,
         )
 
     @classmethod

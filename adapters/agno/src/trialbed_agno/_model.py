@@ -24,9 +24,9 @@ def open_client(endpoint: ModelEndpoint, limits: Limits) -> openai.AsyncOpenAI:
     return openai.AsyncOpenAI(
         base_url=endpoint.base_url,
         api_key=endpoint.api_key,
-        timeout=limits.timeout,
+        timeout=limits.request_timeout,
         max_retries=0,
-        http_client=openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=tls_for(endpoint.base_url)),
+        http_client=openai.DefaultAsyncHttpxClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url)),
     )
 
 

@@ -56,7 +56,7 @@ class BridgeTransport(httpx.BaseTransport):
 
     def __init__(self, bridge: LoopBridge, endpoint: ModelEndpoint, limits: Limits) -> None:
         self._bridge = bridge
-        self._client = openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=tls_for(endpoint.base_url))
+        self._client = openai.DefaultAsyncHttpxClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url))
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request, and read the whole response."""

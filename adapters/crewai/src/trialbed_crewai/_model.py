@@ -53,9 +53,9 @@ class TrialCompletion(OpenAICompletion):
         model._client = openai.OpenAI(
             base_url=endpoint.base_url,
             api_key=endpoint.api_key,
-            timeout=limits.timeout,
+            timeout=limits.request_timeout,
             max_retries=0,
-            http_client=httpx.Client(transport=transport, timeout=limits.timeout),
+            http_client=httpx.Client(transport=transport, timeout=limits.request_timeout),
         )
         return model
 

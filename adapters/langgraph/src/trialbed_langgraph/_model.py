@@ -26,8 +26,8 @@ class Connections:
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits) -> None:
         verify = tls_for(endpoint.base_url)
-        self.blocking = openai.DefaultHttpxClient(timeout=limits.timeout, verify=verify)
-        self.asynchronous = openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=verify)
+        self.blocking = openai.DefaultHttpxClient(timeout=limits.request_timeout, verify=verify)
+        self.asynchronous = openai.DefaultAsyncHttpxClient(timeout=limits.request_timeout, verify=verify)
 
     async def close(self) -> None:
         """Close both."""
@@ -66,7 +66,7 @@ def chat_model(endpoint: ModelEndpoint, limits: Limits, connections: Connections
         temperature=endpoint.temperature,
         seed=endpoint.seed,
         extra_body=None if endpoint.max_tokens is None else {"max_tokens": endpoint.max_tokens},
-        timeout=limits.timeout,
+        timeout=limits.request_timeout,
         max_retries=0,
         use_responses_api=False,
         streaming=False,

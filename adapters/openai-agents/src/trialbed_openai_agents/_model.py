@@ -63,8 +63,8 @@ def open_client(endpoint: ModelEndpoint, limits: Limits) -> TrialClient:
         base_url=endpoint.base_url,
         api_key=endpoint.api_key,
         max_retries=0,
-        timeout=limits.timeout,
-        http_client=openai.DefaultAsyncHttpxClient(timeout=limits.timeout, verify=tls_for(endpoint.base_url)),
+        timeout=limits.request_timeout,
+        http_client=openai.DefaultAsyncHttpxClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url)),
     )
 
 

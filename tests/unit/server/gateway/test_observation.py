@@ -81,3 +81,18 @@ def test_requests_without_tools_offer_none(request_: Any) -> None:
 
 def test_offered_names_are_those_of_the_request() -> None:
     assert offered_names({"tools": [{"type": "function", "function": {"name": "a"}}]}) == {"a"}
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+@pytest.mark.parametrize("offered", [("look_up",), ()])
+def test_calls_written_as_text_are_seen_and_those_sent_are_not_seen_twice(
+    as_list: bool, offered: tuple[str, ...]
+) -> None:
+    text = '<tool_call>{"name": "look_up", "arguments": {"a": 1}}</tool_call> {"name": "look_up", "arguments": {"a":2}}'
+    content = [{"type": "text", "text": text}] if as_list else text
+    sent = [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": '{"a":1}'}}]
+    message = {"role": "assistant", "content": content, "tool_calls": sent}
+    document = {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+    seen = observe(json.dumps(document).encode(), offered, stream=False, described=("look_up",))
+    assert [call.arguments for call in seen.tool_calls] == ['{"a":1}']
+    assert [(call.arguments, call.problem) for call in seen.text_calls] == [('{"a": 2}', None)]

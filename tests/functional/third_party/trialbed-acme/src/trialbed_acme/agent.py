@@ -32,7 +32,7 @@ class AcmeAgent(BaseAgent):
             {"role": "user", "content": query},
         ]
         calls: list[ClaimedCall] = []
-        async with httpx.AsyncClient(base_url=self.endpoint.base_url, timeout=self.limits.timeout) as client:
+        async with httpx.AsyncClient(base_url=self.endpoint.base_url, timeout=self.limits.request_timeout) as client:
             for turn in range(1, self.limits.max_steps + 1):
                 message = await self._ask(client, messages)
                 messages.append(message)
