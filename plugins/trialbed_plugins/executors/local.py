@@ -177,7 +177,7 @@ class LocalExecutor(Executor):
         worker = Worker(framework, self._memory_limit)
         self._workers.add(worker)
         folder = self._folder / worker.mark
-        folder.mkdir()
+        folder.mkdir(parents=True)  # an agent may have removed the one above
         try:
             return await worker.start(environment.python if environment else None, folder, preparing)
         except BaseException as error:

@@ -5,53 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from support.hostile import FAULTS, HARMLESS
 
 from trialbed_plugins.executors.local import LocalExecutor
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hostile_distribution")]
 
-FAULTS = [
-    ("exit code", "crash", "exit code 3"),
-    ("segfault", "crash", "SIGSEGV"),
-    ("close everything", "crash", "worker"),
-    ("sleep", "timeout", "2 s"),
-    ("busy loop", "timeout", "2 s"),
-    ("blocking sleep", "timeout", "2 s"),
-    ("hold the lock", "timeout", "2 s"),
-    ("hang with children", "timeout", "2 s"),
-    ("crash beside a daemon", "crash", "exit code 3"),
-    ("forge", "protocol", "nonce"),
-    ("garbage", "protocol", "not a message"),
-    ("endless line", "protocol", "32 MiB"),
-    ("giant answer", "protocol", "32 MiB"),
-    ("grow", "memory", "limit of 300 MiB"),
-    ("grow in a child", "memory", "limit of 300 MiB"),
-    ("no memory", "memory", "MemoryError"),
-    ("raise error", "agent", "ValueError: the framework does not like this"),
-    ("raise unprintable", "agent", "Unprintable"),
-    ("raise system exit", "agent", "SystemExit: 4"),
-    ("raise interrupt", "agent", "KeyboardInterrupt"),
-    ("raise cancelled", "agent", "CancelledError"),
-    ("exit in a task", "agent", "SystemExit: 5"),
-    ("model down", "model", "status 500: down"),
-    ("wrong type", "answer", "must be an object, not int"),
-    ("bad node", "answer", "answer.answer_details[0].message"),
-    ("not json", "answer", "cannot be written as JSON"),
-]
 
-HARMLESS = [
-    "fork and return twice",
-    "fork in thread",
-    "leave a child",
-    "leave a daemon",
-    "print",
-    "flood",
-    "leak a task",
-    "leak a stubborn task",
-]
-
-
-@pytest.mark.parametrize(("query", "kind", "text"), FAULTS, ids=[fault[0] for fault in FAULTS])
+@pytest.mark.parametrize(("query", "kind", "text"), [(query, *fault) for query, fault in FAULTS.items()], ids=FAULTS)
 async def test_a_fault_costs_exactly_one_trial(make_spec, query, kind, text):
     async with LocalExecutor(memory_limit=300 << 20) as executor:
         before = await executor.execute(make_spec("good"))
@@ -71,7 +32,6 @@ async def test_a_mess_that_is_no_fault_is_cleared_up(make_spec, query):
         outcome = await executor.execute(make_spec(query))
         following = await executor.execute(make_spec("good"))
     assert outcome.answer is not None, outcome.failure
-    assert outcome.answer.final_answer == "fine"
     assert following.answer is not None, following.failure
 
 

@@ -3,24 +3,29 @@
 # ruff: noqa: ASYNC220, ASYNC251 - blocking the event loop is what some of them are for
 
 import asyncio
+import atexit
 import contextlib
 import json
 import os
 import random
 import re
 import resource
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from pathlib import Path
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Deviation, ModelFailed
 
 NAP = 600
 SLEEPER = [sys.executable, "-c", f"import time; time.sleep({NAP})"]
+
+BOMB = f"f() {{ [ $1 -gt 0 ] && {{ f $(($1-1)) & f $(($1-1)) & }}; exec sleep {NAP}; }}; f 4"
 
 
 def done(text="fine"):
@@ -44,7 +49,16 @@ class Hostile(Base):
     capabilities = (Deviation(text="does harm"),)
 
     async def answer(self, query):
+        if "HOSTILE_ASKS" in os.environ:
+            self.ask(query)
         return await getattr(self, query.replace(" ", "_"))()
+
+    def ask(self, query):
+        """One request to the model, after which no failure can be an earlier trial's."""
+        body = {"model": self.endpoint.model, "messages": [{"role": "user", "content": query}]}
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.endpoint.api_key}"}
+        url = f"{self.endpoint.base_url}/chat/completions"
+        urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)).read()
 
     async def good(self):
         return done()
@@ -80,6 +94,9 @@ class Hostile(Base):
         os.closerange(3, 64)
         return done()
 
+    async def exit_in_native_code(self):
+        os.abort()
+
     # -- hangs
 
     async def sleep(self):
@@ -96,6 +113,14 @@ class Hostile(Base):
 
     async def hold_the_lock(self):
         re.match(r"(a+)+$", "a" * 64 + "b")
+
+    async def stop_itself(self):
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    async def deadlock(self):
+        lock = threading.Lock()
+        lock.acquire()
+        lock.acquire()
 
     async def hang_with_children(self):
         subprocess.Popen(SLEEPER, start_new_session=True)
@@ -134,6 +159,10 @@ class Hostile(Base):
         daemonise()
         return done()
 
+    async def bounded_fork_bomb(self):
+        subprocess.Popen(["/bin/sh", "-c", BOMB])
+        return done()
+
     async def crash_beside_a_daemon(self):
         daemonise()
         os._exit(3)
@@ -170,6 +199,16 @@ class Hostile(Base):
     async def print(self):
         sys.stdout.write('{"type": "done"}\n' * 3)
         os.write(1, b"garbage\n")
+        return done()
+
+    async def print_no_text(self):
+        os.write(1, b"\xff\xfe\x00" * 99 + b"\n")
+        os.write(2, b"\xff\xfe\x00" * 99 + b"\n")
+        return done()
+
+    async def close_the_outputs(self):
+        os.close(1)
+        os.close(2)
         return done()
 
     async def forge(self):
@@ -235,6 +274,9 @@ class Hostile(Base):
     async def raise_cancelled(self):
         raise asyncio.CancelledError
 
+    async def recurse(self):
+        return await self.recurse()
+
     async def exit_in_a_task(self):
         async def leave():
             sys.exit(5)
@@ -285,6 +327,28 @@ class Hostile(Base):
         for _ in range(100):
             threading.Thread(target=time.sleep, args=(NAP,), daemon=True).start()
         return done(str(os.getpid()))
+
+    async def threads_that_never_end(self):
+        threading.Thread(target=time.sleep, args=(NAP,)).start()
+        return done()
+
+    async def exit_in_a_thread(self):
+        thread = threading.Thread(target=sys.exit)
+        thread.start()
+        thread.join()
+        return done()
+
+    async def hang_at_exit(self):
+        atexit.register(time.sleep, NAP)
+        return done()
+
+    async def replace_asyncio(self):
+        asyncio.sleep = asyncio.wait = asyncio.wait_for = asyncio.to_thread = None
+        return done()
+
+    async def remove_all_folders(self):
+        shutil.rmtree(Path.cwd().parent, ignore_errors=True)
+        return done()
 
     async def lower_the_limits(self):
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
