@@ -6,7 +6,12 @@ JOBS ?= logical
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8
+QUICKLY := $(PYTEST) --dist worksteal
+# Slow tests wait for programs now and then, so there is one worker more. A worker runs whole files, since their tests
+# share what takes long to make, and the files that take longest are begun first.
+MORE_JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
+SLOWLY := $(BIN)/python -m pytest -n $(MORE_JOBS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml adapters/vendors/pyproject.toml
 
 # Without bytecode, every program that is started would compile all that it imports anew.
@@ -19,13 +24,13 @@ demo: $(VENV)/.demo
 	$(BIN)/bench run --framework reference --framework langgraph
 
 quick: $(VENV)/.test
-	$(PYTEST) tests/unit
+	$(QUICKLY) tests/unit
 
 test: $(VENV)/.test
-	$(PYTEST) -m "not slow"
+	$(QUICKLY) -m "not slow"
 
 test-slow: $(VENV)/.dev
-	$(PYTEST) -m "slow and not matrix"
+	$(SLOWLY) -m "slow and not matrix"
 
 # The documentation as a site with search, in build/site.
 docs: $(VENV)/.test
@@ -34,15 +39,15 @@ docs: $(VENV)/.test
 
 # Parts of test-slow: each adapter beside its framework at today's newest releases; unit tests on all Pythons.
 adapters: $(VENV)/.dev
-	$(PYTEST) tests/suites/test_adapters.py
+	$(QUICKLY) tests/suites/test_adapters.py
 
 pythons: $(VENV)/.dev
-	$(PYTEST) tests/suites/test_pythons.py
+	$(QUICKLY) tests/suites/test_pythons.py
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers auto
 
 clean:
 	rm -rf $(VENV) .tox build dist *.egg-info adapters/*/build adapters/*/*.egg-info
@@ -55,10 +60,10 @@ $(VENV)/.demo: $(BIN)/uv $(SOURCES)
 	$(INSTALL) -e . -e adapters/langgraph
 	touch $@
 
-$(VENV)/.test: $(VENV)/.demo
-	$(INSTALL) -e '.[test]' -e adapters/vendors
-	touch $@
+$(VENV)/.test: $(BIN)/uv $(SOURCES)
+	$(INSTALL) -e '.[test]' -e adapters/langgraph -e adapters/vendors
+	touch $(VENV)/.demo $@
 
-$(VENV)/.dev: $(VENV)/.test
-	$(INSTALL) -e '.[test,dev]'
-	touch $@
+$(VENV)/.dev: $(BIN)/uv $(SOURCES)
+	$(INSTALL) -e '.[test,dev]' -e adapters/langgraph -e adapters/vendors
+	touch $(VENV)/.demo $(VENV)/.test $@

@@ -34,13 +34,15 @@ _ANY_MACHINE = hypothesis.settings(
 )
 hypothesis.settings.register_profile("dev", _ANY_MACHINE, max_examples=50)
 hypothesis.settings.register_profile("ci", _ANY_MACHINE, max_examples=100, database=None)
+# For what is tried on many examples elsewhere, and here only on another Python.
+hypothesis.settings.register_profile("few", _ANY_MACHINE, max_examples=8, database=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose Hypothesis' profile, and in CI a new seed for each run, which all workers share."""
     hypothesis.settings.load_profile(PROFILE)
-    if PROFILE == "ci" and config.getoption("--hypothesis-seed") is None:
+    if PROFILE != "dev" and config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = str(secrets.randbits(32))
 
 
@@ -56,16 +58,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.get_closest_marker(name) for name in SLOW):
             item.add_marker("slow")
-    items.sort(key=_cost)
+    items.sort(key=_order)
 
 
-def _cost(item: pytest.Item) -> tuple[bool, int]:
+def _order(item: pytest.Item) -> tuple[bool, float, int]:
     parts = item.path.relative_to(ROOT).parts
     folder = parts[1] if parts[0] == "tests" else parts[0]
     rank = ORDER.index(folder) if folder in ORDER else len(ORDER)
-    is_slow = item.get_closest_marker("slow") is not None
+    seconds = [mark.args[0] for name in ("slow", *SLOW) for mark in item.iter_markers(name) if mark.args]
     # Among slow tests the longest come first: short ones fill the time that is left when workers share out the rest.
-    return is_slow, -rank if is_slow else rank
+    return item.get_closest_marker("slow") is not None, -max(seconds, default=0), rank
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

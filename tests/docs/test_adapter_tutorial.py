@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.distributions import Installation, Wheels
+from support.distributions import Installation
 
-pytestmark = pytest.mark.packaging
+pytestmark = pytest.mark.packaging(40)
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "write-an-adapter.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -20,9 +20,9 @@ CODES = {"bench adapter check clockwork": [0, 1, 0]}
 
 
 @pytest.fixture
-def reader(wheels: Wheels, new_installation: Callable[..., Installation]) -> Installation:
+def reader(new_installation: Callable[..., Installation]) -> Installation:
     """Somebody with Trialbed installed. What they call pip is uv, which is quicker."""
-    made = new_installation(wheels.wheel)
+    made = new_installation()
     pip = made.folder / "bin" / "pip"
     pip.write_text(f'#!/bin/sh\nexec {sys.executable} -m uv pip "$@" --quiet --python {made.python}\n')
     pip.chmod(0o755)

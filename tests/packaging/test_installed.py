@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.distributions import THIRD_PARTY, Installation, Wheels
 
-pytestmark = pytest.mark.packaging
+pytestmark = pytest.mark.packaging(50)
 
 LOAD_ALL = """
 import json
@@ -28,13 +28,13 @@ print(json.dumps({"entry_points": found, "home": str(Path(trialbed.__file__).res
 
 
 @pytest.fixture(scope="session")
-def installation(wheels: Wheels, new_installation: Callable[..., Installation]) -> Installation:
-    return new_installation(wheels.wheel)
+def installation(bare_installation: Installation) -> Installation:
+    return bare_installation
 
 
 @pytest.fixture(scope="session")
 def with_langgraph(wheels: Wheels, new_installation: Callable[..., Installation]) -> Installation:
-    return new_installation(wheels.wheel, wheels.langgraph)
+    return new_installation(wheels.langgraph)
 
 
 def test_every_entry_point_loads_from_the_wheel_alone(installation: Installation, tmp_path: Path) -> None:
@@ -85,11 +85,6 @@ def test_an_adapter_that_is_not_installed_is_named_with_its_command(installation
     assert re.search(r"`pip install \S*trialbed.langgraph\S*`", done.stderr)
 
 
-def test_type_checkers_of_others_see_our_types(
-    wheels: Wheels, new_installation: Callable[..., Installation], tmp_path: Path
-) -> None:
+def test_type_checkers_of_others_see_our_types(check_types: Callable[[Path], None]) -> None:
     """Acme's sources, checked strictly against the installed wheel."""
-    installed = new_installation(wheels.wheel, "mypy>=1.15,<3")
-    checker = str(installed.folder / "bin" / "mypy")
-    done = installed.run(checker, "--strict", str(THIRD_PARTY / "trialbed-acme" / "src"), cwd=tmp_path)
-    assert done.returncode == 0, done.stdout
+    check_types(THIRD_PARTY / "trialbed-acme" / "src")

@@ -22,7 +22,7 @@ DECLARED = tuple(CLASSIFIER.findall(SETTINGS["metadata"]["classifiers"]))
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(220)
 @pytest.mark.parametrize("version", DECLARED)
 def test_the_unit_tests_pass(
     version: str, wheels: Wheels, suite: Callable[..., None], tmp_path: Path, record_property: Callable[..., None]
@@ -37,7 +37,7 @@ def test_the_unit_tests_pass(
     uv("venv", "--quiet", "--python", interpreter, str(folder))
     python = folder / "bin" / "python"
     uv("pip", "install", "--quiet", "--python", str(python), f"{wheels.wheel}[test]", str(wheels.langgraph))
-    suite(f"Python {version}", python, "-p", "hypothesispytest", "tests/unit")
+    suite(f"Python {version}", python, "-p", "hypothesispytest", "tests/unit", HYPOTHESIS_PROFILE="few")
 
 
 def found(version: str) -> str | None:

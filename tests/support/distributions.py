@@ -7,12 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from stevedore.extension import ExtensionManager
 from support.once import Once
 
@@ -39,6 +41,11 @@ class Installation:
     @property
     def python(self) -> Path:
         return self.folder / "bin" / "python"
+
+    @property
+    def packages(self) -> Path:
+        base = str(self.folder)
+        return Path(sysconfig.get_path("purelib", "venv", {"base": base, "platbase": base}))
 
     def install(self, *requirements: Path | str) -> None:
         uv("pip", "install", "--quiet", "--python", str(self.python), *map(str, requirements))
@@ -116,16 +123,55 @@ def _build_all(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def new_installation(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Installation]:
-    """Makes an environment with these requirements installed."""
+def bare_installation(wheels: Wheels, once: Once, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """Trialbed from its wheel alone. All tests share it, so none changes it."""
 
-    def make(*requirements: Path | str) -> Installation:
-        made = Installation(tmp_path_factory.mktemp("installation") / "venv")
-        uv("venv", "--quiet", "--python", sys.executable, str(made.folder))
-        made.install(*requirements)
+    def fill(folder: Path) -> None:
+        made = _new_environment(folder / "venv")
+        made.install(wheels.wheel)
+        # The first run compiles what it imports, which takes longer than the run.
+        done = made.bench("run", "--limit", "1", cwd=tmp_path_factory.mktemp("first"))
+        assert done.returncode == 0, done.stderr
+
+    return Installation(once("installation", fill) / "venv")
+
+
+@pytest.fixture(scope="session")
+def new_installation(
+    wheels: Wheels, bare_installation: Installation, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Installation]:
+    """Makes an environment with Trialbed's wheel, or this copy of it, and these requirements."""
+
+    def make(*requirements: Path | str, wheel: Path | None = None) -> Installation:
+        made = _new_environment(tmp_path_factory.mktemp("installation") / "venv")
+        # Packages are installed and compiled once, and linked here. These two have programs, which name their place.
+        shutil.copytree(bare_installation.packages, made.packages, copy_function=os.link, dirs_exist_ok=True)
+        programs = ("--reinstall-package", "trialbed", "--reinstall-package", "uv")
+        made.install(*programs, wheel or wheels.wheel, *requirements)
         return made
 
     return make
+
+
+@pytest.fixture(scope="session")
+def check_types(bare_installation: Installation, once: Once) -> Callable[[Path], None]:
+    """Has mypy check sources strictly against the installed Trialbed."""
+    pytest.importorskip("mypy", reason="mypy is not installed; it comes with the extra `dev`")
+    folder = once("mypy", lambda _: None)
+
+    def check(sources: Path) -> None:
+        where = ("--python-executable", str(bare_installation.python), "--cache-dir", str(folder / "cache"))
+        command = (sys.executable, "-m", "mypy", "--strict", *where, str(sources))
+        with FileLock(folder / "lock"):
+            done = bare_installation.run(*command, cwd=folder)
+        assert done.returncode == 0, done.stdout
+
+    return check
+
+
+def _new_environment(folder: Path) -> Installation:
+    uv("venv", "--quiet", "--python", sys.executable, str(folder))
+    return Installation(folder)
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from support.bench import bench_in, own_environment
 
+from trialbed.records import Environment
+
 ROOT = Path(__file__).parents[2]
 FRAMEWORKS = ("reference", "langgraph", "crewai", "autogen", "openai-agents", "agno")
 APART = FRAMEWORKS[2:]
@@ -26,6 +28,11 @@ class FrameworkEnvironment:
     @property
     def python(self) -> Path:
         return self.folder / "venv" / "bin" / "python"
+
+    @property
+    def record(self) -> Environment:
+        """The environment as an executor uses it."""
+        return Environment(python=str(self.python), lock=(self.folder / "lock.txt").read_text(encoding="utf-8"))
 
     @property
     def versions(self) -> str:

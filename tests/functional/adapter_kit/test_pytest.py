@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 pytest_plugins = ["pytester"]
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(40)
 
 ASYNC = ("-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto")
 KIT = ("-p", "trialbed_adapter_kit.pytest_plugin")

@@ -10,7 +10,7 @@ import pytest
 from support.index import Index, make_wheel
 from support.machines import ACME, Machine, publish_acme
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(60)
 
 PROGRAM = "import acme, sys; print(acme.VERSION)"
 

@@ -11,7 +11,7 @@ import pytest
 from support.index import Index, make_wheel
 from support.machines import ACME, Machine
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(40)
 
 
 def test_a_failed_resolution_has_the_resolvers_reason(machine: Machine, index: Index) -> None:

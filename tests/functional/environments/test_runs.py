@@ -22,7 +22,7 @@ from support.machines import Machine
 
 from trialbed.store import Store
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(30)
 
 AGENT = (THIRD_PARTY / "trialbed-acme" / "src" / "trialbed_acme" / "agent.py").read_text(encoding="utf-8")
 VERSION = 'return __import__("acme").VERSION'

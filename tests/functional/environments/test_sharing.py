@@ -12,7 +12,7 @@ import pytest
 from support.index import Index
 from support.machines import Machine
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(20)
 
 WAITS = "is already being built by another process; waiting"
 

@@ -7,7 +7,7 @@ from support.measured import Fidelity, Measured
 
 from trialbed_fidelity import Behaviour, PolicyRequests, Requests
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(40)
 
 AGENTS = (
     "faithful",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.measured import Fidelity, Measured
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(20)
 
 QUICK = ("--part", "prompt", "--tools", 8)
 

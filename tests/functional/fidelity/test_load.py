@@ -7,7 +7,7 @@ from support.measured import Fidelity, Measured
 
 from trialbed_fidelity import Load, LoadLevel
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(50)
 
 AGENTS = (
     "faithful",

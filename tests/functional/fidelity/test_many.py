@@ -7,7 +7,7 @@ from support.measured import Fidelity, Measured
 
 from trialbed_fidelity import ManyTools
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(20)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from support.measured import Fidelity, Measured
 
 from trialbed_fidelity import Prompt
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(10)
 
 AGENTS = (
     "faithful",

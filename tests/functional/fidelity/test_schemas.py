@@ -7,7 +7,7 @@ from support.measured import Fidelity, Measured
 
 from trialbed_fidelity import SchemaFinding, Schemas
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(15)
 
 AGENTS = (
     "faithful",

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from support.distributions import Installation, Wheels
 
-pytestmark = pytest.mark.packaging
+pytestmark = pytest.mark.packaging(40)
 
 
 @pytest.fixture(scope="session")
 def installation(wheels: Wheels, new_installation: Callable[..., Installation]) -> Installation:
     """Trialbed with Acme's distribution and the broken one."""
-    return new_installation(wheels.wheel, wheels.acme, wheels.broken)
+    return new_installation(wheels.acme, wheels.broken)
 
 
 @pytest.fixture(scope="session")

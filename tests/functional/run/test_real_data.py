@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.bench import Bench
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(60)
 
 COUNTS = {"G1_instruction": 163, "G1_category": 153, "G1_tool": 158}
 MARKS = {"G1_category": pytest.mark.matrix, "G1_tool": pytest.mark.matrix}

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.bench import Bench
+from support.frameworks import APART, FRAMEWORKS, FrameworkEnvironment
 
-from trialbed.engine import open_dataset
-from trialbed.records import Query
+from trialbed.contracts import Executor
+from trialbed.engine import RunOptions, open_dataset, run
+from trialbed.records import FrameworkInfo, Outcome, Query, TrialSpec
+from trialbed_plugins.executors.local import LocalExecutor
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(100)
 
 QUERIES = 20
 MAX_STEPS = 7
@@ -64,6 +69,8 @@ def right(policy: str, query: Query) -> Right:
     raise AssertionError(policy)
 
 
+THOROUGH = ("gold", "parallel")
+"""Policies under which every query is asked."""
 POLICIES = (
     "gold",
     "parallel",
@@ -82,26 +89,80 @@ POLICIES = (
 
 
 @pytest.fixture(scope="module")
-def queries(tmp_path_factory: pytest.TempPathFactory) -> dict[int | str, Query]:
-    dataset = open_dataset("mini", tmp_path_factory.mktemp("data"))
-    return {query.query_id: query for query in dataset.queries()[:QUERIES]}
+def queries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Query, ...]:
+    return tuple(open_dataset("mini", tmp_path_factory.mktemp("data")).queries()[:QUERIES])
+
+
+def asked(policy: str, queries: tuple[Query, ...]) -> tuple[Query, ...]:
+    """The queries of a policy: all of them, or two of each shape of gold calls, on which alone the others depend."""
+    if policy in THOROUGH:
+        return queries
+    shapes: dict[tuple[int, int], list[Query]] = {}
+    for query in queries:
+        shapes.setdefault((len(query.gold_calls), len({call.api.pair for call in query.gold_calls})), []).append(query)
+    return tuple(query for alike in shapes.values() for query in alike[:2])
+
+
+class WorkersOfMany(Executor):
+    """Workers that outlive a run: starting those of six frameworks takes longer than all trials of a policy."""
+
+    def __init__(self, executor: Executor) -> None:
+        super().__init__(environments=executor.environments)
+        self._executor = executor
+
+    async def __aexit__(self, *_: object) -> None:
+        """Leave the workers to the next run."""
+
+    async def describe(self, framework: str) -> FrameworkInfo:
+        return await self._executor.describe(framework)
+
+    async def execute(self, spec: TrialSpec) -> Outcome:
+        return await self._executor.execute(spec)
+
+
+@pytest.fixture(scope="module")
+def documents(
+    queries: tuple[Query, ...],
+    framework_environment: Callable[[str], FrameworkEnvironment],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, list[dict[str, Any]]]:
+    """The result documents of all frameworks under each policy, from runs that follow one another."""
+    environments = {framework: framework_environment(framework).record for framework in APART}
+    folder = tmp_path_factory.mktemp("runs")
+
+    async def run_all() -> dict[str, list[dict[str, Any]]]:
+        async with LocalExecutor(environments=environments) as workers:
+            return {policy: await run(options(policy), executor=WorkersOfMany(workers)) for policy in POLICIES}
+
+    def options(policy: str) -> RunOptions:
+        return RunOptions(
+            frameworks=FRAMEWORKS,
+            environments=environments,
+            model=f"scripted:{policy}",
+            query_ids=tuple(str(query.query_id) for query in asked(policy, queries)),
+            max_steps=MAX_STEPS,
+            concurrency=len(FRAMEWORKS) if policy == "slow" else 2,
+            store=str(folder / "trialbed.db"),
+            output=folder / policy,
+            response_cache=folder / "responses.db",
+        )
+
+    return asyncio.run(run_all())
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_score_has_its_known_value(
-    policy: str, bench: Bench, queries: dict[int | str, Query], every_framework: list[str]
+    policy: str, documents: dict[str, list[dict[str, Any]]], queries: tuple[Query, ...]
 ) -> None:
-    model = f"scripted:{policy}"
-    settings = ("--model", model, "--limit", QUERIES, "--max-steps", MAX_STEPS, "-j", 2, "--json")
-    done = bench("run", *every_framework, *settings)
-    assert [document["metadata"]["agent_name"] for document in done.documents] == every_framework[1:12:2]
-    for document in done.documents:
+    assert [document["metadata"]["agent_name"] for document in documents[policy]] == list(FRAMEWORKS)
+    for document in documents[policy]:
         framework = document["metadata"]["agent_name"]
         assert document["summary"]["error_count"] == 0, (framework, document["summary"]["errors"])
-        assert len(document["results"]) == QUERIES
-        for result in document["results"]:
-            where = f"{framework}, query {result['query_id']}"
-            check(result, right(policy, queries[result["query_id"]]), where)
+        results = {result["query_id"]: result for result in document["results"]}
+        expected = {query.query_id: right(policy, query) for query in asked(policy, queries)}
+        assert set(results) == set(expected)
+        for query_id, result in results.items():
+            check(result, expected[query_id], f"{framework}, query {query_id}")
 
 
 def check(result: dict[str, Any], expected: Right, where: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from tenacity import wait_none
 
 from trialbed.chat import ChatClient, Reading, StreamReader, read_body, read_stream, sent_calls
@@ -110,7 +111,7 @@ def found(reading: Reading) -> tuple[str | None, list[tuple[str, str]]]:
     return reading.finish_reason, [(call.name, call.arguments) for call in sent_calls(reading.response)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(0.6))
 @given(streams())
 def test_a_stream_is_read_alike_wherever_it_is_cut(stream: tuple[bytes, list[bytes]]) -> None:
     body, pieces = stream
@@ -120,7 +121,7 @@ def test_a_stream_is_read_alike_wherever_it_is_cut(stream: tuple[bytes, list[byt
     assert by_gateway(pieces, events=True) == found(reading)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=examples(0.2))
 @given(streams())
 def test_every_single_cut_makes_no_difference(stream: tuple[bytes, list[bytes]]) -> None:
     body, _ = stream
@@ -129,7 +130,7 @@ def test_every_single_cut_makes_no_difference(stream: tuple[bytes, list[bytes]])
         assert by_verification([body[:place], body[place:]]) == whole
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(0.6))
 @given(CHUNKS, st.data())
 def test_a_whole_answer_is_read_alike(chunk: dict[str, Any], data: st.DataObject) -> None:
     choices = [{**choice, "message": choice["delta"]} for choice in chunk["choices"]]

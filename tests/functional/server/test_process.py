@@ -16,7 +16,7 @@ import httpx
 import pytest
 from support.servers import ServerProcess
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(20)
 
 
 def has_ipv6() -> bool:

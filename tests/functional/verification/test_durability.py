@@ -15,7 +15,7 @@ from support.verification import rows, target, verify, written_set
 from trialbed.errors import UsageError
 from trialbed_server.faults import FaultScript, FaultServer
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(20)
 
 CASES = 60
 CONCURRENCY = 3

@@ -9,7 +9,7 @@ from support.hostile import FAULTS, HARMLESS
 
 from trialbed_plugins.executors.local import LocalExecutor
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hostile_distribution")]
+pytestmark = [pytest.mark.slow(60), pytest.mark.usefixtures("hostile_distribution")]
 
 
 @pytest.mark.parametrize(("query", "kind", "text"), [(query, *fault) for query, fault in FAULTS.items()], ids=FAULTS)

@@ -19,7 +19,7 @@ from trialbed.records import Environment
 from trialbed.worker import SUPERVISED
 from trialbed_plugins.executors.local import LocalExecutor
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hostile_distribution")]
+pytestmark = [pytest.mark.slow(30), pytest.mark.usefixtures("hostile_distribution")]
 
 
 async def test_describe_says_what_the_worker_found():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.bench import Bench
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(30)
 
 NewAdapter = Callable[..., Path]
 

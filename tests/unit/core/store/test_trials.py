@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from trialbed.errors import DataError
 from trialbed.records import Failure, Run, Score, TrialKey, TrialResult
@@ -114,7 +115,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(2))
 @given(json_values)
 def test_json_is_kept_to_the_last_bit(value: object) -> None:
     assert decode(encode(value)) == value

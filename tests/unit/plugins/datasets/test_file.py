@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from trialbed.errors import DataError, UsageError
 from trialbed_plugins.datasets.file import FileDriver, open_file
@@ -94,7 +95,7 @@ def test_the_driver_opens_the_path_that_is_its_test_set(tmp_path: Path) -> None:
         FileDriver().open(None, tmp_path)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(1.5))
 @given(start=st.integers(0, 400), length=st.integers(0, 12), filling=st.text(max_size=6))
 def test_mangled_files_are_read_or_are_a_data_error(
     tmp_path_factory: pytest.TempPathFactory, start: int, length: int, filling: str

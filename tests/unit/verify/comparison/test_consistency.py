@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from trialbed_verify.comparison._consistency import self_agreement
 from trialbed_verify.comparison._decisions import Decisions, f1
@@ -14,7 +15,7 @@ from trialbed_verify.comparison._decisions import Decisions, f1
 YES, NO = "tool_calls", "stop"
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(1))
 @given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=20))
 def test_self_f1_is_that_of_all_ordered_pairs_of_trials(trials: list[list[bool]]) -> None:
     triggers = np.array([float(sum(case)) for case in trials])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from trialbed.errors import DataError
 from trialbed.records import ApiRef, Query
@@ -197,7 +198,7 @@ JUNK = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(1.5))
 @given(where=st.sampled_from(paths_of(SEED)[1:]), junk=JUNK, delete=st.booleans())
 def test_mutated_queries_are_read_or_are_a_data_error(
     tmp_path_factory: pytest.TempPathFactory, where: tuple[Any, ...], junk: Any, delete: bool
@@ -213,7 +214,7 @@ def test_mutated_queries_are_read_or_are_a_data_error(
     _read_or_refuse(tmp_path_factory.mktemp("mutated") / "set.json", json.dumps(mutated).encode())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(1.5))
 @given(data=st.data())
 def test_mangled_bytes_are_read_or_are_a_data_error(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

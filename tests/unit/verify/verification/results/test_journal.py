@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed_verify.verification.results import Journal
@@ -155,7 +156,7 @@ ROWS = st.lists(
 
 
 @given(made=ROWS, data=st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(0.6))
 async def test_cut_at_any_byte_no_whole_row_is_lost(made: Any, data: st.DataObject, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.unlink(missing_ok=True)
