@@ -56,7 +56,8 @@ def _print(console: Console, table: Table, room: int) -> None:
     if table.rows and table.notes:
         console.print()
     for note in table.notes:
-        console.print(Text(printable(note)))
+        # In a file or a pipe, a note is one line, so that it can be searched for.
+        console.print(Text(printable(note)), soft_wrap=room == UNLIMITED)
 
 
 def _widths(lines: Sequence[Sequence[str]], room: int) -> list[int]:

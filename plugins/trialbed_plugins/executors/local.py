@@ -18,7 +18,7 @@ from pydantic import ByteSize, TypeAdapter, ValidationError
 from trialbed import errors
 from trialbed.contracts import Executor
 from trialbed.errors import DriverBroken, DriverError, SettingsError
-from trialbed.records import Environment, Failure, FrameworkInfo, Outcome, TrialSpec
+from trialbed.records import NOT_MEASURED, Environment, Failure, FrameworkInfo, Outcome, TrialSpec
 from trialbed.run_settings import SANDBOXES
 from trialbed.sandbox import ServerAddress, launch
 from trialbed.secrets import redact
@@ -122,7 +122,7 @@ class LocalExecutor(Executor):
         started_at = datetime.now(UTC)
         reusable, first = False, worker.fresh
         try:
-            outcome = _redacted(await worker.run(spec, self.time_waited))
+            outcome = _as_told(await worker.run(spec, self.time_waited))
             reusable = await self._left_nothing(worker, spec) and outcome.failure is None and self._fit(worker)
         except WorkerFault as fault:
             outcome = worker.failed(fault, started_at)
@@ -247,6 +247,17 @@ def _not_started(error: StartFailed | WorkerFault, started_at: datetime) -> Outc
     detail = error.failed.detail if isinstance(error, StartFailed) else ""
     failure = Failure(kind="adapter", message=str(error), detail=detail)
     return _redacted(Outcome(started_at=started_at, wall_time=0.0, failure=failure, first=True))
+
+
+def _as_told(outcome: Outcome) -> Outcome:
+    """What a worker says of its trial, without secrets.
+
+    Whether the endpoint or the server failed is not for it to say: that would spare it a score.
+    """
+    failure = outcome.failure
+    if failure is not None and failure.kind in NOT_MEASURED:
+        outcome = outcome.model_copy(update={"failure": failure.model_copy(update={"kind": "agent"})})
+    return _redacted(outcome)
 
 
 def _redacted(outcome: Outcome) -> Outcome:

@@ -30,7 +30,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(url: str, *more: object) -> int:
     """``bench run`` in this process with a model at this URL."""
-    arguments = ["run", "--model", "m", "--base-url", url, "--limit", 4, "--judge", "rule", *more]
+    arguments = ["run", "--model", "m", "--base-url", url, "--limit", 4, "--model-retries", 0, *more]
     return main([str(argument) for argument in arguments])
 
 
@@ -60,7 +60,9 @@ def test_failures_count_as_0_and_say_why(capsys: pytest.CaptureFixture[str]) -> 
     assert summary["unsolved_count"] == 4
     shown = capsys.readouterr()
     text = " ".join(shown.out.split())
-    assert "3 of 4 trials failed (model): the model's endpoint answered with status 400: this model knows no" in text
+    assert "3 of 4 trials failed (model): the upstream endpoint http" in text
+    assert "answered with status 400" in text
+    assert "this model knows no such tool" in text
     assert "has_finish is 0.25, below 0.9" in shown.err
 
 
