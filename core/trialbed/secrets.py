@@ -39,11 +39,11 @@ def secret_values(environment: Mapping[str, str] | None = None) -> tuple[str, ..
 
 
 def redact(text: str, secrets: Iterable[str] | None = None) -> str:
-    """The text with every secret value replaced.
+    """The text with every secret value replaced, however it is escaped or encoded.
 
     Args:
         secrets: the values; default: those of this process's environment.
     """
-    for value in secret_values() if secrets is None else secrets:
-        text = text.replace(value, REDACTED)
-    return text
+    from trialbed.redaction import redaction_of
+
+    return redaction_of(secret_values() if secrets is None else tuple(secrets)).text(text)

@@ -1,0 +1,329 @@
+"""Finds secrets in texts however they are written there, and masks them.
+
+An endpoint that repeats a key may escape it for JSON, a URL or HTML, encode it in base64 or hexadecimal, or send it in
+the pieces of a stream, which only together are the key.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from base64 import b64encode
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from html.entities import html5
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import unquote
+
+from pydantic import BaseModel
+
+from trialbed.secrets import MIN_SECRET, REDACTED
+
+LAYERS = 4
+"""Escapes within escapes that are undone."""
+
+LONGEST_ESCAPE = 12
+"""Characters in which one character of a secret may be written."""
+
+BACKSLASHES = 16
+"""Backslashes before one character that are masked with it."""
+
+# One backslash only: a run of them must not be read again from each of its places.
+_CODED = re.compile(r"\\(?:u00|x)[2-7]|%(?:25)*[2-7][0-9A-Fa-f]|&(?:#|[A-Za-z])")
+_CODED_WIDE = re.compile(r"\\[ux]|%[0-9A-Fa-f]{2}|&(?:#|[A-Za-z])")
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+_UNFINISHED = re.compile(r"(?:\\(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?|%[0-9A-Fa-f]?|&#?[0-9A-Za-z]{0,8})$")
+_EVENT = re.compile(r"^data:", re.MULTILINE)
+
+R = TypeVar("R", bound=BaseModel)
+Field = tuple[Any, ...]
+Mask = Callable[[str], str]
+
+
+def stars(found: str) -> str:
+    """A mask as long as what it hides, in bytes of UTF-8."""
+    # Bytes that are not UTF-8 stand for themselves, as lone surrogates.
+    return "*" * len(found.encode("utf-8", "replace"))
+
+
+def label(_found: str) -> str:
+    """The mask that says what was here."""
+    return REDACTED
+
+
+@lru_cache(maxsize=64)
+def redaction_of(secrets: tuple[str, ...]) -> Redaction:
+    """The redaction of these secrets; made once."""
+    return Redaction(secrets)
+
+
+class Redaction:
+    """Masks secrets in texts, JSON values, bodies of HTTP and records.
+
+    Args:
+        secrets: those of fewer than 8 characters are ignored.
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._secrets = sorted({secret for secret in secrets if len(secret) >= MIN_SECRET}, key=lambda s: (-len(s), s))
+        whole = {spelling for secret in self._secrets for spelling in (secret, *_encoded(secret))}
+        self._whole = sorted(whole, key=lambda spelling: (-len(spelling), spelling))
+        plain = dict.fromkeys(spelling for each in self._whole for spelling in (each, _plain(each)))
+        self._plain = tuple(spelling for spelling in plain if len(spelling) >= MIN_SECRET)
+        self._coded = _CODED if all(secret.isascii() for secret in self._secrets) else _CODED_WIDE
+
+    def __bool__(self) -> bool:
+        return bool(self._secrets)
+
+    def finds(self, text: str) -> bool:
+        """Whether a secret is in the text."""
+        if not self._secrets:
+            return False
+        if any(spelling in text for spelling in self._whole):
+            return True
+        if "\\" in text:
+            unescaped = text.replace("\\", "")
+            if any(spelling in unescaped for spelling in self._plain):
+                return True
+        if self._coded.search(text) is None:
+            return False
+        plain = _plain(text)
+        return any(spelling in plain for spelling in self._plain)
+
+    def text(self, text: str, mask: Mask = label) -> str:
+        """The text without secrets; the same object if it holds none."""
+        if not self.finds(text):
+            return text
+        masked = self._pattern.sub(lambda match: mask(match[0]), text)
+        # What no pattern can tell from its surroundings goes with them.
+        return mask(text) if self.finds(masked) else masked
+
+    def value(self, value: Any, mask: Mask = label) -> Any:
+        """The JSON value without secrets, in texts and in keys of objects."""
+        if isinstance(value, str):
+            return self.body(value) if _EVENT.search(value) else self.text(value, mask)
+        if isinstance(value, dict):
+            return {self.value(key, mask): self.value(item, mask) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self.value(item, mask) for item in value)
+        return value
+
+    def body(self, text: str) -> str:
+        """The body of a request or an answer without secrets, also where events of a stream hold a piece of one each.
+
+        A mask has the length of what it hides. An event that held a piece is written anew.
+        """
+        masked = self.text(text, stars)
+        if not self._secrets or _EVENT.search(masked) is None:
+            return masked
+        return "\n".join(without_pieces(self, masked.split("\n")))
+
+    def record(self, record: R) -> R:
+        """The record without secrets; the same object if it holds none."""
+        if not self._secrets:
+            return record
+        data = record.model_dump()
+        text = json.dumps(data, default=str)
+        if not self.finds(text) and "data:" not in text:
+            return record
+        cleaned = self.value(data)
+        return record if cleaned == data else type(record).model_validate(cleaned)
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """The places of the secrets in a text that ``finds`` them; the whole text where they cannot be told."""
+        return [match.span() for match in self._pattern.finditer(text)] or [(0, len(text))]
+
+    def beginning(self, text: str) -> int:
+        """Where the end of the text may be the beginning of a secret; the length of the text if it cannot."""
+        if not self.may_go_on(text, 1):
+            return len(text)
+        starts = self._starts.finditer(text, max(0, len(text) - self._longest))
+        return min((match.start() for match in starts if self._continues(text[match.start() :])), default=len(text))
+
+    def may_go_on(self, text: str, least: int) -> bool:
+        """Whether the end of the text may be the beginning of a secret, of which it has at least so many characters."""
+        tail = text[-self._longest :]
+        if _ends_within(tail, self._whole, least):
+            return True
+        if not any(mark in tail for mark in "\\%&"):
+            return False
+        finished = _UNFINISHED.sub("", tail)
+        return (least == 1 and finished != tail) or _ends_within(_plain(finished), self._plain, least)
+
+    def _continues(self, tail: str) -> bool:
+        plain = _plain(_UNFINISHED.sub("", tail))
+        return any(spelling.startswith(tail) for spelling in self._whole) or any(
+            spelling.startswith(plain) for spelling in self._plain
+        )
+
+    @cached_property
+    def _longest(self) -> int:
+        return LONGEST_ESCAPE * max((len(spelling) for spelling in self._whole), default=0)
+
+    @cached_property
+    def _starts(self) -> re.Pattern[str]:
+        firsts = "".join({re.escape(spelling[0]) for spelling in self._plain})
+        return re.compile(rf"[\\%&{firsts}]")
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        spellings = [re.escape(spelling) for spelling in self._whole]
+        return re.compile("|".join([*spellings, *(_escaped_pattern(secret) for secret in self._secrets)]))
+
+
+def _encoded(secret: str) -> Iterator[str]:
+    """The secret in base64, wherever it begins in what was encoded, and in hexadecimal."""
+    data = secret.encode("utf-8", "surrogatepass")
+    for offset in range(3):
+        text = b64encode(b"\0" * offset + data).decode()
+        inner = text[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6]
+        yield inner
+        yield inner.replace("+", "-").replace("/", "_")
+    yield data.hex()
+    yield data.hex().upper()
+
+
+def _plain(text: str) -> str:
+    """The text with its escapes undone, and without backslashes."""
+    for _ in range(LAYERS):
+        undone = html.unescape(unquote(_ESCAPE.sub(_character, text)))
+        if undone == text:
+            break
+        text = undone
+    return text.replace("\\", "")
+
+
+def _character(match: re.Match[str]) -> str:
+    return chr(int(match[1] or match[2], 16))
+
+
+@lru_cache(maxsize=1)
+def _entities() -> dict[str, list[str]]:
+    names: dict[str, list[str]] = defaultdict(list)
+    for name, character in html5.items():
+        if name.endswith(";"):
+            names[character].append(name)
+    return names
+
+
+def _escaped_pattern(secret: str) -> str:
+    """A pattern of the secret in which each character may be escaped in its own way."""
+    return "".join(_character_pattern(character) for character in secret)
+
+
+def _character_pattern(character: str) -> str:
+    code = ord(character)
+    percent = "".join(f"%(?:25)*(?i:{byte:02x})" for byte in character.encode("utf-8", "surrogatepass"))
+    names = "|".join(re.escape(name) for name in _entities().get(character, ()))
+    entity = rf"#0*{code};?|#[xX]0*(?i:{code:x});?" + (f"|{names}" if names else "")
+    ways = [re.escape(character), rf"u(?i:{code:04x})", percent, f"&(?:amp;)*(?:{entity})"]
+    if code < 256:
+        ways.append(rf"x(?i:{code:02x})")
+    return rf"(?:\\{{0,{BACKSLASHES}}}(?:{'|'.join(ways)}))"
+
+
+class Leaf(NamedTuple):
+    """A text in an event of a stream.
+
+    Attributes:
+        field: equal for the texts that a client joins: the path, with choices and calls by their ``index``.
+        holder, key: where it stands.
+    """
+
+    field: Field
+    holder: Any
+    key: Any
+
+    @property
+    def text(self) -> str:
+        """The text itself."""
+        text: str = self.holder[self.key]
+        return text
+
+
+def leaves(value: Any, field: Field = ()) -> Iterator[Leaf]:
+    """The texts in the JSON value of an event."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        index = item.get("index") if isinstance(item, dict) and isinstance(value, list) else None
+        inner = (*field, key if index is None else ("index", str(index)))
+        if isinstance(item, str):
+            yield Leaf(inner, value, key)
+        else:
+            yield from leaves(item, inner)
+
+
+def event_value(line: str) -> Any:
+    """The JSON value of an event's line; None if it has none."""
+    if not line.startswith("data:"):
+        return None
+    try:
+        value = json.loads(line[5:])
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict | list) else None
+
+
+def event_line(value: Any, line: str) -> str:
+    """The line of an event with another value, as long as it was where that is possible."""
+    text = "data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = text.encode("utf-8", "backslashreplace").decode()
+    ending = line[len(line.rstrip("\r\n")) :]
+    room = len(line.encode("utf-8", "surrogatepass")) - len(ending) - len(text.encode())
+    return text + " " * room + ending
+
+
+def _ends_within(text: str, spellings: Iterable[str], least: int) -> bool:
+    for spelling in spellings:
+        place = text.find(spelling[:least], max(0, len(text) - len(spelling)))
+        while place >= 0:
+            if spelling.startswith(text[place:]):
+                return True
+            place = text.find(spelling[:least], place + 1)
+    return False
+
+
+def without_pieces(
+    redaction: Redaction, lines: Sequence[str], before: Mapping[Field, str] = MappingProxyType({})
+) -> list[str]:
+    """The lines of a stream without the pieces of secrets that only together are one.
+
+    Args:
+        before: the ends of the texts of earlier lines, by field.
+    """
+    lines = list(lines)
+    values = [event_value(line) for line in lines]
+    fields: dict[Field, list[tuple[int, Leaf]]] = defaultdict(list)
+    for number, value in enumerate(values):
+        for leaf in leaves(value):
+            fields[leaf.field].append((number, leaf))
+    changed: set[int] = set()
+    for field, pieces in fields.items():
+        earlier = before.get(field, "")
+        joined = earlier + "".join(leaf.text for _, leaf in pieces)
+        if (earlier or len(pieces) > 1) and redaction.finds(joined):
+            changed |= _mask_pieces(pieces, redaction.spans(joined), len(earlier))
+    for number in changed:
+        lines[number] = event_line(values[number], lines[number])
+    return lines
+
+
+def _mask_pieces(pieces: list[tuple[int, Leaf]], spans: list[tuple[int, int]], start: int) -> set[int]:
+    """Mask these places of the joined texts; returns the numbers of the events that changed.
+
+    Args:
+        start: where the first of the texts begins.
+    """
+    changed = set()
+    for number, leaf in pieces:
+        characters = list(leaf.text)
+        for begin, end in spans:
+            for place in range(max(begin - start, 0), min(end - start, len(characters))):
+                characters[place] = "*"
+                changed.add(number)
+        start += len(characters)
+        leaf.holder[leaf.key] = "".join(characters)
+    return changed
