@@ -19,6 +19,7 @@ from trialbed.drivers import load_driver
 from trialbed.errors import DriverBroken
 from trialbed.plugins import plugin_manager
 from trialbed.records import Api
+from trialbed.redaction import redaction_of
 from trialbed.settings import data_dir
 from trialbed_server._access import BearerGuard, RunGuard, SiteGuard
 from trialbed_server._application import Application
@@ -59,7 +60,8 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options, clock, metrics)
     resolver = Resolver(cache, [CacheSource(cache), FrozenSource(cache), SimulatorSource(options.simulator_timeout)])
     catalog = Catalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
-    virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, max_body=options.max_body)
+    redaction = redaction_of((options.upstream_key,) if options.upstream_key else ())
+    virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, max_body=options.max_body, redaction=redaction)
     gateway = Gateway(
         trials, untagged, upstream, clock, metrics, max_body=options.max_body, silence=options.upstream_timeout
     )

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
 from trialbed.run_settings import RunSettings
+from trialbed.secrets import is_secret
 from trialbed.suggestions import closest, did_you_mean
 
 SCRIPTED = "scripted:"
@@ -39,6 +40,7 @@ def with_endpoint(settings: Settings) -> Settings:
     if real and not settings.base_url:
         settings = replace(settings, base_url=_openai(real[0]))
     if real and settings.base_url:
+        _check_name(settings.api_key_env)
         _check_key(settings.base_url, settings.api_key_env)
     return settings
 
@@ -87,6 +89,15 @@ def _openai(model: str) -> str:
         f"the model {model!r} needs an endpoint: give --base-url URL (OpenAI-compatible, ending in /v1), put "
         f"{OPENAI_KEY} into the environment or .env to use OpenAI's, or use a scripted model such as scripted:gold"
     )
+
+
+def _check_name(variable: str) -> None:
+    """Refuse a variable that does not look secret: workers would be given it, and its value could be stored."""
+    if os.environ.get(variable) and not is_secret(variable):
+        raise UsageError(
+            f"--api-key-env {variable}: a key is kept from agents, stores and logs only if the name of its variable "
+            f"says that it is one; call it {variable}_API_KEY, for example"
+        )
 
 
 def _check_key(base_url: str, variable: str) -> None:

@@ -34,8 +34,10 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
+from trialbed.redaction import redaction_of
 from trialbed.results import compute_timing, unasked_calls
 from trialbed.scoring import ScoreContext
+from trialbed.secrets import secret_values
 
 DUMMY_KEY = "trialbed"
 """The key that agents get: the gateway takes any, the real one stays with the server."""
@@ -97,7 +99,8 @@ class TrialRunner:
         try:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
-                outcome = await self.executor.execute(spec)
+                # What the endpoint said may be in what the agent says; from here on, it is shown and stored.
+                outcome = redaction_of(secret_values()).record(await self.executor.execute(spec))
         finally:
             wire, loss = await self._close(spec.trial)
         return spec, _with_known_claims(outcome, wire) if loss is None else _unobserved(outcome, loss), wire

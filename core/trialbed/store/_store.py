@@ -10,6 +10,8 @@ from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, Run, RunConfig, RunStatus, ToolSpec, TrialKey, TrialResult
+from trialbed.redaction import redaction_of
+from trialbed.secrets import secret_values
 from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._database import Database, open_database
 from trialbed.store._lock import hold
@@ -130,10 +132,13 @@ class Store:
     def add_trial(self, run_id: str, result: TrialResult) -> None:
         """Commit an attempt of a trial that has ended: with its scores, its calls and their bodies.
 
+        Secrets of this process's environment are masked in it.
+
         Raises:
             DataError: the run has this attempt (framework, query, repeat, attempt) already, or the store does not have
                 the run.
         """
+        result = redaction_of(secret_values()).record(result)
         try:
             with self._database.write() as connection:
                 insert_trial(connection, run_id, result)

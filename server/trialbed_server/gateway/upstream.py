@@ -164,9 +164,14 @@ class Upstream:
         self._liveness.began(asked)
         self.circuit.begins_to_answer()
         await writer.start(answer.status, self._connection.response_headers(answer))
-        while piece is not None:
-            await writer.write(redactor.feed(piece))
-            piece = await anext(pieces, None)
+        try:
+            while piece is not None:
+                await writer.write(redactor.feed(piece))
+                piece = await anext(pieces, None)
+        except (aiohttp.ClientError, OSError):
+            # Of an answer that is cut, too, all that came is passed on.
+            await writer.write(redactor.flush())
+            raise
         await writer.write(redactor.flush())
         await writer.finish()
 

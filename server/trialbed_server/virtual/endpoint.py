@@ -9,6 +9,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from trialbed.records import ApiCall
+from trialbed.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, send_json
 from trialbed_server._metrics import Metrics
 from trialbed_server.trials import UNTAGGED_BODY, LogBudget, Trial, TrialRefused, TrialRegistry, Untagged
@@ -36,6 +37,7 @@ class VirtualApi:
     Args:
         catalog: the Apis known without a trial.
         max_body: largest request in bytes.
+        redaction: masks the endpoint's key, should a model have made an agent repeat it.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class VirtualApi:
         metrics: Metrics,
         *,
         max_body: int,
+        redaction: Redaction,
     ) -> None:
         self._resolver = resolver
         self._catalog = catalog
@@ -54,13 +57,14 @@ class VirtualApi:
         self._untagged = untagged
         self._metrics = metrics
         self._max_body = max_body
+        self._redaction = redaction
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         try:
             trial = self._trials.of(scope["path_params"].get("trial"))
             sent = await read_body(scope, receive, self._max_body)
-            request = parse_request(sent)
+            request = self._without_secrets(parse_request(sent), sent)
             if trial is None:
                 body = await self._answer_untagged(request, len(sent))
             else:
@@ -77,6 +81,11 @@ class VirtualApi:
         if status != 200:
             self._metrics.refused()
         await send_json(body, status, send)
+
+    def _without_secrets(self, request: VirtualRequest, sent: bytes) -> VirtualRequest:
+        if not self._redaction or not self._redaction.finds(sent.decode("utf-8", "replace")):
+            return request
+        return VirtualRequest(*self._redaction.value(list(request)))
 
     async def _answer_trial(self, request: VirtualRequest, trial: Trial) -> bytes:
         target, tool_input, key = self._read(request, trial.catalog)

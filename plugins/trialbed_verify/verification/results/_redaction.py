@@ -8,6 +8,8 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import quote
 
+from trialbed.chat import dump_json, parse_json
+from trialbed.redaction import redaction_of
 from trialbed.secrets import MIN_SECRET, REDACTED
 
 ENDS = (b'"', b"\\u2026", "…".encode())
@@ -17,13 +19,15 @@ ENDS = (b'"', b"\\u2026", "…".encode())
 class Redaction:
     """Replaces secrets in JSON texts.
 
-    A secret is found as it is, escaped for JSON or a URL, and truncated: its prefix counts at the end of a text.
+    A secret is found however it is escaped or encoded, and truncated: its prefix counts at the end of a text.
 
     Args:
         secrets: those of fewer than 8 characters are ignored, as they occur in ordinary text by chance.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
+        secrets = tuple(secrets)
+        self._redaction = redaction_of(secrets)
         spellings = {
             spelling.encode() for secret in secrets if len(secret) >= MIN_SECRET for spelling in _spellings(secret)
         }
@@ -31,10 +35,9 @@ class Redaction:
 
     def line(self, line: bytes) -> bytes:
         """The JSON text without secrets; the same object if it holds none."""
-        found = [spelling for spelling in self._spellings if spelling[:MIN_SECRET] in line]
-        for spelling in found:
-            line = line.replace(spelling, REDACTED.encode()) if spelling in line else line
-        for spelling in found:
+        if self._redaction.finds(line.decode("utf-8", "replace")):
+            line = dump_json(self._redaction.value(parse_json(line)))
+        for spelling in [spelling for spelling in self._spellings if spelling[:MIN_SECRET] in line]:
             line = _without_prefixes(line, spelling)
         return line
 
