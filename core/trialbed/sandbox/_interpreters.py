@@ -38,11 +38,13 @@ class Interpreter:
 
     Attributes:
         readable: what it needs to read.
+        listed: folders of which it needs to know the names, beside those in ``readable``.
         hidden: what of that a worker must not see: the packages of datasets, and packages of other interpreters.
         needed: files without which it would not run, or would run as another interpreter.
     """
 
     readable: tuple[Path, ...]
+    listed: tuple[Path, ...]
     hidden: tuple[Path, ...]
     needed: tuple[Path, ...]
 
@@ -104,6 +106,7 @@ def _interpreter(
     needed = [Path(executable), Path(library), *([settings] if settings.exists() else [])]
     return Interpreter(
         readable=tuple(dict.fromkeys(path.resolve() for path in [*base, *folders, *shown, *modules.values()])),
+        listed=tuple(dict.fromkeys(sources)),
         hidden=tuple(dict.fromkeys([*others, *gold])),
         needed=tuple(needed),
     )

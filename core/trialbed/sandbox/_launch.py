@@ -107,7 +107,7 @@ def launch(
 
 def _check_hidden(sandbox: Sandbox, interpreter: Interpreter) -> None:
     for path in sandbox.hidden:
-        inside = next((other for other in interpreter.readable if other.is_relative_to(path)), None)
+        inside = next((other for other in interpreter.readable if path in other.parents), None)
         if inside is not None:
             raise UsageError(
                 f"--sandbox {sandbox.mode}: workers must not see {path}, but need {inside}, which is in it; "

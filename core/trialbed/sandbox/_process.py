@@ -70,7 +70,7 @@ def files(folder: Path, interpreter: Interpreter, hidden: Iterable[Path]) -> dic
     seen = view([path.resolve() for path in readable], {*interpreter.hidden, *hidden})
     return {
         "read": [*map(str, seen.whole), *KERNEL],
-        "list": [*map(str, seen.listed)],
+        "list": [*map(str, (*seen.listed, *interpreter.listed))],
         "device": [*DEVICES],
         "write": [str(folder)],
     }

@@ -22,7 +22,9 @@ from trialbed.environments import (
     install_command,
     runs_here,
 )
-from trialbed.errors import TrialbedError
+from trialbed.errors import SandboxUnavailable, TrialbedError
+from trialbed.run_settings import SANDBOXES
+from trialbed.sandbox import Sandbox, check_sandbox
 from trialbed.settings import data_dir, env_dir, read_settings_file, state_dir
 
 COLOURS = {"ok  ": "green", "none": "yellow", "bad ": "red"}
@@ -67,6 +69,7 @@ def checks() -> Iterator[Check]:
     yield from _datasets()
     yield from _keys()
     yield _uv()
+    yield from map(_sandbox, SANDBOXES[1:])
 
 
 def _settings() -> Iterator[Check]:
@@ -147,3 +150,11 @@ def _uv() -> Check:
     if found:
         return Check("ok  ", "uv", found)
     return Check("bad ", "uv", "not found, so environments of frameworks cannot be built", "pip install uv")
+
+
+def _sandbox(mode: str) -> Check:
+    """Starts a process in a sandbox: what is installed and switched on does not tell whether it can be made."""
+    try:
+        return Check("ok  ", f"sandbox {mode}", ", ".join(check_sandbox(Sandbox(mode))))
+    except SandboxUnavailable as error:
+        return Check("none", f"sandbox {mode}", error.missing, error.remedy)
