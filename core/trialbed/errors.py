@@ -108,7 +108,7 @@ class SandboxUnavailable(NothingMeasured):
     """
 
     def __init__(self, sandbox: str, missing: str, remedy: str) -> None:
-        super().__init__(f"--sandbox {sandbox}: {missing}. {remedy[0].upper()}{remedy[1:]}.")
+        super().__init__(f"--sandbox {sandbox}: {missing}; {remedy}")
         self.missing = missing
         self.remedy = remedy
 

@@ -97,7 +97,7 @@ def find_bubblewrap() -> str:
         raise SandboxUnavailable(
             CONTAINER,
             "bubblewrap is not installed",
-            "apt install bubblewrap, dnf install bubblewrap, or the same with your system's package manager",
+            "install it with your system's package manager, for example `apt install bubblewrap`",
         )
     return found
 

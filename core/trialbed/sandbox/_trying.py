@@ -75,9 +75,13 @@ def _find_parts(mode: str) -> None:
     try:
         import pyseccomp  # noqa: F401
     except ImportError:
-        raise SandboxUnavailable(mode, "pyseccomp is not installed", "pip install 'trialbed[sandbox]'") from None
+        raise SandboxUnavailable(
+            mode, "pyseccomp is not installed", "install it: pip install 'trialbed[sandbox]'"
+        ) from None
     except RuntimeError as error:
-        raise SandboxUnavailable(mode, f"pyseccomp cannot be used: {error}", "apt install libseccomp2") from None
+        raise SandboxUnavailable(
+            mode, f"pyseccomp cannot be used: {error}", "install libseccomp, for example `apt install libseccomp2`"
+        ) from None
 
 
 def landlock_abi() -> int:

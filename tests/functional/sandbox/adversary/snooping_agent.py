@@ -1,6 +1,6 @@
 """An agent that tries to get at what is none of its business; the query says where that is."""
 
-# ruff: noqa: ASYNC251, BLE001 - whatever keeps it out is reported
+# ruff: noqa: BLE001 - whatever keeps it out is reported
 
 import importlib
 import json
@@ -74,8 +74,8 @@ def environment_of_the_engine(places):
 
 
 def memory_of_the_engine(places):
-    with open(f"/proc/{places['engine']}/mem", "rb"):
-        return None
+    with open(f"/proc/{places['engine']}/mem", "rb") as memory:
+        return memory.name
 
 
 def signal_to_the_engine(places):
