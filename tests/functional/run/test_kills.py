@@ -1,0 +1,158 @@
+"""Runs that are killed at any moment, thirty times, and started twice at once: each trial is there once."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.endpoints import completion, endpoint
+
+from trialbed import open_store
+
+KILLS = 30
+LIMIT = 4
+REFUSED = 2
+"""The exit code of a start whose run is under way in another process."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where runs are started, and which store they share."""
+
+    folder: Path
+    environment: dict[str, str]
+    store: str
+
+    def command(self, *arguments: object) -> list[str]:
+        """``bench run`` with these arguments."""
+        chosen = ("--limit", LIMIT, "-j", 2, "--store", self.store, *arguments)
+        return [sys.executable, "-m", "trialbed", "run", *map(str, chosen)]
+
+    @contextmanager
+    def started(self, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+        """A run in a session of its own, which is killed with all that it started."""
+        process = subprocess.Popen(
+            self.command(*arguments),
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            assert process.stderr is not None
+            process.stderr.close()
+
+    def finish(self, *arguments: object) -> dict[str, Any]:
+        """Run the rest; the document. PostgreSQL notices the end of a process a moment later."""
+        while True:
+            done = subprocess.run(
+                self.command(*arguments, "--json"),
+                cwd=self.folder,
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode != REFUSED:
+                assert done.returncode == 0, done.stderr
+                (document,) = json.loads(done.stdout)
+                return document
+            assert "in another process" in done.stderr
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def machine(request: pytest.FixtureRequest, tmp_path: Path, bench_environment: dict[str, str]) -> Machine:
+    store = str(tmp_path / "trialbed.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url"))
+    return Machine(tmp_path, bench_environment, store)
+
+
+def check(machine: Machine, documents: dict[int, dict[str, Any]]) -> None:
+    """Every run has each of its trials once, and the documents are about those."""
+    with open_store(machine.store) as store:
+        runs = store.runs()
+        assert {run.status for run in runs} == {"finished"}
+        for run in runs:
+            attempts = run.attempts()
+            assert [attempt.attempt for attempt in attempts] == [0] * LIMIT
+            assert {attempt.key.query_id for attempt in attempts} == set(run.config.query_ids)
+            assert {attempt.status for attempt in attempts} == {"answered"}
+            assert all(attempt.wire.model_calls and attempt.scores for attempt in attempts)
+        stored = {run.run_id: {attempt.token for attempt in run.attempts()} for run in runs}
+    for document in documents.values():
+        assert {entry["trial"] for entry in document["results"]} == stored[document["metadata"]["run_id"]]
+        assert document["summary"]["average_sopr_score"] == 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at_once", [1, 2], ids=["one start", "two starts at once"])
+def test_thirty_kills_lose_and_double_nothing(machine: Machine, at_once: int) -> None:
+    chance = random.Random(at_once)
+    began = time.monotonic()
+    documents = {0: machine.finish("--seed", 0)}
+    span = time.monotonic() - began  # from nothing to the end, however fast the machine is
+    kills, seed = 0, 1
+    while kills < KILLS:
+        moment = time.monotonic() + chance.uniform(0, span)
+        with machine.started("--seed", seed) as first:
+            if at_once == 1:
+                ended = _ended_by(first, moment)
+            else:
+                with machine.started("--seed", seed) as second:
+                    ended = _ended_by(first, moment) | _ended_by(second, moment)
+        kills += 1
+        assert ended <= {0, REFUSED}
+        if 0 in ended:  # finished before it was to be killed; the next kill is another run's
+            seed += 1
+    documents[seed] = machine.finish("--seed", seed)
+    check(machine, documents)
+
+
+def _ended_by(process: subprocess.Popen[str], moment: float) -> set[int]:
+    """The exit code of a process that ends by itself until a moment."""
+    try:
+        return {process.wait(timeout=max(0.0, moment - time.monotonic()))}
+    except subprocess.TimeoutExpired:
+        return set()
+
+
+def test_two_starts_at_once_pay_each_trial_once(machine: Machine) -> None:
+    requests: list[dict[str, Any]] = []
+    processes: list[subprocess.Popen[str]] = []
+
+    def reply(request: dict[str, Any]) -> dict[str, Any]:
+        """An answer, once one of the two has ended: the other one cannot have finished before."""
+        requests.append(request)
+        while len(processes) < 2 or all(process.poll() is None for process in processes):
+            time.sleep(0.01)
+        return completion("It is done.")
+
+    with endpoint(reply) as url:
+        arguments = ("--model", "m", "--base-url", url, "--api-key-env", "NONE")
+        with machine.started(*arguments) as first, machine.started(*arguments) as second:
+            processes += (first, second)
+            outputs = [process.stderr.read() for process in processes if process.stderr]
+            assert sorted(process.wait() for process in processes) == [0, REFUSED]
+    refused = outputs[[process.returncode for process in processes].index(REFUSED)]
+    assert "the same run is running in another process" in refused
+    assert len(requests) == LIMIT
+    with open_store(machine.store) as store:
+        (run,) = store.runs()
+        assert len(run.attempts()) == LIMIT
