@@ -47,6 +47,7 @@ def document(name: str = "reference", **more: Any) -> dict[str, Any]:
         "text_calls": {"calls": 0, "trials": 0},
         "refused_requests": {"requests": 0, "trials": 0},
         "totals": {"model_requests": 40},
+        "repeated": {"trials": 0, "replaced": 0},
     }
     metadata = {
         "agent_name": name,

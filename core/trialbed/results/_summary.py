@@ -65,7 +65,16 @@ def summary(
         "claims": claims(answered),
         **_wire_figures(results),
         "totals": totals([*results, *earlier]),
+        "repeated": _repeated(results, earlier),
     }
+
+
+def _repeated(results: Sequence[TrialResult], earlier: Sequence[TrialResult]) -> dict[str, int]:
+    """How many trials were measured several times, and in how many of them a later attempt counts."""
+    others = {(other.key, other.attempt) for other in earlier if other.status != "not measured"}
+    keys = {key for key, _ in others}
+    replaced = [result for result in results if any((result.key, number) in others for number in range(result.attempt))]
+    return {"trials": sum(1 for result in results if result.key in keys), "replaced": len(replaced)}
 
 
 def _ends(run: Run, results: Sequence[TrialResult]) -> dict[str, Any]:

@@ -108,6 +108,7 @@ def _own(document: Document) -> Iterator[str]:
     yield from _on_claims(summary["claims"])
     yield from _on_wire(summary, about["max_tokens"])
     yield from _on_first_trials(summary["first_trials"])
+    yield from _on_repeated(summary["repeated"])
 
 
 def _on_answered(summary: Document) -> Iterator[str]:
@@ -162,6 +163,13 @@ def _on_first_trials(first: Document) -> Iterator[str]:
             f"times leave out the first trial of each worker ({first['count']}), "
             f"which took {compact(wall)} s on average"
         )
+
+
+def _on_repeated(repeated: Document) -> Iterator[str]:
+    if repeated["trials"]:
+        trials, replaced = _number(repeated["trials"], "failed trial"), repeated["replaced"]
+        later = f", but in {replaced:,} a later one, as the adapter or its environment changed" if replaced else ""
+        yield f"{trials} repeated: the first attempt counts{later}"
 
 
 def _number(count: int, name: str) -> str:

@@ -222,6 +222,25 @@ def test_the_wires_facts_are_counted_over_all_trials(run: Run, queries: Queries,
     assert [wire["refused"] for wire in wires] == [0, 0, 1]
 
 
+def test_repeated_trials_are_counted_and_what_they_used_is_in_the_totals(
+    run: Run, queries: Queries, make: Make
+) -> None:
+    def attempt(query_id: int, number: int, failure: Failure | None = None) -> TrialResult:
+        return make(query_id, failure=failure).model_copy(update={"attempt": number})
+
+    unmeasured = Failure(kind="endpoint", message="refused")
+    counted = [attempt(1, 0, CRASH), attempt(2, 2)]
+    earlier = [attempt(1, 1), attempt(2, 0, unmeasured), attempt(2, 1, CRASH)]
+    document = result_document(run, "reference", queries, counted, {}, earlier=earlier)
+    assert document["summary"]["repeated"] == {"trials": 2, "replaced": 1}
+    assert {entry["query_id"]: entry["attempt"] for entry in document["results"]} == {1: 0, 2: 2}
+    alone = result_document(run, "reference", queries, counted, {})["summary"]
+    assert alone["repeated"] == {"trials": 0, "replaced": 0}
+    assert document["summary"]["totals"]["model_requests"] > alone["totals"]["model_requests"]
+    again = result_document(run, "reference", queries, [attempt(1, 1)], {}, earlier=[attempt(1, 0, unmeasured)])
+    assert again["summary"]["repeated"] == {"trials": 0, "replaced": 0}
+
+
 def test_claimed_tokens_and_turns_stand_against_those_observed(run: Run, queries: Queries, make: Make) -> None:
     honest = make(1, usage=Usage(prompt_tokens=5, completion_tokens=6), model_turns=1)
     boaster = make(2, usage=Usage(prompt_tokens=500, completion_tokens=6), model_turns=3)

@@ -216,3 +216,12 @@ def test_a_stream_that_knows_ascii_only_is_served() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     TableReporter().report([document()], stream)
     stream.flush()
+
+
+def test_repeated_trials_are_said_below_the_table(show: Show) -> None:
+    once = " ".join(show([document(repeated={"trials": 1, "replaced": 0})], width=200).split())
+    assert "1 failed trial repeated: the first attempt counts" in once
+    assert "but in" not in once
+    later = " ".join(show([document(repeated={"trials": 3, "replaced": 2})], width=200).split())
+    assert "3 failed trials repeated: the first attempt counts, but in 2 a later one, as the adapter" in later
+    assert "repeated" not in show([document()])
