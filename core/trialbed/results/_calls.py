@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, Json, ToolSpec, WireLog
+from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, Json, ModelCall, ToolSpec, WireLog
 
 T = TypeVar("T")
 Pair = tuple[str, str]
@@ -87,17 +87,32 @@ def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ..
     """The calls of Apis that no answer of the model had asked for when they were made, in order.
 
     Each call that the model sent accounts for one call of its Api: for one with the same arguments, or else for one
-    with others, as frameworks convert arguments and repair them.
+    with others, as frameworks convert arguments and repair them. A call that the model wrote as text counts where the
+    request offered no tools, because the framework describes them in its prompt. Once the model has called a tool of
+    the framework's own, such as an interpreter or a tool under another name, every later call may come from that.
     """
     refs = {tool.name: tool.api for tool in tools}
-    asked = [
-        (turn.started + (turn.first_token or 0.0), (refs[call.name].pair, _canonical(call.arguments)))
+    requests = [
+        (turn.started + (turn.first_token or 0.0), call)
         for turn in wire.model_calls
-        for call in turn.tool_calls
-        if call.name in refs
+        for call in (*turn.tool_calls, *(turn.text_calls if not _offers_tools(turn) else ()))
     ]
+    asked = [(time, (refs[call.name].pair, _canonical(call.arguments))) for time, call in requests if call.name in refs]
+    own = [time for time, call in requests if call.name not in refs and call.problem != "unknown tool"]
     exact = _unmatched(wire.api_calls, asked, _observed)
-    return tuple(_unmatched(exact, [(time, pair) for time, (pair, _) in asked], lambda call: call.api.pair))
+    left = _unmatched(exact, [(time, pair) for time, (pair, _) in asked], lambda call: call.api.pair)
+    return tuple(call for call in left if call.started < min(own, default=float("inf")))
+
+
+def _offers_tools(turn: ModelCall) -> bool:
+    """Whether a request offers tools; those that cannot be read (cut in the log, for one) count as if they did."""
+    if not turn.text_calls:
+        return True
+    try:
+        request = json.loads(turn.request)
+    except (ValueError, RecursionError):
+        return True
+    return not isinstance(request, dict) or bool(request.get("tools"))
 
 
 def _unmatched(calls: Iterable[ApiCall], asked: list[tuple[float, T]], sign: Callable[[ApiCall], T]) -> list[ApiCall]:

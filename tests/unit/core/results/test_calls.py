@@ -20,12 +20,15 @@ def ref(name: str) -> ApiRef:
 TOOLS = [ToolSpec(name=f"t_{name}", description="", parameters={}, api=ref(name)) for name in "ab"]
 
 
-def turn(*calls: tuple[str, str], at: float = 0.0, **more: Any) -> ModelCall:
-    sent = tuple(SentCall(name=f"t_{name}", arguments=arguments) for name, arguments in calls)
+def turn(*calls: tuple[str, str], at: float = 0.0, request: str = "{}", **more: Any) -> ModelCall:
+    sent = tuple(
+        SentCall(name=f"t_{name}", arguments=arguments, problem=None if name in "ab" else "unknown tool")
+        for name, arguments in calls
+    )
+    fields = {"tool_calls": sent, "request": request, **more}
     return ModelCall(
-        started=at, duration=5, first_token=1, status=200, request="", response="", request_bytes=0, response_bytes=0,
-        tool_calls=sent, **more,
-    )  # fmt: skip
+        started=at, duration=5, first_token=1, status=200, response="", request_bytes=0, response_bytes=0, **fields
+    )
 
 
 def made(name: str, arguments: Any, at: float = 2.0) -> ApiCall:
@@ -69,6 +72,21 @@ def test_what_was_asked_later_does_not_count() -> None:
     assert unasked(turns, [made("a", {}, at=11.0)]) == []
 
 
-def test_a_call_written_as_text_asks_for_nothing() -> None:
-    written = turn(text_calls=(SentCall(name="t_a", arguments="{}"),))
-    assert unasked([written], [made("a", {})]) == [0]
+@pytest.mark.parametrize(
+    ("request_body", "expected"),
+    [
+        ('{"messages": []}', []),
+        ('{"tools": []}', []),
+        ('{"tools": [{"type": "function"}]}', [0]),
+        ('{"tools": [{…[cut', [0]),
+    ],
+)
+def test_a_call_written_as_text_asks_only_where_no_tools_were_offered(request_body: str, expected: list[int]) -> None:
+    written = turn(text_calls=(SentCall(name="t_a", arguments="{}"),), request=request_body)
+    assert unasked([written], [made("a", {})]) == expected
+
+
+def test_a_tool_of_the_frameworks_own_may_lead_to_any_call() -> None:
+    own = turn(tool_calls=(SentCall(name="python", arguments='{"code": "a(); b()"}'),), at=10.0)
+    calls = [made("a", {}), made("a", {}, at=12.0), made("b", {}, at=12.0), made("a", {}, at=13.0)]
+    assert unasked([own], calls) == [0]
