@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from trialbed.engine._classification import cause_of
+from trialbed.engine._models import key_hint
 from trialbed.errors import NothingMeasured
 from trialbed.records import Failure, TrialResult
+
+KEY_REFUSED = frozenset({401, 403})
+"""Statuses with which endpoints refuse a key, or the lack of one."""
 
 LIMIT = 8
 """Number of trials in a row that may fail in this way before no more are begun."""
@@ -16,12 +20,17 @@ class Outage:
     Until the model has answered any request, refusals count too: an endpoint that refuses everything says nothing
     about what a framework sends, but that the model's name, the address or a setting is wrong.
 
+    Args:
+        key_variable: the environment variable of the endpoint's key, for the advice where the endpoint refuses it.
+
     Attributes:
         told: whether any trial, or an earlier session of the run, has measured something.
     """
 
-    def __init__(self, *, told: bool) -> None:
+    def __init__(self, *, told: bool, key_variable: str) -> None:
         self.told = told
+        self._key_variable = key_variable
+        self._key_refused = False
         self._row = 0
         self._tried = 0
         self._last: Failure | None = None
@@ -38,6 +47,7 @@ class Outage:
         if result.status == "not measured" or not self.told:
             self._row += 1
             self._last = result.outcome.failure
+            self._key_refused = any(call.status in KEY_REFUSED for call in result.wire.model_calls)
         else:
             self._row = 0
 
@@ -50,8 +60,9 @@ class Outage:
         if self.told or self._last is None:
             return
         trials = "the one trial that was tried" if self._tried == 1 else f"all {self._tried} trials that were tried"
+        advice = f"; {key_hint(self._key_variable)}" if self._key_refused else ""
         raise NothingMeasured(
-            f"nothing could be measured: {trials} failed for {_party(self._last)}: {self._last.message}"
+            f"nothing could be measured: {trials} failed for {_party(self._last)}: {self._last.message}{advice}"
         )
 
 

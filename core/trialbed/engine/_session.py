@@ -95,7 +95,7 @@ class RunSession:
         self._progress = progress
         self._ambient = ambient
         self._listeners = Listeners(plugin_manager(on_broken=_leave_out))
-        self._outage = Outage(told=False)
+        self._outage = Outage(told=False, key_variable=prepared.options.api_key_env)
         self._unmeasured: dict[TrialKey, int] = {}
         self._began = time.monotonic()
 
@@ -123,7 +123,8 @@ class RunSession:
             if self._prepared.options.retry_failed:
                 self._progress.note(f"run {self._run.run_id} has no failed trials to repeat")
             return
-        self._outage = Outage(told=any(attempt.status != "not measured" for attempt in attempts))
+        told = any(attempt.status != "not measured" for attempt in attempts)
+        self._outage = Outage(told=told, key_variable=self._prepared.options.api_key_env)
         async with self._runner(executor) as runner:
             self._listeners.notify("run_started", run=self._run)
             self._progress.begin(self._run, total=len(keys), done=len(keys) - len(todo))

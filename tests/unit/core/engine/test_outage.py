@@ -8,10 +8,17 @@ from trialbed.errors import NothingMeasured
 from trialbed.records import FailureKind, ModelCall, TrialResult
 
 
-def refused(*, earlier_answer: bool = False) -> TrialResult:
+def refused(status: int = 400, *, earlier_answer: bool = False) -> TrialResult:
     """A trial that ended as the endpoint refused a request."""
     call = ModelCall(
-        started=0, duration=1, status=400, request="", response="", request_bytes=0, response_bytes=0, cause="request"
+        started=0,
+        duration=1,
+        status=status,
+        request="",
+        response="",
+        request_bytes=0,
+        response_bytes=0,
+        cause="request" if status == 400 else "endpoint",
     )
     calls = (call.model_copy(update={"status": 200, "cause": None}), call) if earlier_answer else (call,)
     result = ended("model")
@@ -19,7 +26,7 @@ def refused(*, earlier_answer: bool = False) -> TrialResult:
 
 
 def after(*results: TrialResult, told: bool = False) -> Outage:
-    outage = Outage(told=told)
+    outage = Outage(told=told, key_variable="SOME_KEY")
     for result in results:
         outage.note(result)
     return outage
@@ -65,3 +72,14 @@ def test_what_an_earlier_session_measured_counts() -> None:
     outage = after(*[ended("endpoint")] * LIMIT, told=True)
     assert outage.over
     outage.check()
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_where_the_key_is_refused_its_variable_is_named(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    lost = refused(status).model_copy(update={"outcome": ended("endpoint").outcome})
+    with pytest.raises(NothingMeasured, match=r"no key was sent: set SOME_KEY in the environment or in \.env"):
+        after(lost).check()
+    monkeypatch.setenv("SOME_KEY", "sk-12345678")
+    with pytest.raises(NothingMeasured, match="the key in SOME_KEY was sent"):
+        after(lost).check()
