@@ -67,7 +67,8 @@ class Stopwatch:
         self.reset()
 
     def reset(self) -> None:
-        """Another trial begins."""
+        """The worker is told to begin another trial."""
+        self._told = self._now()
         self._began: float | None = None
         self._ended: float | None = None
 
@@ -84,12 +85,15 @@ class Stopwatch:
     def seconds(self, held: float = 0.0, claimed: float = 0.0) -> float:
         """The seconds between start and stop, or until now; 0 if the work never began.
 
+        A message that is read late makes the time that was measured too short if it is the first, and too long if it is
+        the last. The worker's own figure counts as far as this explains it.
+
         Args:
-            held: seconds in which this process did not run. The messages may have arrived in them, so the wall time
-                is uncertain by as much.
-            claimed: the worker's own figure, which counts within this uncertainty and nowhere else.
+            held: seconds in which this process did not run. The last message may have arrived in them.
+            claimed: the worker's own figure. It may be longer than what was measured, since the work can have begun as
+                soon as the worker was told; shorter only by ``held``.
         """
         if self._began is None:
             return 0.0
-        measured = (self._now() if self._ended is None else self._ended) - self._began
-        return max(measured - held, min(claimed, measured), 0.0)
+        ended = self._now() if self._ended is None else self._ended
+        return max(ended - self._began - held, min(claimed, ended - self._told), 0.0)

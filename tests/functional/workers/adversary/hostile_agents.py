@@ -369,7 +369,9 @@ class Hostile(Base):
         return done(str(os.getpid()))
 
     async def remove_folder(self):
-        os.rmdir(os.getcwd())
+        # Where it is gone already, another agent removed all folders at the same time.
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(os.getcwd())
         return done(str(os.getpid()))
 
     async def late_garbage(self):

@@ -59,6 +59,18 @@ def test_documents_satisfy_the_schema(run: Run, queries: Queries, document: dict
         validator.validate(json.loads(json.dumps(some, allow_nan=False)))
 
 
+def test_a_failure_that_was_repeated_in_a_fresh_worker_is_kept(
+    run: Run, queries: Queries, results: list[TrialResult]
+) -> None:
+    answered, failed = results[0], next(result for result in results if result.failed)
+    repeated = answered.model_copy(update={"earlier": (failed.outcome,)})
+    document = result_document(run, "reference", queries, [repeated], {})
+    Draft202012Validator(document_schema()).validate(json.loads(json.dumps(document, allow_nan=False)))
+    (entry,) = document["results"]
+    assert [error["kind"] for error in entry["earlier_errors"]] == [failed.outcome.failure.kind]
+    assert "error" not in entry
+
+
 def test_the_schema_describes_every_key(document: dict[str, Any]) -> None:
     schema = document_schema()
     described = schema["properties"]
@@ -67,7 +79,7 @@ def test_the_schema_describes_every_key(document: dict[str, Any]) -> None:
         described["summary"]["properties"]
     )
     for result in document["results"]:
-        assert set(result) | {"error"} == set(schema["$defs"]["entry"]["properties"])
+        assert set(result) | {"error", "earlier_errors"} == set(schema["$defs"]["entry"]["properties"])
 
 
 def test_metadata_say_what_was_measured_with_what(document: dict[str, Any]) -> None:

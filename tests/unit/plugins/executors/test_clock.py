@@ -68,11 +68,20 @@ def test_the_first_start_and_the_first_stop_count():
 
 @pytest.mark.parametrize(
     ("held", "claimed", "seconds"),
-    [(0.0, 0.1, 10.0), (0.0, 99.0, 10.0), (6.0, 7.0, 7.0), (6.0, 0.1, 4.0), (6.0, 99.0, 10.0), (60.0, -1.0, 0.0)],
+    [
+        (0.0, 0.1, 10.0),
+        (0.0, 10.25, 10.25),
+        (0.0, 99.0, 10.5),
+        (6.0, 7.0, 7.0),
+        (6.0, 0.1, 4.0),
+        (6.0, 99.0, 10.5),
+        (60.0, -1.0, 0.0),
+    ],
 )
 def test_the_workers_figure_counts_only_within_what_the_engine_cannot_tell(held, claimed, seconds):
     clock = Clock()
     watch = Stopwatch(clock)
+    clock.time += 0.5
     watch.start()
     clock.time += 10.0
     watch.stop()
