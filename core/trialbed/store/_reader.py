@@ -295,12 +295,15 @@ class StoredTrial:
 
     @property
     def answer(self) -> Answer | None:
-        """The answer with the calls, tokens and turns that the agent claims; None where the trial failed."""
+        """The answer with the calls, tokens and turns that the agent claims; None if it gave none.
+
+        It stands beside a failure if the server saw what the agent does not say, such as requests past the limit.
+        """
         return self._record.outcome.answer
 
     @property
     def failure(self) -> Failure | None:
-        """Why there is no answer; None where there is one."""
+        """Why there is no answer that counts; None if there is one."""
         return self._record.outcome.failure
 
     @property
@@ -320,7 +323,10 @@ class StoredTrial:
 
     @property
     def scores(self) -> tuple[Score, ...]:
-        """Every score, with what it rests on in ``detail`` (a judge's reason and votes) or why it has no value."""
+        """Every score, with what it rests on in ``detail`` (a judge's reason and votes) or why it has no value.
+
+        Only trials that were answered have any; a failed one counts as 0 in means of scores of quality.
+        """
         return self._record.scores
 
     def score(self, name: str) -> Score | None:

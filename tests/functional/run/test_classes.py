@@ -30,8 +30,9 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(url: str, *more: object) -> int:
     """``bench run`` in this process with a model at this URL."""
-    arguments = ["run", "--model", "m", "--base-url", url, "--limit", 4, "--model-retries", 0, *more]
-    return main([str(argument) for argument in arguments])
+    arguments = ["run", "--model", "m", "--base-url", url, "--model-retries", 0, *more]
+    limit = [] if "--limit" in more else ["--limit", "4"]
+    return main([*map(str, arguments), *limit])
 
 
 def written(name: str = "reference") -> Document:
@@ -98,9 +99,20 @@ def test_what_the_endpoint_failed_is_not_measured_and_the_same_command_runs_only
 
 
 def test_an_incomplete_run_can_be_accepted(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = ("-f", "reference", "-f", "langgraph", "--limit", 3)
     with endpoint(lambda request: BUSY if is_about(request, 1) else completion("I know.")) as url:
-        assert run(url, "--allow-incomplete", "--fail-under", "has_finish=0.9") == 0
-    assert "INCOMPLETE: 1 trial was not measured" in " ".join(capsys.readouterr().out.split())
+        assert run(url, *chosen) == 3
+        shown = capsys.readouterr().out
+        assert "INCOMPLETE: 2 trials were not measured" in shown
+        assert "No scores are shown" in shown
+        assert "\nhas_finish" not in shown
+
+        assert run(url, *chosen, "--allow-incomplete", "--fail-under", "has_finish=0.9") == 0
+    shown = capsys.readouterr().out
+    assert "INCOMPLETE: 2 trials were not measured" in shown
+    assert "The scores are over the 2 queries and repeats" in shown
+    assert "\nhas_finish" in shown
+    assert written()["summary"]["common"]["trials"] == 2
 
 
 def test_all_failed_is_a_result() -> None:
