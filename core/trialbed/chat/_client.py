@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import httpx
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt
-from tenacity.wait import wait_base, wait_exponential_jitter
+from tenacity.wait import wait_base, wait_exponential, wait_random
 
 from trialbed.chat._documents import offered_functions, read_body
 from trialbed.chat._readings import Reading, failed
@@ -58,7 +58,7 @@ class ChatClient:
         self._url = f"{base_url.rstrip('/')}/chat/completions"
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._attempts = attempts
-        self._wait = wait or wait_exponential_jitter(initial=0.5, max=8)
+        self._wait = wait or wait_exponential(multiplier=0.5, max=7) + wait_random(0, 1)
         self._client = httpx.AsyncClient(timeout=timeout, verify=tls_for(base_url), transport=transport)
 
     async def __aenter__(self) -> Self:

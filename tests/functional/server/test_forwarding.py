@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-from support.servers import OFFERED, TRIAL, Serve, closed, listening, registration, until
+from support.servers import OFFERED, TRIAL, Serve, closed, listening, registration, until, virtual
 
 KEY = "sk-the-real-upstream-key"
 USAGE = {"prompt_tokens": 11, "completion_tokens": 22, "total_tokens": 33}
@@ -159,6 +160,37 @@ async def test_a_key_in_two_pieces_of_a_stream_is_masked(serve: Serve, upstream:
     client = await trial(serve, upstream.url)
     reply = await client.post(CHAT, json=body("leaking"))
     assert reply.text == f"data: {'*' * len(KEY)}\n\n"
+
+
+def found_in(folder: Path, text: str) -> list[Path]:
+    return [path for path in folder.iterdir() if text.encode() in path.read_bytes()]
+
+
+async def test_a_key_that_an_agent_was_told_is_in_no_call_of_an_api(
+    serve: Serve, upstream: Any, tmp_path: Path
+) -> None:
+    client = await trial(serve, upstream.url)
+    told = "".join(f"%{ord(character):02x}" for character in KEY)
+    await client.post(f"/t/{TRIAL}/virtual", json=virtual({"city": f"the city of {told}"}))
+    (call,) = (await closed(client))["api_calls"]
+    assert call["arguments"] == {"city": "the city of [redacted]"}
+    assert not found_in(tmp_path, told)
+
+
+async def test_what_may_become_the_key_is_passed_on_if_the_answer_is_cut(serve: Serve) -> None:
+    async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+        writer.write(b"11\r\ndata: sk-the-real\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(cut, "127.0.0.1", 0) as server:
+        client = await trial(serve, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.post(CHAT, json=body("cut"))
+        (call,) = (await closed(client))["model_calls"]
+    assert call["response"] == "data: sk-the-real"
 
 
 async def test_an_endpoint_that_is_not_there_is_502(serve: Serve) -> None:

@@ -60,3 +60,10 @@ def test_the_hint_names_the_variable_and_never_the_key(monkeypatch: pytest.Monke
     monkeypatch.setenv("MY_KEY", "sk-1234567890")
     assert "MY_KEY was sent" in key_hint("MY_KEY")
     assert "sk-" not in key_hint("MY_KEY")
+
+
+def test_a_variable_that_would_be_given_to_agents_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_VENDOR", "sk-1234567890")
+    with pytest.raises(UsageError, match="call it MY_VENDOR_API_KEY") as error:
+        with_endpoint(RunSettings(model="llama", base_url=LOCAL, api_key_env="MY_VENDOR"))
+    assert "sk-" not in str(error.value)

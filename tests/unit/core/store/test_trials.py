@@ -54,6 +54,20 @@ def test_awkward_scores_come_back_whole(store: Store, make_run: MakeRun, make_tr
     assert store.results("r1") == [trial]
 
 
+def test_secrets_of_the_environment_are_not_stored(
+    store: Store, make_run: MakeRun, make_trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-Canary+4711")
+    store.create_run(make_run())
+    trial = make_trial(body="the key sk-Canary\\u002B4711")
+    failure = Failure(kind="agent", message="refused: sk-Canary%2b4711")
+    failed = trial.outcome.model_copy(update={"answer": None, "failure": failure})
+    store.add_trial("r1", trial.model_copy(update={"outcome": failed}))
+    (stored,) = store.results("r1")
+    assert stored.wire.model_calls[0].request == "the key [redacted]"
+    assert stored.outcome.failure == Failure(kind="agent", message="refused: [redacted]")
+
+
 def test_a_trial_is_added_once(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
     store.create_run(make_run())
     store.add_trial("r1", make_trial(5))
