@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -12,7 +13,8 @@ from support.trials import ended
 
 from trialbed.engine._continuation import find_run, remarks, trials_to_run, why_not_extended
 from trialbed.engine._identity import config_digest
-from trialbed.engine._plan import Prepared, RunOptions
+from trialbed.engine._plan import Prepared, RunOptions, new_run
+from trialbed.engine._run import prepare
 from trialbed.errors import DataError, UsageError
 from trialbed.records import FailureKind, Run, RunConfig, RunStatus, TrialKey, TrialStatus
 from trialbed.store import AttemptSummary, Store
@@ -228,3 +230,23 @@ def test_trials_that_were_not_measured_are_due(store: Store, add_run: AddRun) ->
         store.add_trial("r1", ended(kind).model_copy(update={"attempt": number}))
     due = trials_to_run(CONFIG, store.attempt_summaries("r1"), RunOptions())
     assert [(key.query_id, number) for key, number in due] == [(1, 2), (2, 0)]
+
+
+def test_an_edited_adapter_is_another_one_though_its_version_stays(
+    store: Store, fake_distribution: Callable[..., Path], tmp_path: Path
+) -> None:
+    points = {"trialbed.frameworks": {"edited": "edited_agent:Agent"}}
+    folder = fake_distribution("trialbed-edited", "0.1", entry_points=points, modules={"edited_agent": "NUMBER = 1"})
+    options = RunOptions(frameworks=("edited",), limit=1, output=tmp_path / "results")
+    before = prepare(options)
+    run = new_run(before.config)
+    store.create_run(run)
+    assert find_run(store, prepare(options)) == run
+    module = next(folder.rglob("edited_agent*"))
+    (module if module.is_file() else module / "__init__.py").write_text("NUMBER = 2")
+    after = prepare(options)
+    assert after.config.adapter_versions == before.config.adapter_versions
+    assert find_run(store, after) is None
+    (said,) = remarks(store, after)
+    assert said.startswith(f"the adapter of edited or its environment changed since run {run.run_id}")
+    assert find_run(store, replace(after, options=replace(options, retry_failed=True))) == run
