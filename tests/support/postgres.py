@@ -45,8 +45,10 @@ def postgres_server() -> Iterator[str]:
         pytest.skip(ABSENT)
     if os.getuid() == 0 and not _has_user("postgres"):
         pytest.skip(NO_USER)
-    # Not below tmp_path: only its owner may enter that, and its path would be too long for a socket.
-    folder = Path(tempfile.mkdtemp(prefix="postgres"))
+    # Not below tmp_path, nor where TMPDIR may be: only its owner may enter that, and its path would be too long for a
+    # socket.
+    everyones = "/tmp" if os.getuid() == 0 else None
+    folder = Path(tempfile.mkdtemp(prefix="postgres", dir=everyones))
     try:
         _initialize(programs, folder)
         with _running(programs, folder) as port:

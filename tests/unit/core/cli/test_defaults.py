@@ -75,8 +75,9 @@ def test_one_value_of_a_repeatable_option_needs_no_list(asked: Any) -> None:
 @pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
 def test_every_setting_of_a_run_has_its_key(asked: Any, setting: Declared) -> None:
     values: dict[type, Any] = {str: "other", int: 7, float: 7.5, Path: "other", bool: True}
-    value = "reference" if setting.name == "frameworks" else values[setting.kind]
-    found = getattr(asked(toml=f"[run]\n{setting.key} = {json.dumps(value)}\n"), setting.name)
+    value = "reference" if setting.name == "frameworks" else [values[setting.kind], *setting.setting.choices][-1]
+    needs = 'model = "other"\n' if setting.name == "base_url" else ""
+    found = getattr(asked(toml=f"[run]\n{needs}{setting.key} = {json.dumps(value)}\n"), setting.name)
     assert found == ((value,) if setting.repeatable else setting.kind(value))
 
 
