@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import resource
 import select
 import signal
 import sys
@@ -25,7 +24,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 """From ``<linux/prctl.h>``, Linux 3.4."""
 
-IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+IGNORED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 """Signals that end a process which does not expect them; only its executor ends a supervisor, by closing its input."""
 
 NOT_STARTED = 126
@@ -96,8 +95,8 @@ class Supervisor:
         os.set_blocking(woken, False)
         signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        for number in IGNORED:
-            signal.signal(number, signal.SIG_IGN)
+        for name in IGNORED:
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
         return wake
 
     def _leave_descriptors(self) -> None:
@@ -160,6 +159,8 @@ def _send(pid: int, number: signal.Signals) -> None:
 def _end_as(status: int) -> NoReturn:
     """End with this status of a process, so that the executor sees how the worker ended."""
     if os.WIFSIGNALED(status):
+        import resource  # not there on Windows, where this module is imported too
+
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         number = os.WTERMSIG(status)
         with contextlib.suppress(OSError, ValueError):

@@ -1,11 +1,11 @@
-"""The local executor's setting of the memory limit."""
+"""The local executor's settings."""
 
 from __future__ import annotations
 
 import pytest
 
 from trialbed.errors import SettingsError
-from trialbed_plugins.executors.local import configured_memory
+from trialbed_plugins.executors.local import configured_memory, configured_trials
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,19 @@ def test_anything_else_is_refused_with_the_name_of_the_variable(monkeypatch, tex
     monkeypatch.setenv("TRIALBED_MEMORY_LIMIT", text)
     with pytest.raises(SettingsError, match="TRIALBED_MEMORY_LIMIT"):
         configured_memory()
+
+
+@pytest.mark.parametrize(("text", "trials"), [(None, 100), ("1", 1), (" 20 ", 20)])
+def test_trials_per_worker(monkeypatch, text, trials):
+    if text is None:
+        monkeypatch.delenv("TRIALBED_WORKER_TRIALS", raising=False)
+    else:
+        monkeypatch.setenv("TRIALBED_WORKER_TRIALS", text)
+    assert configured_trials() == trials
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "many"])
+def test_a_worker_runs_at_least_one(monkeypatch, text):
+    monkeypatch.setenv("TRIALBED_WORKER_TRIALS", text)
+    with pytest.raises(SettingsError, match="TRIALBED_WORKER_TRIALS"):
+        configured_trials()
