@@ -26,6 +26,9 @@ TIMEOUT = 120.0
 SHOWN = 300
 """Characters of an endpoint's own words in a problem."""
 
+FINAL = "not_to_be_repeated"
+"""The note of an answer whose header ``x-should-retry`` says that another attempt is of no use."""
+
 EVENTS_TYPE = "text/event-stream"
 RETRIED = ("transport", "timeout", "http_429", "http_5")
 """Prefixes of the kinds of problems that another attempt may solve."""
@@ -34,7 +37,8 @@ RETRIED = ("transport", "timeout", "http_429", "http_5")
 class ChatClient:
     """An async context manager that asks one endpoint; close it otherwise with ``close``.
 
-    Requests to an endpoint that is busy, broken or out of reach are repeated a few times.
+    Requests to an endpoint that is busy, broken or out of reach are repeated a few times, unless its answer says
+    ``x-should-retry: false``.
 
     Args:
         base_url: of the endpoint, such as ``https://api.openai.com/v1``.
@@ -110,7 +114,8 @@ async def _read(response: httpx.Response, request: Mapping[str, Any]) -> Reading
         return read_body(body, kind)
     text = body[:SHOWN].decode("utf-8", "replace")
     status = response.status_code
-    return failed(f"http_{status}", f"the endpoint answered with status {status}: {text}", "transport_error")
+    reading = failed(f"http_{status}", f"the endpoint answered with status {status}: {text}", "transport_error")
+    return replace(reading, notes=(FINAL,)) if response.headers.get("x-should-retry") == "false" else reading
 
 
 async def _read_events(response: httpx.Response, reader: StreamReader) -> Reading:
@@ -135,7 +140,7 @@ def _without_secrets(reading: Reading) -> Reading:
 
 
 def _is_worth_repeating(reading: Reading) -> bool:
-    return reading.problem is not None and reading.problem.kind.startswith(RETRIED)
+    return reading.problem is not None and reading.problem.kind.startswith(RETRIED) and FINAL not in reading.notes
 
 
 def _last_reading(state: RetryCallState) -> Reading:

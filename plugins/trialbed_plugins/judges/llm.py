@@ -9,7 +9,7 @@ from tenacity.wait import wait_base
 from trialbed.chat import ChatClient, Reading, first_message
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError, UsageError
-from trialbed.records import Answer, ModelEndpoint, Query, WireLog
+from trialbed.records import Answer, Limits, ModelEndpoint, Query, WireLog
 from trialbed_plugins.judges._prompt import corrected, messages
 from trialbed_plugins.judges._votes import Malformed, Vote, count_votes, read_vote
 
@@ -80,7 +80,9 @@ class _Model:
     """The judge's model. It is asked for JSON; an endpoint that refuses this is asked without it from then on."""
 
     def __init__(self, endpoint: ModelEndpoint, wait: wait_base | None) -> None:
-        self._client = ChatClient(endpoint.base_url, endpoint.api_key, wait=wait)
+        # The gateway decides how long a model may take, and repeats what fails.
+        timeout = Limits().request_timeout
+        self._client = ChatClient(endpoint.base_url, endpoint.api_key, timeout=timeout, wait=wait)
         self._format: dict[str, Any] = JSON_ONLY
         self._settings: dict[str, Any] = {"model": endpoint.model, "temperature": endpoint.temperature}
         if endpoint.max_tokens is not None:

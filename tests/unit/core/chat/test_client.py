@@ -132,3 +132,13 @@ async def test_a_refusal_is_final(number: int) -> None:
     assert reading.problem is not None
     assert (reading.problem.kind, asked) == (f"http_{number}", 1)
     assert "who are you?" in reading.problem.message
+
+
+async def test_an_endpoint_can_say_that_another_attempt_is_of_no_use() -> None:
+    def final(_request: httpx.Request) -> httpx.Response:
+        return httpx.Response(503, text="down", headers={"x-should-retry": "false"})
+
+    reading, asked = await ask(final, whole)
+    assert (reading.outcome, asked) == ("transport_error", 1)
+    assert reading.problem is not None
+    assert reading.problem.kind == "http_503"
