@@ -35,17 +35,18 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that sees one state of the store."""
-        with self._explained(), self._reader.begin() as connection:
+        with self.explained(), self._reader.begin() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that is committed as a whole or not at all."""
-        with self._turn, self._explained(), self._writer.begin() as connection:
+        with self._turn, self.explained(), self._writer.begin() as connection:
             yield connection
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def explained(self) -> Iterator[None]:
+        """Turn the database's errors into those that say what to do."""
         try:
             yield
         except IntegrityError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 from sqlalchemy.exc import IntegrityError
@@ -70,7 +70,9 @@ class Store:
         Raises:
             UsageError: another process holds it.
         """
-        with hold(self._database.engine, name):
+        with ExitStack() as held:
+            with self._database.explained():
+                held.enter_context(hold(self._database.engine, name))
             yield
 
     def create_run(self, run: Run) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from trialbed.errors import UsageError
+from trialbed.errors import DataError, UsageError
 from trialbed.store import Store
 
 NAME = "a" * 64
@@ -76,3 +77,15 @@ def _take_when_free(store: Store) -> None:
         except UsageError:
             continue
     pytest.fail("the lock stayed taken")
+
+
+def test_a_database_that_is_out_of_reach_is_an_error_that_says_so(postgres_url: str) -> None:
+    with Store.open(postgres_url) as store:
+        store.close()
+        store._database.engine.dialect.connect = _refuse  # type: ignore[method-assign]
+        with pytest.raises(DataError, match="cannot be used: refused"), store.lock(NAME):
+            pass
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise psycopg.OperationalError("refused")
