@@ -48,8 +48,9 @@ def command(
     make_folders(folder)
     listen = (server.loopback, server.port)
     hosts = descriptors.text(_hosts(server))
-    bubblewrap = [
-        *(find_bubblewrap(), *ISOLATION),
+    bubblewrap = find_bubblewrap()
+    arguments = [
+        *(bubblewrap, *ISOLATION),
         *("--proc", "/proc", "--dev", "/dev", "--bind", str(folder / "tmp"), "/tmp"),  # noqa: S108 - its own
         *mounts(interpreter, hidden),
         *("--ro-bind-data", str(hosts), "/etc/hosts", "--ro-bind", str(LAUNCHER), INSIDE),
@@ -58,11 +59,11 @@ def command(
         *(worker[0], "-I", "-S", INSIDE, "inside", "@INSIDE@", *worker),
     ]
     policy = {
-        "command": bubblewrap,
+        "command": arguments,
         "server": (server.host, server.port),
         "hosts": hosts,
         "report": report,
-        "inside": {"listen": listen, "namespaces": _own_namespaces(), "version": version()},
+        "inside": {"listen": listen, "namespaces": _own_namespaces(), "version": version(bubblewrap)},
     }
     return [sys.executable, "-I", "-S", str(LAUNCHER), "outside", str(descriptors.json(policy))]
 
@@ -103,9 +104,9 @@ def find_bubblewrap() -> str:
 
 
 @cache
-def version() -> str:
-    """The version of bubblewrap, as it says it: ``bubblewrap 0.8.0``."""
-    return subprocess.run([find_bubblewrap(), "--version"], capture_output=True, text=True, check=False).stdout.strip()
+def version(bubblewrap: str) -> str:
+    """The version of a ``bwrap``, as it says it: ``bubblewrap 0.8.0``."""
+    return subprocess.run([bubblewrap, "--version"], capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _own_namespaces() -> dict[str, str]:

@@ -41,6 +41,12 @@ def available(mode: str) -> str:
     return mode
 
 
+@pytest.fixture
+def add_adapter() -> Callable[[Path], Path]:
+    """Puts the snooping adapter into a folder of packages."""
+    return install
+
+
 def install(folder: Path) -> Path:
     """Put the snooping adapter into a folder of packages."""
     shutil.copy(Path(__file__).parent / "adversary" / "snooping_agent.py", folder)
@@ -69,7 +75,6 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
         path.parent.mkdir(exist_ok=True)
         path.write_text(SECRET)
         path.chmod(0o644)
-    # Read as of this process only where it is in the process's first memory: as a program's that was started with it.
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     with contextlib.ExitStack() as stack:
         yield {

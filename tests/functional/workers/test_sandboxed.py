@@ -1,0 +1,71 @@
+"""Hostile agents in sandboxes: they cost their own trial there too, and are told in the same words."""
+
+from __future__ import annotations
+
+import pytest
+from support.hostile import FAULTS
+
+from trialbed.errors import SandboxUnavailable
+from trialbed.sandbox import Sandbox, check_sandbox
+from trialbed_plugins.executors.local import LocalExecutor
+
+pytestmark = [pytest.mark.slow(60), pytest.mark.usefixtures("hostile_distribution")]
+
+
+@pytest.fixture(params=["process", "container"])
+def executor(request: pytest.FixtureRequest) -> LocalExecutor:
+    """An executor whose workers are in a sandbox; its server is never asked."""
+    try:
+        check_sandbox(Sandbox(request.param))
+    except SandboxUnavailable as error:
+        pytest.skip(str(error))
+    executor = LocalExecutor(memory_limit=300 << 20)
+    executor.sandbox = Sandbox(request.param)
+    executor.connect("http://127.0.0.1:65535")
+    return executor
+
+
+SOME_FAULTS = ("exit code", "segfault", "crash beside a daemon", "kill the group", "hold the lock", "grow in a child")
+SOME_HARMLESS = ("leave a daemon", "leak descriptors", "lower the limits", "bounded fork bomb")
+
+
+@pytest.mark.parametrize("query", SOME_FAULTS)
+async def test_a_fault_costs_exactly_one_trial(executor, make_spec, query):
+    kind, text = FAULTS[query]
+    async with executor:
+        before = await executor.execute(make_spec("good"))
+        outcome = await executor.execute(make_spec(query, timeout=2.0 if kind == "timeout" else 60.0))
+        following = await executor.execute(make_spec("good"))
+    assert before.answer is not None, before.failure
+    assert outcome.failure is not None
+    assert (outcome.failure.kind, text in outcome.failure.message) == (kind, True), outcome.failure
+    assert following.answer is not None, following.failure
+
+
+@pytest.mark.parametrize("query", SOME_HARMLESS)
+async def test_a_mess_is_cleared_up(executor, make_spec, query):
+    async with executor:
+        outcome = await executor.execute(make_spec(query))
+        following = await executor.execute(make_spec("good"))
+    assert outcome.answer is not None, outcome.failure
+    assert following.answer is not None, following.failure
+
+
+async def test_a_worker_that_hangs_says_where(executor, make_spec):
+    async with executor:
+        outcome = await executor.execute(make_spec("busy loop", timeout=2.0))
+    assert outcome.failure is not None
+    assert "busy_loop" in outcome.failure.detail
+
+
+async def test_the_engines_processes_and_folders_are_out_of_reach(executor, make_spec):
+    async with executor:
+        removed = await executor.execute(make_spec("remove folder"))
+        killed = await executor.execute(make_spec("kill the parent", timeout=2.0))
+        following = await executor.execute(make_spec("good"))
+    assert removed.failure is not None
+    assert removed.failure.kind == "agent"
+    # In a container, its parent is the first process in there, which cannot be killed: it waits in vain.
+    assert killed.failure is not None
+    assert killed.failure.kind in ("agent", "timeout")
+    assert following.answer is not None, following.failure

@@ -1,0 +1,19 @@
+"""What the snooping agent of ``tests/functional/sandbox/adversary`` tries to get at."""
+
+from __future__ import annotations
+
+WRITING = ("overwriting_the_store", "hiding_the_store")
+FILES = ("answers_of_mini", "files_of_mini", "dataset", "store", "keys", *WRITING)
+PROCESSES = ("environment_of_the_engine", "memory_of_the_engine", "signal_to_the_engine", "limits_of_the_engine")
+NETWORK = (
+    *("other_port", "other_port_from_a_child", "other_port_by_fast_open", "ipv6", "udp"),
+    *("unix_socket", "unix_socket_by_a_pair", "abstract_socket"),
+)
+ALLOWED = ("the_server", "its_own_folder")
+
+
+def reached(found: dict[str, str], sandbox: str) -> dict[str, str]:
+    """What the agent got at, attempt by attempt."""
+    # In a container, it has a folder of the store's name in a /tmp of its own.
+    own = WRITING if sandbox == "container" else ()
+    return {name: text for name, text in found.items() if not text.startswith("refused") and name not in own}
