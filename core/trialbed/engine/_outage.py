@@ -62,7 +62,7 @@ class Outage:
         trials = "the one trial that was tried" if self._tried == 1 else f"all {self._tried} trials that were tried"
         advice = f"; {key_hint(self._key_variable)}" if self._key_refused else ""
         raise NothingMeasured(
-            f"nothing could be measured: {trials} failed for {_party(self._last)}: {self._last.message}{advice}"
+            f"nothing could be measured: {trials} failed because of {_party(self._last)}: {self._last.message}{advice}"
         )
 
 

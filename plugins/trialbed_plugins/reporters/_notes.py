@@ -152,7 +152,7 @@ def _on_wire(summary: Document, max_tokens: int | None) -> Iterator[str]:
     if written["calls"]:
         yield (
             f"the model wrote {_number(written['calls'], 'call')} as text instead of sending them, in "
-            f"{_number(written['trials'], 'trial')}; they were not made"
+            f"{_number(written['trials'], 'trial')}; such calls count for nothing"
         )
 
 

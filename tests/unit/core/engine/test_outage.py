@@ -45,9 +45,13 @@ def test_at_any_time() -> None:
 
 
 def test_a_run_in_which_nothing_was_measured_says_why() -> None:
-    with pytest.raises(NothingMeasured, match="all 2 trials that were tried failed for the model's endpoint: refused"):
+    with pytest.raises(
+        NothingMeasured, match="all 2 trials that were tried failed because of the model's endpoint: refused"
+    ):
         after(ended("endpoint"), ended("endpoint")).check()
-    with pytest.raises(NothingMeasured, match="the one trial that was tried failed for Trialbed's server: refused"):
+    with pytest.raises(
+        NothingMeasured, match="the one trial that was tried failed because of Trialbed's server: refused"
+    ):
         after(ended("server")).check()
 
 

@@ -161,7 +161,7 @@ def test_the_wires_facts_are_noted(show: Show) -> None:
         "2 trials stopped by the limit: 5 requests past --max-steps refused",
         "2 answers of the model cut by max_tokens (64), in 1 trial",
         "finish_reason of the model's answers: 18 stop, 2 length",
-        "the model wrote 1 call as text instead of sending them, in 1 trial; they were not made",
+        "the model wrote 1 call as text instead of sending them, in 1 trial; such calls count for nothing",
         "times leave out the first trial of each worker (4), which took 3.5 s on average",
     ):
         assert note in text
