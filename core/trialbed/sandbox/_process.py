@@ -48,7 +48,7 @@ def command(
         SandboxUnavailable: the user that workers run as cannot be given what they need.
     """
     make_folders(folder)
-    user = _user(interpreter)
+    user = _user(interpreter, folder)
     if user is not None:
         _hand_over(folder, user["uid"], user["gid"])
     family = socket.AF_INET6 if server.is_ipv6 else socket.AF_INET
@@ -76,7 +76,7 @@ def files(folder: Path, interpreter: Interpreter, hidden: Iterable[Path]) -> dic
     }
 
 
-def _user(interpreter: Interpreter) -> dict[str, Any] | None:
+def _user(interpreter: Interpreter, folder: Path) -> dict[str, Any] | None:
     """The user that workers of root run as; None for another user's workers, which run as that user."""
     if os.geteuid() != 0:
         return None
@@ -86,6 +86,8 @@ def _user(interpreter: Interpreter) -> dict[str, Any] | None:
     except KeyError:
         uid = gid = NOBODY
     unreadable = next((path for path in interpreter.needed if not readable_by(path, uid, gid)), None)
+    # The folder itself is handed over, and the one above it opened.
+    unreadable = unreadable or next((path for path in folder.parents[1:] if not _permits(path, uid, gid, 1)), None)
     if unreadable is not None and not _has_capability(CAP_DAC_READ_SEARCH):
         raise SandboxUnavailable(
             PROCESS,
