@@ -90,7 +90,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "trialbed_version": config.trialbed_version,
         **_framework(run, framework),
         **document_settings(config),
-        "base_url": _without_login(config.base_url),
+        "base_url": _without_secrets(config.base_url),
         "dataset_digest": config.dataset_digest,
         "environment_digest": run.environment_digest,
     }
@@ -113,11 +113,11 @@ def _framework(run: Run, name: str) -> dict[str, Any]:
     }
 
 
-def _without_login(url: str | None) -> str | None:
+def _without_secrets(url: str | None) -> str | None:
     if url is None:
         return None
     parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return redact(urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])))
 
 
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
