@@ -14,6 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 from trialbed.cli import main
+from trialbed.errors import SandboxUnavailable
+from trialbed.sandbox import Sandbox
 from trialbed.store import Store
 
 FakeDistribution = Callable[..., Path]
@@ -235,3 +237,28 @@ def test_damage_of_a_store_is_listed_and_exits_with_1(tmp_path: Path, capsys: py
 def test_a_store_that_is_not_there_is_a_wrong_argument(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--store", "none.db"]) == 2
     assert "there is no store at none.db" in capsys.readouterr().err
+
+
+def test_a_sandbox_that_cannot_be_made_is_told_with_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(sandbox: Sandbox) -> tuple[str, ...]:
+        if sandbox.mode == "process":
+            return ("no_new_privs", "seccomp")
+        raise SandboxUnavailable(sandbox.mode, "bubblewrap is not installed", "install it")
+
+    monkeypatch.setattr("trialbed.cli.doctor._checks.check_sandbox", refuse)
+    code, found = doctor(capsys)
+    assert code == 0
+    assert found["sandbox process"] | {"remedy": ""} == {
+        "state": "ok",
+        "subject": "sandbox process",
+        "finding": "no_new_privs, seccomp",
+        "remedy": "",
+    }
+    missing = found["sandbox container"]
+    assert (missing["state"], missing["finding"], missing["remedy"]) == (
+        "none",
+        "bubblewrap is not installed",
+        "install it",
+    )
