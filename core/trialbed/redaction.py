@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel
 
-from trialbed.secrets import MIN_SECRET, REDACTED
+from trialbed.secrets import MIN_SECRET, REDACTED, secret_values
 
 LAYERS = 4
 """Escapes within escapes that are undone."""
@@ -327,3 +327,12 @@ def _mask_pieces(pieces: list[tuple[int, Leaf]], spans: list[tuple[int, int]], s
         start += len(characters)
         leaf.holder[leaf.key] = "".join(characters)
     return changed
+
+
+def redact(text: str, secrets: Iterable[str] | None = None) -> str:
+    """The text with every secret value replaced, however it is escaped or encoded.
+
+    Args:
+        secrets: the values; default: those of this process's environment.
+    """
+    return redaction_of(secret_values() if secrets is None else tuple(secrets)).text(text)

@@ -1,4 +1,4 @@
-"""Recognises settings that are secret, and keeps their values out of texts that people see.
+"""Recognises settings that are secret.
 
 A variable is secret if its name looks like a key, token, password or credential, or if its value is a URL
 that carries a password.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 MIN_SECRET = 8
 """Shorter values are not redacted: they occur in ordinary text by chance."""
@@ -36,14 +36,3 @@ def secret_values(environment: Mapping[str, str] | None = None) -> tuple[str, ..
     variables = os.environ if environment is None else environment
     found = {value for name, value in variables.items() if len(value) >= MIN_SECRET and is_secret(name, value)}
     return tuple(sorted(found, key=lambda value: (-len(value), value)))
-
-
-def redact(text: str, secrets: Iterable[str] | None = None) -> str:
-    """The text with every secret value replaced, however it is escaped or encoded.
-
-    Args:
-        secrets: the values; default: those of this process's environment.
-    """
-    from trialbed.redaction import redaction_of
-
-    return redaction_of(secret_values() if secrets is None else tuple(secrets)).text(text)

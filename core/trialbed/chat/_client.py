@@ -14,7 +14,7 @@ from tenacity.wait import wait_base, wait_exponential, wait_random
 from trialbed.chat._documents import offered_functions, read_body
 from trialbed.chat._readings import Reading, failed
 from trialbed.chat._streams import StreamReader
-from trialbed.secrets import redact
+from trialbed.redaction import redact
 from trialbed.tools import tls_for
 
 ATTEMPTS = 4

@@ -12,11 +12,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, Query, Run, TrialResult
+from trialbed.redaction import redact
 from trialbed.results._entries import entry
 from trialbed.results._means import quality_scores
 from trialbed.results._summary import summary
 from trialbed.run_settings import Declared, declared_settings, document_settings
-from trialbed.secrets import redact, secret_values
+from trialbed.secrets import secret_values
 
 QueryId = int | str
 

@@ -18,7 +18,7 @@ from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent
 from trialbed.errors import AnswerError, ModelFailed
 from trialbed.records import Answer, Failure, FailureKind, Outcome, TrialSpec
-from trialbed.secrets import redact
+from trialbed.redaction import redact
 from trialbed.tools import Tool
 
 MAX_MESSAGE = 2_000

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from trialbed.records import Environment, Record, TrialSpec, framework_name
-from trialbed.secrets import redact
+from trialbed.redaction import redact
 from trialbed.temporary import temporary_folder
 from trialbed.worker import worker_environment
 from trialbed_fidelity._not_measured import NotMeasured

@@ -18,8 +18,8 @@ from typing import Self
 import psutil
 
 from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec, framework_name
+from trialbed.redaction import redact
 from trialbed.sandbox import Launch
-from trialbed.secrets import redact
 from trialbed.worker import (
     SUPERVISED,
     Begin,

@@ -19,9 +19,9 @@ from trialbed import errors
 from trialbed.contracts import Executor
 from trialbed.errors import DriverBroken, DriverError, SettingsError
 from trialbed.records import NOT_MEASURED, Environment, Failure, FrameworkInfo, Outcome, TrialSpec
+from trialbed.redaction import redact
 from trialbed.run_settings import SANDBOXES
 from trialbed.sandbox import ServerAddress, launch
-from trialbed.secrets import redact
 from trialbed.temporary import temporary_folder
 from trialbed_plugins.executors._pipes import WorkerFault
 from trialbed_plugins.executors._worker import NotBegun, StartFailed, Worker

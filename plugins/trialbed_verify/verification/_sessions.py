@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from trialbed.errors import DriverBroken, TrialbedError
-from trialbed.secrets import redact
+from trialbed.redaction import redact
 from trialbed_verify.verification.targets import Proxy, Target, VerifyOptions
 from trialbed_verify.verification.wire import Exchange, trace
 

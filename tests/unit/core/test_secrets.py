@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.secrets import REDACTED, is_secret, redact, secret_values
+from trialbed.redaction import redact
+from trialbed.secrets import REDACTED, is_secret, secret_values
 
 
 @pytest.mark.parametrize(

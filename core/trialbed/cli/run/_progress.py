@@ -14,7 +14,7 @@ from trialbed.cli.progress import is_line_due, new_bar
 from trialbed.engine import Progress
 from trialbed.errors import NothingMeasured
 from trialbed.records import NOT_MEASURED, Run, TrialResult
-from trialbed.secrets import redact
+from trialbed.redaction import redact
 from trialbed.views import printable
 
 MAX_CAUSE = 160
