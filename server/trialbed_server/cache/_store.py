@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
+    Connection,
     DateTime,
     Engine,
     Index,
@@ -25,10 +26,13 @@ from sqlalchemy import (
     event,
     make_url,
     select,
+    text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.schema import CreateIndex, CreateTable
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from trialbed.errors import DataError, UsageError
 from trialbed_server.cache._entries import Entry, Origin
@@ -57,6 +61,9 @@ responses = Table(
 
 BUSY_TIMEOUT = 30.0
 """Seconds a writer waits for another process's transaction."""
+
+SETUP_LOCK = 0x7472_6962
+"""Names the advisory lock under which PostgreSQL creates the tables once."""
 
 _INSERTS: dict[str, Callable[..., Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
@@ -107,16 +114,13 @@ class ResponseStore:
         self._engine.dispose()
 
     def _prepare(self) -> None:
-        with self._described():
-            metadata.create_all(self._engine)
-            with self._engine.begin() as connection:
-                versions = set(connection.scalars(select(schema_version.c.version)))
-                if not versions:
-                    connection.execute(
-                        _INSERTS[self._engine.dialect.name](schema_version)
-                        .values(version=VERSION)
-                        .on_conflict_do_nothing()
-                    )
+        with self._described(), self._engine.begin() as connection:
+            _create_tables(connection)
+            versions = set(connection.scalars(select(schema_version.c.version)))
+            if not versions:
+                connection.execute(
+                    _INSERTS[self._engine.dialect.name](schema_version).values(version=VERSION).on_conflict_do_nothing()
+                )
         if versions - {VERSION}:
             raise DataError(
                 f"response cache {self.location}: its schema has version {max(versions)}, this Trialbed has {VERSION}; "
@@ -134,6 +138,17 @@ class ResponseStore:
             ) from error
         except SQLAlchemyError as error:
             raise DataError(f"response cache {self.location}: {error}") from error
+
+
+def _create_tables(connection: Connection) -> None:
+    """Create what is absent; the database decides that, as other servers may be starting at the same moment."""
+    if connection.dialect.name == "postgresql":
+        # Not even IF NOT EXISTS is safe from another transaction there.
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SETUP_LOCK})
+    for table in metadata.sorted_tables:
+        connection.execute(CreateTable(table, if_not_exists=True))
+        for index in table.indexes:
+            connection.execute(CreateIndex(index, if_not_exists=True))
 
 
 def _engine(location: str) -> Engine:
@@ -168,10 +183,22 @@ def _created(url: URL, location: str, **arguments: Any) -> Engine:
         raise UsageError(f"--cache {location}: {error}; install the database's driver") from error
 
 
+def _is_locked(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+
+
 def _tune(connection: sqlite3.Connection, _record: object) -> None:
     # Readers and the writer do not block each other; a crash of the machine can lose the last entries only.
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL"):
-        connection.execute(f"PRAGMA {pragma}").close()
+    for attempt in Retrying(
+        retry=retry_if_exception(_is_locked),
+        stop=stop_after_delay(BUSY_TIMEOUT),
+        wait=wait_random(0.01, 0.1),
+        reraise=True,
+    ):
+        # SQLite does not wait for a switch to WAL that another process is making.
+        with attempt:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+    connection.execute("PRAGMA synchronous=NORMAL").close()
 
 
 def _values(entry: Entry, now: datetime) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -91,3 +93,14 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="its folder cannot be created"):
         ResponseStore(str(tmp_path / "file" / "responses.db"))
+
+
+def test_several_servers_start_on_a_new_cache_at_once(file: Path) -> None:
+    together = Barrier(8)
+
+    def start(_number: int) -> None:
+        together.wait()
+        ResponseStore(str(file)).close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(start, range(8)))
