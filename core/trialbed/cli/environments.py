@@ -107,7 +107,7 @@ def report_third_party(store: EnvironmentStore, requests: Sequence[Request]) -> 
         if framework.name not in FIRST_PARTY and adapter in request.requirements:
             click.echo(
                 f"{framework.text}: not published with Trialbed; its adapter would be the third-party package "
-                f"{adapter}, if the index has it (--adapter of `bench env add` names another)",
+                f"{adapter}, if the index has it",
                 err=True,
             )
 

@@ -148,7 +148,14 @@ async def open_harness(
     with temporary_folder() as folder:
         async with refusing_endpoint() as url:
             # No variable has an empty name: the endpoint that refuses is sent no key.
-            options = RunOptions(base_url=url, api_key_env="", response_cache=folder / "responses.db")
+            # Nothing is repeated for a framework here: what it does itself about a failure is what is measured.
+            options = RunOptions(
+                base_url=url,
+                api_key_env="",
+                response_cache=folder / "responses.db",
+                model_retries=0,
+                endpoint_patience=0,
+            )
             async with server(options) as control:
                 workers = driver(environments=environments)
                 yield Harness(control, workers, url), workers

@@ -32,7 +32,7 @@ class Circuit:
 
     Args:
         clock: the server's.
-        patience: seconds from the opening to ``down``.
+        patience: seconds from the opening to ``down``; with 0 it never opens.
 
     Attributes:
         answered: how many requests were answered, from beginning to end.
@@ -136,7 +136,7 @@ class Circuit:
         self._failures += 1
         self._requests.add(request)
         self._hopeless = self._hopeless and useless
-        if self._failures < FAILURES or len(self._requests) < REQUESTS:
+        if not self._patience or self._failures < FAILURES or len(self._requests) < REQUESTS:
             return
         if self._opened is None:
             self._opened = now

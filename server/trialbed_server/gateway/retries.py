@@ -46,7 +46,7 @@ class RetryPolicy:
 
     Attributes:
         retries: how often at most.
-        patience: seconds for all waits and repetitions of one request.
+        patience: seconds for all waits and repetitions of one request; with 0, every failure is passed on as it came.
         draw: a random number between two others.
     """
 
@@ -65,7 +65,7 @@ class RetryPolicy:
             elapsed: seconds since the first failure.
             asked: the seconds of the endpoint's ``Retry-After``.
         """
-        if number > self.retries:
+        if number > self.retries or not self.patience:
             return None
         if asked:
             seconds = asked + self.draw(0.0, SPREAD)

@@ -228,7 +228,7 @@ class Upstream:
         if body is None:
             await writer.error(failure.message, status, "upstream_error", cause)
             return
-        if cause == "endpoint" or status in TRANSIENT:
+        if self._policy.patience and (cause == "endpoint" or status in TRANSIENT):
             headers = [header for header in headers if header[0] != FINAL[0]] + [FINAL]
         writer.exchange.failed(failure.message, cause)
         await writer.start(status, headers)

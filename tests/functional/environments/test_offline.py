@@ -37,5 +37,5 @@ def test_uv_offline_is_heeded(machine: Machine, index: Index) -> None:
 def test_without_a_network_the_advice_is_not_to_look_for_the_adapter(machine: Machine) -> None:
     machine.variables["UV_OFFLINE"] = "1"
     done = machine.bench("env", "add", "acme", code=3)
-    assert "a network unless uv's cache has all of it" in done.err
+    assert "a network unless its cache has every package" in done.err
     assert "--adapter" not in done.err

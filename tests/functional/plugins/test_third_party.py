@@ -22,7 +22,7 @@ def installation(wheels: Wheels, new_installation: Callable[..., Installation]) 
 def acme_run(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
     def run(model: str) -> dict[str, Any]:
         folder = tmp_path_factory.mktemp("run")
-        document: dict[str, Any] = installation.bench_json(
+        (document,) = installation.bench_json(
             "run", "--framework", "acme", "--dataset", "acme", "--model", model, cwd=folder
         )
         assert (folder / "results" / "tools" / "acme_acme.json").is_file()

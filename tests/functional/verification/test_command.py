@@ -110,13 +110,21 @@ async def test_an_address_where_nobody_listens_is_given_up_soon(bench: Run, tmp_
     assert f"m at {url}: 20 connect: ClientConnectorError: Cannot connect" in done.err
 
 
-@pytest.mark.parametrize("key", ["", "  ", "sk-two sk-words"])
+@pytest.mark.parametrize("key", ["  ", "sk-two sk-words"])
 async def test_a_key_that_is_none_is_refused_before_anything_is_sent(key: str, bench: Run, file: Path) -> None:
     async with FaultServer(FaultScript()) as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url)
         assert "key" in (await bench(*arguments, "--api-key", key, code=2)).err
         assert "key" in (await bench(*arguments, code=2, OPENAI_API_KEY=key)).err
         assert server.requests.total() == 0
+
+
+async def test_only_a_server_of_this_machine_needs_no_key(bench: Run, file: Path) -> None:
+    async with FaultServer(FaultScript()) as server:
+        await bench("verify", file, "--model", "m", "--base-url", server.url, OPENAI_API_KEY="")
+        assert server.requests.total() > 0
+    far = ("verify", file, "--model", "m", "--base-url", "http://vendor.invalid/v1")
+    assert "put OPENAI_API_KEY into" in (await bench(*far, code=2, OPENAI_API_KEY="")).err
 
 
 @pytest.mark.parametrize(

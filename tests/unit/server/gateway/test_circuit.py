@@ -56,6 +56,13 @@ async def test_one_request_alone_does_not_open_it(circuit: Circuit) -> None:
     assert await tried(circuit, works=True) == []
 
 
+async def test_without_patience_it_never_opens(clock: SleepingClock) -> None:
+    circuit = Circuit(clock, 0)
+    fail(circuit, 100, requests=10)
+    assert circuit.state == "closed"
+    assert await tried(circuit, works=False, patience=0) == []
+
+
 async def test_an_open_circuit_lets_a_probe_through_after_a_wait_and_closes_when_it_is_answered(
     circuit: Circuit, clock: SleepingClock
 ) -> None:
