@@ -26,6 +26,9 @@ from trialbed_server.gateway.retries import RetryBudget, RetryPolicy
 SHOWN = 300
 """Bytes of an error's body that its message shows."""
 
+CONNECTIONS = 3
+"""Attempts to connect to an endpoint that never answered; an address that is wrong should be told soon."""
+
 REMEMBERED = 10_000
 """Requests that are remembered because the endpoint failed at them."""
 
@@ -39,6 +42,7 @@ class Failure:
         answer: status, headers and body to give back if there is no other attempt; the body is None if none came.
         asked: the seconds of the endpoint's ``Retry-After``.
         transient: whether another attempt may succeed.
+        absent: whether there was no connection, and never an answer before: the address is probably wrong.
     """
 
     status: int
@@ -46,6 +50,7 @@ class Failure:
     answer: tuple[int, list[Header], bytes | None]
     asked: float | None = None
     transient: bool = True
+    absent: bool = False
 
 
 class Upstream:
@@ -128,7 +133,9 @@ class Upstream:
         return failure
 
     def _wait(self, failure: Failure, number: int, elapsed: float) -> float | None:
-        wait = self._policy.wait(number, elapsed, failure.asked) if failure.transient else None
+        if not failure.transient or (failure.absent and number >= CONNECTIONS):
+            return None
+        wait = self._policy.wait(number, elapsed, failure.asked)
         return wait if wait is not None and self._budget.take() else None
 
     async def _attempt(self, request: Request, writer: ResponseWriter) -> Failure | None:
@@ -194,7 +201,8 @@ class Upstream:
         message = self.redactor().whole(f"the upstream endpoint {self.url} {happened}".encode()).decode()
         # A request may be silent for all the time that its trial has; only a connection is worth another attempt.
         transient = not silent or isinstance(error, aiohttp.ConnectionTimeoutError)
-        failure = Failure(0, message, (504 if silent else 502, [], None), transient=transient)
+        absent = self.circuit.answered == 0 and isinstance(error, aiohttp.ClientConnectorError)
+        failure = Failure(0, message, (504 if silent else 502, [], None), transient=transient, absent=absent)
         self._count(request, failure)
         if writer.started:
             writer.exchange.failed(message, "endpoint")
@@ -214,7 +222,7 @@ class Upstream:
         if cause_of_status(failure.status, others_answered=there) == "request":
             self.circuit.completed(answered=False)
         else:
-            useless = failure.status in KEY_REFUSED | NOT_THERE
+            useless = failure.absent or failure.status in KEY_REFUSED | NOT_THERE
             self.circuit.failed(request.digest, failure.message, asked=failure.asked, useless=useless)
 
     def _others_answered(self, request: Request, status: int) -> bool:

@@ -233,6 +233,15 @@ async def test_a_request_that_fails_each_time_while_others_are_answered_is_to_bl
     ]
 
 
+async def test_an_address_where_nothing_ever_answered_is_given_up_soon(serve: Serve, clock: SleepingClock) -> None:
+    client = await opened(serve, "http://127.0.0.1:9/v1", clock)
+    began = clock.time
+    for model in "abc":
+        assert (await client.post(CHAT, json=body(model))).status_code in (502, 503)
+    assert clock.time - began < 10
+    assert [len(call["attempts"]) for call in (await closed(client))["model_calls"]] == [2, 2, 0]
+
+
 async def test_an_endpoint_that_is_down_is_not_asked_any_more(serve: Serve, clock: SleepingClock) -> None:
     client = await opened(serve, "http://127.0.0.1:9/v1", clock, endpoint_patience=50)
     assert await status(client) == {"state": "closed", "answered": 0, "reason": ""}

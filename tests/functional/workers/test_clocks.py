@@ -33,6 +33,7 @@ async def test_a_worker_that_changes_its_clocks_changes_no_time(make_spec):
         elapsed = time.monotonic() - before
         following = await executor.execute(make_spec("good"))
     assert outcome.answer is not None, outcome.failure
-    assert 0.5 <= outcome.wall_time <= elapsed
+    # The agent sleeps for half a second; the message that it begins may be read late.
+    assert 0.1 <= outcome.wall_time <= elapsed
     assert following.answer is not None, following.failure
     assert abs(outcome.started_at.timestamp() - time.time()) < 3600
