@@ -1,3 +1,4 @@
+from .addresses import mcp_url as mcp_url
 from .contracts import AnswerStatus as AnswerStatus
 from .contracts import BaseAgent as BaseAgent
 from .contracts import Comparer as Comparer

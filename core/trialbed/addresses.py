@@ -11,3 +11,12 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+
+
+def mcp_url(server_url: str) -> str:
+    """The URL of a trial's tools over the Model Context Protocol (streamable HTTP).
+
+    Args:
+        server_url: the trial's virtual API, as ``BaseAgent.bind_tools`` gets it.
+    """
+    return f"{server_url.removesuffix('/virtual')}/mcp"

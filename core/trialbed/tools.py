@@ -99,8 +99,11 @@ def _text(reply: httpx.Response) -> str:
     if reply.status_code != 200:
         return f"Error: the server returned status {reply.status_code}: {reply.text[:500]}"
     body = reply.json()
-    if not isinstance(body, dict):
-        return json.dumps(body, ensure_ascii=False)
+    return reply_text(body) if isinstance(body, dict) else json.dumps(body, ensure_ascii=False)
+
+
+def reply_text(body: Mapping[str, Any]) -> str:
+    """What an agent is told for an answer of the virtual API: JSON for data, the text itself for text."""
     response = body.get("response", "")
     text = response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
     error = body.get("error", "")

@@ -36,6 +36,7 @@ from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import TrialRegistry, Untagged
 from trialbed_server.virtual.catalog import Catalog
 from trialbed_server.virtual.endpoint import VirtualApi
+from trialbed_server.virtual.mcp import McpEndpoint
 from trialbed_server.virtual.resolver import Resolver
 from trialbed_server.virtual.sources import CacheSource, FrozenSource, SimulatorSource
 
@@ -67,6 +68,8 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     )
     app = _application(options, virtual, _lifespan(cache, resolver, upstream, trials))
     _add_trial_routes(app, virtual, gateway)
+    mcp = McpEndpoint(virtual, trials, metrics, max_body=options.max_body)
+    app.router.routes.append(Route("/t/{trial}/mcp", mcp, methods=["POST"]))
     control = Control(trials, untagged, simulators, clock, upstream=upstream, max_body=options.max_body)
     app.include_router(control.router())
     _add_status_routes(app, metrics, options.upstream)

@@ -42,6 +42,8 @@ def serve(options: ServerOptions) -> None:
         TrialbedError: the server cannot start; the text says why.
     """
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    # The SDK writes several lines for every request.
+    logging.getLogger("mcp").setLevel(logging.WARNING)
     ResponseStore(options.cache).close()
     app = create_app(options)
     listener = _listen(options.host, options.port)

@@ -64,11 +64,11 @@ class VirtualApi:
         try:
             trial = self._trials.of(scope["path_params"].get("trial"))
             sent = await read_body(scope, receive, self._max_body)
-            request = self._without_secrets(parse_request(sent), sent)
+            request = parse_request(sent)
             if trial is None:
-                body = await self._answer_untagged(request, len(sent))
+                body = await self._answer_untagged(self._without_secrets(request, sent), len(sent))
             else:
-                body = await self._answer_trial(request, trial)
+                body = await self.answer(request, trial, sent)
             status = 200
         except ClientGone:
             return
@@ -87,8 +87,13 @@ class VirtualApi:
             return request
         return VirtualRequest(*self._redaction.value(list(request)))
 
-    async def _answer_trial(self, request: VirtualRequest, trial: Trial) -> bytes:
-        target, tool_input, key = self._read(request, trial.catalog)
+    async def answer(self, request: VirtualRequest, trial: Trial, sent: bytes) -> bytes:
+        """The answer to a trial's call, which is recorded.
+
+        Args:
+            sent: the body that the request was read from.
+        """
+        target, tool_input, key = self._read(self._without_secrets(request, sent), trial.catalog)
         recording = ApiRecording(trial.elapsed, trial.budget, target, tool_input)
         trial.api_calls.append(recording)
         with trial.in_use():

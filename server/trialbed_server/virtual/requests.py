@@ -49,15 +49,24 @@ def parse_request(body: bytes) -> VirtualRequest:
     Raises:
         MalformedRequest: it is not JSON, or a field is missing or of another type.
     """
-    try:
-        data = _decoded(body)
-    except (ValueError, RecursionError) as error:
-        raise MalformedRequest([_invalid_json(error)]) from error
+    data = parse_json(body)
     if not _is_plain(data):
         _explain(data)
     if b"\\u" in body:
         _check_characters(data)
     return VirtualRequest(data["category"], data["tool_name"], data["api_name"], data["tool_input"])
+
+
+def parse_json(body: bytes) -> Any:
+    """Read a body of JSON.
+
+    Raises:
+        MalformedRequest: it is not JSON, or Python cannot hold it.
+    """
+    try:
+        return _decoded(body)
+    except (ValueError, RecursionError) as error:
+        raise MalformedRequest([_invalid_json(error)]) from error
 
 
 def parse_input(tool_input: str | dict[str, Any]) -> Any:

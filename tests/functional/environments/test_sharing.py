@@ -7,10 +7,10 @@ import signal
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 from support.index import Index
 from support.machines import Machine
-from support.processes import family, wait_until_ended
 
 pytestmark = pytest.mark.slow(20)
 
@@ -70,13 +70,13 @@ def test_a_killed_build_is_built_again_and_leaves_nothing(machine: Machine, inde
     killed = machine.start("env", "add", "acme")
     line_with(killed, "building its environment")
     assert index.asked.wait(30)
-    orphans = family(killed.pid)
+    orphans = psutil.Process(killed.pid).children(recursive=True)
     killed.send_signal(signal.SIGKILL)
     killed.communicate(timeout=60)
     assert len(unfinished(machine)) == 1
     assert machine.listed() == []
     index.gate.set()
-    wait_until_ended(orphans)
+    psutil.wait_procs(orphans, timeout=60)
     row = machine.add("acme")
     assert unfinished(machine) == []
     code = "import acme, importlib.metadata as m; print(acme.VERSION, m.version('trialbed-acme'))"

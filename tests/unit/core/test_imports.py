@@ -32,6 +32,7 @@ HEAVY = {
     "fastapi",
     "httpx",
     "jsonschema",
+    "mcp",
     "numpy",
     "pydantic",
     "rich",

@@ -1,0 +1,136 @@
+"""A server of tools, made with the SDK's first or second generation, whichever is installed.
+
+Both have a low-level server, which passes schemas and arguments on as they are. Its interface differs: other packages
+in an environment decide which generation it has (AutoGen needs the first).
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any, Protocol
+
+from starlette.types import Receive, Scope, Send
+
+NAME = "trialbed"
+
+INVALID_PARAMS = -32602
+"""JSON-RPC's code for an unknown tool, as MCP has it."""
+
+
+class Refused(Exception):
+    """A request that cannot be served, with a JSON-RPC error code."""
+
+    def __init__(self, message: str, code: int = INVALID_PARAMS) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class ToolSource(Protocol):
+    """Where the tools are; what goes in and out is MCP's JSON."""
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """The tools: ``name``, ``description``, ``inputSchema``."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result of a call: ``content``, ``isError``.
+
+        Raises:
+            Refused: there is no such tool.
+        """
+
+
+def load_sdk() -> None:
+    """Import the SDK, which takes about as long as starting a server, so that the next request need not."""
+    import_module("mcp.server.lowlevel")
+    import_module("mcp.server.streamable_http_manager")
+
+
+async def serve_request(source: ToolSource, scope: Scope, receive: Receive, send: Send, *, max_body: int) -> None:
+    """Serve one HTTP request of MCP's streamable transport.
+
+    There are no sessions, so that a request needs nothing but its URL, and no streams: every answer is one JSON
+    document.
+
+    Args:
+        max_body: largest request in bytes.
+    """
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    settings: dict[str, Any] = {"json_response": True, "stateless": True}
+    # Older releases have no bound.
+    if _takes(StreamableHTTPSessionManager, "max_request_body_size"):
+        settings["max_request_body_size"] = max_body
+    manager = StreamableHTTPSessionManager(sdk_server(source), **settings)
+    async with manager.run():
+        await manager.handle_request(scope, receive, send)
+
+
+def sdk_server(source: ToolSource) -> Any:
+    """The SDK's server for these tools."""
+    from mcp.server.lowlevel import Server
+
+    make = _second_generation if _takes(Server, "on_list_tools") else _first_generation
+    return make(Server, source)
+
+
+@cache
+def _takes(made: type, setting: str) -> bool:
+    return setting in inspect.signature(made.__init__).parameters  # type: ignore[misc] # of this class, and no other
+
+
+def _first_generation(server_class: Any, source: ToolSource) -> Any:
+    types: Any = import_module("mcp.types")
+
+    async def list_tools(_request: Any) -> Any:
+        return types.ServerResult(await _listed(source))
+
+    async def call_tool(request: Any) -> Any:
+        return types.ServerResult(await _called(source, request.params))
+
+    server = server_class(NAME, version=version("trialbed"))
+    server.request_handlers[types.ListToolsRequest] = list_tools
+    server.request_handlers[types.CallToolRequest] = call_tool
+    return server
+
+
+def _second_generation(server_class: Any, source: ToolSource) -> Any:
+    async def list_tools(_context: Any, _params: Any) -> Any:
+        return await _listed(source)
+
+    async def call_tool(_context: Any, params: Any) -> Any:
+        return await _called(source, params)
+
+    return server_class(NAME, version=version("trialbed"), on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+async def _listed(source: ToolSource) -> Any:
+    from mcp import types
+
+    return types.ListToolsResult.model_validate({"tools": await source.list_tools()})
+
+
+async def _called(source: ToolSource, params: Any) -> Any:
+    from mcp import types
+
+    try:
+        result = await source.call_tool(params.name, params.arguments or {})
+    except Refused as error:
+        raise _sdk_error(error) from error
+    return types.CallToolResult.model_validate(result)
+
+
+def _sdk_error(error: Refused) -> Exception:
+    """The SDK's own exception, whose code and text it sends."""
+    from mcp import types
+    from mcp.shared import exceptions
+
+    sdk: Any = exceptions
+    made: Exception
+    if hasattr(sdk, "MCPError"):
+        made = sdk.MCPError(error.code, str(error))
+    else:
+        made = sdk.McpError(types.ErrorData(code=error.code, message=str(error)))
+    return made

@@ -1,0 +1,134 @@
+"""``POST /t/{trial}/mcp``: a trial's tools over the Model Context Protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from starlette.responses import JSONResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from trialbed.mcp import Refused, load_sdk, serve_request
+from trialbed.tools import reply_text
+from trialbed_server._http import BodyTooLarge, ClientGone, read_body
+from trialbed_server._metrics import Metrics
+from trialbed_server.trials import Trial, TrialRefused, TrialRegistry
+from trialbed_server.virtual.endpoint import VirtualApi
+from trialbed_server.virtual.requests import MalformedRequest, VirtualRequest, parse_json
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+"""Codes of JSON-RPC."""
+
+
+class McpEndpoint:
+    """An ASGI endpoint: finds the trial, and lets the official SDK serve its tools.
+
+    A call is answered and recorded as one to ``/virtual``. Its arguments are not compared with the tool's schema, since
+    no other way to call a tool does that.
+
+    Args:
+        max_body: largest request in bytes.
+    """
+
+    def __init__(self, virtual: VirtualApi, trials: TrialRegistry, metrics: Metrics, *, max_body: int) -> None:
+        self._virtual = virtual
+        self._trials = trials
+        self._metrics = metrics
+        self._max_body = max_body
+        self._loaded = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        try:
+            trial = self._trials.find(scope["path_params"]["trial"])
+            body = _writable(await read_body(scope, receive, self._max_body))
+        except ClientGone:
+            return
+        except TrialRefused as error:
+            await self._refuse(str(error), error.status, INVALID_REQUEST, scope, receive, send)
+        except BodyTooLarge:
+            message = f"the request is larger than {self._max_body} bytes"
+            await self._refuse(message, 413, INVALID_REQUEST, scope, receive, send)
+        except MalformedRequest as error:
+            await self._refuse(error.detail[0]["msg"], 400, PARSE_ERROR, scope, receive, send)
+        else:
+            with trial.in_use():
+                await self._load()
+                tools = TrialTools(trial, self._virtual, body)
+                await serve_request(tools, scope, _again(body, receive), send, max_body=self._max_body)
+
+    async def _load(self) -> None:
+        if not self._loaded:
+            # In a thread, since other trials must not wait for it.
+            await asyncio.to_thread(load_sdk)
+            self._loaded = True
+
+    async def _refuse(self, message: str, status: int, code: int, scope: Scope, receive: Receive, send: Send) -> None:
+        self._metrics.refused()
+        document = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+        await JSONResponse(document, status)(scope, receive, send)
+
+
+class TrialTools:
+    """The tools of a trial, for one request.
+
+    Args:
+        sent: the request's body.
+    """
+
+    def __init__(self, trial: Trial, virtual: VirtualApi, sent: bytes) -> None:
+        self._trial = trial
+        self._virtual = virtual
+        self._sent = sent
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """The tools, with their schemas as they are."""
+        return [
+            {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
+            for tool in self._trial.registration.tools
+        ]
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call the Api of a tool; the text is the one that ``trialbed.Tool`` returns.
+
+        Raises:
+            Refused: the trial has no such tool.
+        """
+        api = next((tool.api for tool in self._trial.registration.tools if tool.name == name), None)
+        if api is None:
+            raise Refused(f"Unknown tool: {name}")
+        request = VirtualRequest(api.category, api.tool_name, api.api_name, arguments)
+        answer = json.loads(await self._virtual.answer(request, self._trial, self._sent))
+        text = _clean(reply_text(answer))
+        return {"content": [{"type": "text", "text": text}], "isError": bool(answer["error"])}
+
+
+def _clean(text: str) -> str:
+    """The text with ``?`` for each half of a character, which cannot be sent."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _writable(body: bytes) -> bytes:
+    """A body of JSON, without halves of characters, which the SDK does not read.
+
+    Raises:
+        MalformedRequest: it is not JSON.
+    """
+    data = parse_json(body)
+    return _clean(json.dumps(data, ensure_ascii=False)).encode() if b"\\u" in body else body
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Receive a body that was read already."""
+    unread = True
+
+    async def again() -> Message:
+        nonlocal unread
+        if unread:
+            unread = False
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return again

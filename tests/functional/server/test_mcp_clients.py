@@ -1,0 +1,71 @@
+"""A trial's tools as the official client sees them, over HTTP and over standard streams."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, registration
+
+from trialbed import mcp_url
+
+CITY = {"city": "Oslo"}
+
+
+@asynccontextmanager
+async def over_http(url: str) -> AsyncIterator[Any]:
+    """The official client of the generation that is installed."""
+    import mcp
+
+    async with AsyncExitStack() as stack:
+        if hasattr(mcp, "Client"):
+            yield await stack.enter_async_context(mcp.Client(url))
+        else:
+            from mcp.client.streamable_http import streamablehttp_client
+
+            streams = (await stack.enter_async_context(streamablehttp_client(url)))[:2]
+            session = await stack.enter_async_context(mcp.ClientSession(*streams))
+            await session.initialize()
+            yield session
+
+
+@asynccontextmanager
+async def over_stdio(url: str) -> AsyncIterator[Any]:
+    import mcp
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    program = StdioServerParameters(command=sys.executable, args=["-m", "trialbed.mcp", url])
+    async with AsyncExitStack() as stack:
+        streams = await stack.enter_async_context(stdio_client(program))
+        session = await stack.enter_async_context(mcp.ClientSession(*streams))
+        await session.initialize()
+        yield session
+
+
+def plain(result: Any) -> Any:
+    return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+@pytest.mark.filterwarnings("ignore:Use `streamable_http_client`:DeprecationWarning")
+@pytest.mark.parametrize("connect", [over_http, over_stdio])
+async def test_the_official_client_lists_and_calls_the_tools(serve: Serve, connect: Any) -> None:
+    client = await serve()
+    assert (await client.post("/control/trials", json=registration())).status_code == 201
+    async with connect(mcp_url(f"{client.base_url}/t/{TRIAL}/virtual".replace("//t", "/t"))) as session:
+        (tool,) = plain(await session.list_tools())["tools"]
+        assert (tool["name"], tool["description"], tool["inputSchema"]) == (TOOL["name"], "d", SCHEMA)
+        good, bad = [plain(await session.call_tool(TOOL["name"], given)) for given in (CITY, {"city": 5})]
+        assert set(json.loads(good["content"][0]["text"])) == {"temperature", "sky"}
+        assert bad["isError"] is True
+        assert bad["content"][0]["text"].startswith("Error: ")
+        with pytest.raises(Exception, match="Unknown tool: other"):
+            await session.call_tool("other", {})
+    assert [call["arguments"] for call in (await closed(client))["api_calls"]] == [CITY, {"city": 5}]
+
+
+def test_the_url_is_beside_that_of_the_virtual_api() -> None:
+    assert mcp_url("http://127.0.0.1:1/t/token/virtual") == "http://127.0.0.1:1/t/token/mcp"
