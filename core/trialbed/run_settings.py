@@ -50,7 +50,7 @@ class IdentitySettings:
     """The settings that decide what a run measures: two runs in which they are equal are the same run.
 
     Attributes:
-        frameworks: drivers' names; ``NAME==VERSION`` asks for a release of the framework.
+        frameworks: their names; ``NAME:PROFILE`` asks for a profile of a framework, ``NAME==VERSION`` for a release.
         dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
         base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
         judge: ``rule``, another judge's name, or a model.
@@ -62,8 +62,8 @@ class IdentitySettings:
         tuple[str, ...],
         Setting(
             ("-f", "--framework"),
-            "Framework to run, optionally a release of it; repeatable.",
-            metavar="NAME[==VERSION]",
+            "Framework to run, optionally in another profile than native, or a release of it; repeatable.",
+            metavar="NAME[:PROFILE][==VERSION]",
             document="",
         ),
     ] = ("reference",)
@@ -85,7 +85,14 @@ class IdentitySettings:
     judge_votes: Annotated[int, Ge(1), Setting(("--judge-votes",), "Verdicts per answer.")] = 1
     max_steps: Annotated[int, Ge(1), Setting(("--max-steps",), "Maximum number of model requests per trial.")] = 12
     timeout: Annotated[float, Gt(0), Setting(("--timeout",), "Maximum number of seconds per trial.")] = 120.0
-    temperature: Annotated[float, Ge(0), Setting(("--temperature",), "Sampling temperature of the model.")] = 0.0
+    temperature: Annotated[
+        float | None,
+        Ge(0),
+        Setting(
+            ("--temperature",),
+            "Sampling temperature of the model. [default: a native framework's own; 0 for all others]",
+        ),
+    ] = None
     max_tokens: Annotated[
         int | None, Ge(1), Setting(("--max-tokens",), "Maximum number of tokens per completion. [default: the model's]")
     ] = None
@@ -102,6 +109,8 @@ class RunSettings(IdentitySettings):
     Attributes:
         limit: how many queries at most, in the dataset's order; None for all. The queries that are chosen are part of
             the run's identity.
+        profiles: of the frameworks that name none and have profiles; each profile is a framework of its own in the run,
+            so they are part of its identity with these.
         query_ids: only these queries; empty for all.
         model_retries: what the gateway repeats counts for no framework. The gateway of a running server keeps its own.
         endpoint_patience: for the repetitions of one request, and for an endpoint that only fails, before the run ends.
@@ -113,6 +122,14 @@ class RunSettings(IdentitySettings):
 
     limit: Annotated[int | None, Ge(1), Setting(("-n", "--limit"), "Maximum number of queries. [default: all]")] = None
     query_ids: Annotated[tuple[str, ...], Setting(("--query-id",), "Only this query; repeatable.", metavar="ID")] = ()
+    profiles: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--profile",),
+            "Profile of the frameworks that name none, such as native or controlled; repeatable. [default: native]",
+            metavar="NAME",
+        ),
+    ] = ()
     concurrency: Annotated[int, Ge(1), Setting(("-j", "--concurrency"), "Trials at a time.")] = 4
     model_retries: Annotated[
         int,

@@ -12,6 +12,7 @@ import click
 
 from trialbed.cli.environments import env_dir_option, yes_option
 from trialbed.cli.options import FILE, json_option, option
+from trialbed.cli.setting_options import setting_option
 
 if TYPE_CHECKING:
     from trialbed_fidelity import FidelityOptions, FidelityReport
@@ -36,9 +37,10 @@ Examples:
     "--framework",
     "frameworks",
     multiple=True,
-    metavar="NAME[==VERSION]",
+    metavar="NAME[:PROFILE][==VERSION]",
     help="Framework to measure, or a release of it; repeatable.",
 )
+@setting_option("profiles")
 @option(
     "--part",
     "parts",
@@ -129,13 +131,16 @@ async def _measure(options: FidelityOptions) -> FidelityReport:
 
 def _options(given: dict[str, Any]) -> FidelityOptions:
     from trialbed.cli.environments import chosen_environments
+    from trialbed.environments import expand_profiles
     from trialbed_fidelity import FidelityOptions
 
     yes, env_dir = given.pop("yes"), given.pop("env_dir")
-    frameworks = tuple(dict.fromkeys(given["frameworks"]))
-    environments = chosen_environments([name for name in frameworks if name != "reference"], yes=yes, env_dir=env_dir)
+    asked = tuple(dict.fromkeys(given["frameworks"]))
+    built = chosen_environments([name for name in asked if name != "reference"], yes=yes, env_dir=env_dir)
+    labels = expand_profiles(asked, given.pop("profiles"), built)
+    environments = {label: built[framework] for label, framework in labels.items() if framework in built}
     parts = tuple(part for part in PARTS if not given["parts"] or part in given["parts"])
-    return FidelityOptions(**{**given, "parts": parts, "environments": environments})
+    return FidelityOptions(**{**given, "frameworks": tuple(labels), "parts": parts, "environments": environments})
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def chosen_environments(
     Prints to standard error which environment each of them has. It starts an event loop of its own.
 
     Args:
-        frameworks: frameworks as asked for, ``NAME`` or ``NAME==VERSION``.
+        frameworks: frameworks as asked for, ``NAME[:PROFILE][==VERSION]``; profiles share an environment.
         yes: build without asking.
         env_dir: the folder of environments; default: ``TRIALBED_ENV_DIR`` or the user's cache folder.
         check: called before anything is built; raises if the command cannot succeed anyway.
@@ -47,7 +47,8 @@ def chosen_environments(
     """
     from trialbed.environments import FrameworkSpec, Request, runs_here
 
-    requests = [Request(FrameworkSpec.parse(text)) for text in dict.fromkeys(frameworks) if not runs_here(text)]
+    specs = {text: FrameworkSpec.parse(text) for text in frameworks if not runs_here(text)}
+    requests = [Request(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
     if not requests:
         return {}
     store = environment_store(env_dir)
@@ -61,7 +62,7 @@ def chosen_environments(
             check()
         _ask_consent(missing, store, yes=yes)
         installed |= build_environments(store, missing)
-    return {request.framework.text: installed[request.framework.text].environment for request in requests}
+    return {text: installed[spec.text].environment for text, spec in specs.items()}
 
 
 def environment_store(env_dir: Path | None) -> EnvironmentStore:

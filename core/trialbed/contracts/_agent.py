@@ -11,21 +11,30 @@ from trialbed.records import Answer, Deviation, Limits, ModelEndpoint
 if TYPE_CHECKING:
     from trialbed.tools import Tool
 
-AGENT_CONTRACT = "2"
+AGENT_CONTRACT = "3"
 """The version of this contract; an adapter states the one it was written for as ``contract``."""
 
-OLD_AGENT_CONTRACTS = ("1",)
-"""Versions that still load. Contract 1 calls ``deviations`` ``capabilities``, and is otherwise the same."""
+OLD_AGENT_CONTRACTS = ("2", "1")
+"""Versions that still load.
+
+Up to contract 2, ``endpoint.temperature`` is always a number (0 if the user gave none), and an agent keeps the limits
+by itself. Contract 1 calls ``deviations`` ``capabilities``.
+"""
 
 
 class BaseAgent(ABC):
     """One framework, wrapped so that it answers one query with the tools it is given.
 
-    A driver of the group ``trialbed.frameworks`` is a subclass. Per trial the worker makes a fresh instance,
-    calls ``bind_tools`` once, ``answer`` once and ``close`` once, all on one event loop.
+    A driver of the group ``trialbed.frameworks`` is a subclass, named ``NAME``, or ``NAME:PROFILE`` if the adapter sets
+    its framework up in several ways. ``native`` is the program that the framework's own documentation teaches, with
+    nothing undone; ``controlled`` has all made equal but the framework's engine. Per trial the worker makes a fresh
+    instance, calls ``bind_tools`` once, ``answer`` once and ``close`` once, all on one event loop.
+
+    The endpoint, the tools and the system prompt are the trial's in every profile. The gateway and the worker enforce
+    the limits, so an agent need not: a model request past the last one is refused, and ends the trial.
 
     Class attributes:
-        contract: the version of the contract that the adapter was written for (``"2"``); checked at load.
+        contract: the version of the contract that the adapter was written for (``"3"``); checked at load.
         deviations: where the framework cannot do what the contract asks for (a prompt that it adds, a setting that it
             does not take); shown in the report, and compared with the conformance checks.
     """
@@ -51,7 +60,9 @@ class BaseAgent(ABC):
 
     @abstractmethod
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:
-        """Hand the tools to the framework: raw schemas, unaltered; no code is generated from tool text.
+        """Hand the tools to the framework, in the form that it takes; no code is generated from tool text.
+
+        A controlled profile hands over the raw schemas, unaltered.
 
         Args:
             tools: sorted by name.
@@ -62,8 +73,8 @@ class BaseAgent(ABC):
     def answer(self, query: str) -> Answer | Mapping[str, Any] | Awaitable[Answer | Mapping[str, Any]]:
         """Answer the query; may be ``async``.
 
-        At most ``limits.max_steps`` model requests. A tool's failure goes to the model as text. The calls
-        and tokens in the answer are those that the framework reports, not those the adapter could count.
+        Exceptions of the framework may be raised as they are. A tool's failure is its text. The calls and tokens in
+        the answer are those that the framework reports, not those the adapter could count.
         """
 
     def close(self) -> Awaitable[None] | None:  # noqa: B027 - closing nothing is the usual case

@@ -23,6 +23,9 @@ from trialbed.settings import read_env_file
 
 log = logging.getLogger("trialbed")
 
+NOT_OF_LIVE_AGENTS = {"frameworks", "profiles", "executor", "concurrency", "server_port"}
+"""Settings that mean nothing for an agent object in this process."""
+
 DEFAULT_SERVER = "http://localhost:8080/virtual"
 
 
@@ -152,7 +155,7 @@ def _selector(name: str) -> str:
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    allowed = {field.name for field in fields(RunOptions)} - {"frameworks", "executor", "concurrency", "server_port"}
+    allowed = {field.name for field in fields(RunOptions)} - NOT_OF_LIVE_AGENTS
     unknown = sorted(set(given) - allowed)
     if unknown:
         raise UsageError(f"run_benchmark: unknown setting {', '.join(unknown)}; known are {', '.join(sorted(allowed))}")

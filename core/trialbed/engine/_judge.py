@@ -40,7 +40,8 @@ async def _endpoint(config: RunConfig, control: ControlClient) -> AsyncIterator[
     base_url = None if is_scripted(model) else config.base_url
     await control.open_trial(TrialRegistration(trial=trial, model=model, base_url=base_url, seed=config.seed))
     try:
-        yield ModelEndpoint(base_url=f"{control.url}/t/{trial}/v1", api_key=DUMMY_KEY, model=model, seed=config.seed)
+        url = f"{control.url}/t/{trial}/v1"
+        yield ModelEndpoint(base_url=url, api_key=DUMMY_KEY, model=model, temperature=0.0, seed=config.seed)
     finally:
         # Every verdict is in its trial's scores by now.
         with suppress(NothingMeasured):

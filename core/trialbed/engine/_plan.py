@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -11,10 +11,10 @@ from typing import cast
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._identity import config_digest, environment_digest, new_run_id
-from trialbed.environments import adapter_digest, adapter_info, runs_here
+from trialbed.environments import adapter_digest, adapter_info, expand_profiles, runs_here
 from trialbed.errors import DriverNotFound, UsageError
 from trialbed.installed import installed_packages
-from trialbed.records import Environment, Query, Run, RunConfig, TrialKey, framework_name
+from trialbed.records import Environment, Query, Run, RunConfig, TrialKey, framework_name, framework_package
 from trialbed.run_settings import IdentitySettings, RunSettings
 
 
@@ -24,7 +24,7 @@ class RunOptions(RunSettings):
 
     Attributes:
         server_port: the port of a server that is started; 0 for any.
-        environments: framework -> its own environment, for those that do not run in this interpreter.
+        environments: framework as asked for -> its own environment, for those that do not run in this interpreter.
         fresh: discard an unfinished run of the same configuration instead of resuming it.
         retry_failed: run the failed trials of the latest run of this configuration again.
         extend: the id of a run that becomes one of this configuration by more frameworks, queries or repeats, or
@@ -38,6 +38,19 @@ class RunOptions(RunSettings):
     retry_failed: bool = False
     extend: str | None = None
     allow_incomplete: bool = False
+
+
+def with_profiles(options: RunOptions) -> RunOptions:
+    """The options with each framework under its label in the run, which names its profile, and its environment.
+
+    Raises:
+        UsageError, DriverNotFound: as ``expand_profiles`` says.
+    """
+    labels = expand_profiles(options.frameworks, options.profiles, options.environments)
+    environments = {
+        label: options.environments[asked] for label, asked in labels.items() if asked in options.environments
+    }
+    return replace(options, frameworks=tuple(labels), environments=environments)
 
 
 def open_dataset(spec: str, data_dir: Path) -> Dataset:
@@ -127,9 +140,10 @@ def _adapter_version(framework: str, environment: Environment | None) -> str:
         return f"lock {environment.lock_digest}"
     info = adapter_info(framework_name(framework))
     if not runs_here(framework):
+        wanted = framework_package(framework)
         raise DriverNotFound(
-            f"frameworks: {framework} is not the release that is installed here, and has no environment yet: "
-            f"build one with `bench env add {framework}`, and `bench run` uses it"
+            f"frameworks: {wanted} is not the release that is installed here, and has no environment yet: "
+            f"build one with `bench env add {wanted}`, and `bench run` uses it"
         )
     return f"{info.distribution} {info.version}"
 

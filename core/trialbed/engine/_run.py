@@ -12,7 +12,15 @@ from trialbed.drivers import load_driver
 from trialbed.engine._continuation import find_run, remarks
 from trialbed.engine._identity import config_digest
 from trialbed.engine._models import with_endpoint
-from trialbed.engine._plan import Prepared, RunOptions, choose_queries, new_run, open_dataset, run_config
+from trialbed.engine._plan import (
+    Prepared,
+    RunOptions,
+    choose_queries,
+    new_run,
+    open_dataset,
+    run_config,
+    with_profiles,
+)
 from trialbed.engine._sandbox import check_run_sandbox
 from trialbed.engine._session import NoProgress, Progress, RunSession
 from trialbed.errors import DataError
@@ -52,7 +60,7 @@ def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
     Raises:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
-    options = with_endpoint(options)
+    options = with_endpoint(options if in_process else with_profiles(options))
     dataset = open_dataset(options.dataset, options.data_dir)
     queries = choose_queries(dataset, options.limit, options.query_ids)
     config = run_config(options, dataset, queries, version("trialbed"), in_process=in_process)

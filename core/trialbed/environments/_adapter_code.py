@@ -19,8 +19,9 @@ from packaging.utils import canonicalize_name
 
 from trialbed.drivers import GROUPS
 from trialbed.environments._frameworks import OWN
+from trialbed.environments._profiles import site_packages
 from trialbed.environments._requirements import installed_distribution
-from trialbed.records import Environment, framework_name
+from trialbed.records import Environment, framework_driver
 
 SKIPPED = ("__pycache__", ".egg-info", ".dist-info")
 """Ends of folders' names that hold no code of the adapter."""
@@ -38,7 +39,7 @@ def adapter_digest(framework: str, environment: Environment | None = None) -> st
     Args:
         environment: the framework's own; None for this interpreter.
     """
-    found = _adapter(framework_name(framework), environment)
+    found = _adapter(framework_driver(framework), environment)
     if found is None:
         return ""
     entry, adapter = found
@@ -56,22 +57,17 @@ def _adapter(name: str, environment: Environment | None) -> tuple[EntryPoint, Di
             if entry.dist is not None:
                 return entry, installed_distribution(entry.dist.name)
         return None
-    for installed in distributions(path=[str(place) for place in _site_packages(environment)]):
+    for installed in distributions(path=[str(place) for place in site_packages(environment)]):
         for entry in installed.entry_points:
             if (entry.group, entry.name) == (group, name):
                 return entry, installed
     return None
 
 
-def _site_packages(environment: Environment) -> list[Path]:
-    root = Path(environment.python).parent.parent
-    return sorted(root.glob("lib/python*/site-packages")) or sorted(root.glob("Lib/site-packages"))
-
-
 def _search_path(environment: Environment) -> list[str]:
     """Where the environment's interpreter looks for packages that are installed."""
     places: list[str] = []
-    for site in _site_packages(environment):
+    for site in site_packages(environment):
         places.append(str(site))
         for listing in sorted(site.glob("*.pth")):
             lines = (line.strip() for line in listing.read_text(encoding="utf-8", errors="replace").splitlines())

@@ -33,6 +33,7 @@ from trialbed.environments._requirements import local_path, local_url, python_id
 from trialbed.environments._store import EnvironmentStore, Request
 from trialbed.environments._uv import SPACE_AND_NETWORK, Uv, UvFailed, is_machine_failure
 from trialbed.errors import EnvironmentFailed
+from trialbed.records import framework_name
 
 Packages = Mapping[NormalizedName, Distribution]
 
@@ -166,7 +167,7 @@ def _adapter(packages: Packages, framework: FrameworkSpec) -> Distribution:
     group = GROUPS["frameworks"]
     offers = [(item, entry.name) for item in packages.values() for entry in item.entry_points.select(group=group)]
     for item, name in offers:
-        if name == framework.name:
+        if framework_name(name) == framework.name:
             return item
     names = ", ".join(sorted(name for item, name in offers if canonicalize_name(item.name) != OWN)) or "none"
     raise EnvironmentFailed(

@@ -28,7 +28,15 @@ from trialbed.environments._requirements import (
     without_credentials,
 )
 from trialbed.errors import UsageError
-from trialbed.records import framework_name, framework_release
+from trialbed.records import (
+    PIN,
+    PROFILE,
+    framework_driver,
+    framework_name,
+    framework_package,
+    framework_profile,
+    framework_release,
+)
 
 OWN = "trialbed"
 """The distribution whose frameworks have no releases of their own."""
@@ -46,6 +54,9 @@ COMPANIONS = {"langgraph": (("<1.1.5", "langgraph-prebuilt<1.0.9"),)}
 """Framework -> releases and a further requirement of these: their own metadata allow newer packages that cannot be
 imported with them."""
 
+NATIVE = "native"
+"""The profile that a framework's name alone stands for: the program that its own documentation teaches."""
+
 FIRST_PARTY = tuple(PACKAGES)
 """Frameworks whose adapters are published with Trialbed."""
 
@@ -54,10 +65,10 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 @dataclass(frozen=True)
 class FrameworkSpec:
-    """A framework as a user asks for it.
+    """A framework as a user asks for it, whatever its profile.
 
     Attributes:
-        text: what the user wrote, which is the framework's name in the run.
+        text: ``NAME`` or ``NAME==VERSION``.
         release: of the framework; None for any.
     """
 
@@ -67,23 +78,24 @@ class FrameworkSpec:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``NAME`` or ``NAME==VERSION``.
+        """Read ``NAME[:PROFILE][==VERSION]``.
 
         Raises:
-            UsageError: the text is neither, or the framework has no releases.
+            UsageError: the text has another form, or the framework has no releases.
         """
-        name, release = framework_name(text).strip(), framework_release(text)
-        if not _NAME.fullmatch(name):
+        name, profile, release = framework_name(text), framework_profile(text), framework_release(text)
+        if not _NAME.fullmatch(name) or not _NAME.fullmatch(profile or name) or _lacks_profile(text):
             raise UsageError(
-                f"{text!r} does not name a framework: write NAME or NAME==VERSION, such as langgraph==1.2.11"
+                f"{text!r} does not name a framework: write NAME, NAME:PROFILE or NAME==VERSION, "
+                "such as langgraph==1.2.11"
             )
-        if release is None and text != name:
+        if release is None and text.endswith(PIN):
             raise UsageError(f"{text!r}: the version after '==' is missing; write one, such as langgraph==1.2.11")
         if release is not None:
             release = _release(text, release)
             if any(driver.name == name and driver.distribution == OWN for driver in list_drivers("frameworks")):
                 raise UsageError(f"{text!r}: {name} is a part of trialbed and has no releases of its own; write {name}")
-        return cls(text, name, release)
+        return cls(framework_package(text), name, release)
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -111,20 +123,24 @@ def runs_here(text: str) -> bool:
     Raises:
         UsageError: the text does not have the form of a framework.
     """
-    if text in _installed():
+    if framework_package(text) in _installed():
         return True
     spec = FrameworkSpec.parse(text)
     return spec.name in _installed() and spec.release is not None and _is_installed(spec.release, spec.packages)
 
 
 def adapter_info(name: str) -> DriverInfo:
-    """The installed adapter of a framework.
+    """The installed adapter of a framework: its driver, or that of a profile, ``native`` if it has that.
 
     Raises:
         DriverNotFound: it is not installed; the message says how to install it.
         DriverError: two distributions offer it.
     """
-    return driver_info("frameworks", name, known=FIRST_PARTY, advice=_how_to_install)
+    drivers = [driver.name for driver in list_drivers("frameworks")]
+    profiles = [driver for driver in drivers if driver.startswith(f"{name}{PROFILE}")]
+    profiles.sort(key=lambda driver: driver != f"{name}{PROFILE}{NATIVE}")
+    driver = profiles[0] if profiles and name not in drivers else name
+    return driver_info("frameworks", driver, known=FIRST_PARTY, advice=_how_to_install)
 
 
 def check_name(spec: FrameworkSpec) -> None:
@@ -183,8 +199,12 @@ def _how_to_install(name: str, close: str | None, installed: Sequence[str]) -> s
 
 
 def _installed() -> dict[str, DriverInfo]:
-    """The adapters that are installed here; the first of a name counts."""
-    return {driver.name: driver for driver in reversed(list_drivers("frameworks"))}
+    """The adapters that are installed here, by framework; the first of a name counts."""
+    return {framework_name(driver.name): driver for driver in reversed(list_drivers("frameworks"))}
+
+
+def _lacks_profile(text: str) -> bool:
+    return framework_driver(text).endswith(PROFILE)
 
 
 def _is_installed(release: str, packages: tuple[str, ...]) -> bool:

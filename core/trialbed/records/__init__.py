@@ -3,7 +3,19 @@
 from trialbed.records._answers import Answer, ClaimedCall, Finish
 from trialbed.records._apis import Api, ApiRef, Parameter, json_type, usable_default
 from trialbed.records._base import Json, Record
-from trialbed.records._frameworks import Deviation, Environment, FrameworkInfo, framework_name, framework_release
+from trialbed.records._frameworks import (
+    PIN,
+    PROFILE,
+    Deviation,
+    Environment,
+    FrameworkInfo,
+    framework_driver,
+    framework_name,
+    framework_package,
+    framework_profile,
+    framework_release,
+    with_profile,
+)
 from trialbed.records._models import Limits, ModelEndpoint, Usage
 from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
 from trialbed.records._runs import Run, RunConfig, RunStatus
@@ -21,6 +33,8 @@ from trialbed.records._wire import ApiCall, Attempt, Cause, CircuitState, Endpoi
 
 __all__ = [
     "NOT_MEASURED",
+    "PIN",
+    "PROFILE",
     "Answer",
     "Api",
     "ApiCall",
@@ -60,8 +74,12 @@ __all__ = [
     "TrialStatus",
     "Usage",
     "WireLog",
+    "framework_driver",
     "framework_name",
+    "framework_package",
+    "framework_profile",
     "framework_release",
     "json_type",
     "usable_default",
+    "with_profile",
 ]

@@ -10,17 +10,42 @@ from pydantic import model_validator
 from trialbed.records._base import Record
 
 PIN = "=="
-"""Parts a framework's name from the release that is asked for: ``langgraph==1.1.0``."""
+"""Parts a framework from the release that is asked for: ``langgraph==1.1.0``."""
+
+PROFILE = ":"
+"""Parts a framework's name from one of its profiles: ``langgraph:native``."""
 
 
 def framework_name(label: str) -> str:
-    """The driver's name in a label: ``langgraph`` for ``langgraph`` and for ``langgraph==1.1.0``."""
+    """The framework's own name in a label: ``langgraph`` for ``langgraph:native==1.1.0``."""
+    return framework_driver(label).partition(PROFILE)[0]
+
+
+def framework_profile(label: str) -> str | None:
+    """The profile in a label: ``native`` for ``langgraph:native==1.1.0``, None for ``langgraph==1.1.0``."""
+    return framework_driver(label).partition(PROFILE)[2] or None
+
+
+def framework_driver(label: str) -> str:
+    """The driver's name in a label, all but the release: ``langgraph:native`` for ``langgraph:native==1.1.0``."""
     return label.partition(PIN)[0]
 
 
 def framework_release(label: str) -> str | None:
-    """The release that a label asks for: ``1.1.0`` for ``langgraph==1.1.0``, None for ``langgraph``."""
+    """The release that a label asks for: ``1.1.0`` for ``langgraph:native==1.1.0``, None for ``langgraph``."""
     return label.partition(PIN)[2] or None
+
+
+def framework_package(label: str) -> str:
+    """The label without its profile, ``langgraph==1.1.0``: what is installed, and shared by the profiles."""
+    release = framework_release(label)
+    return framework_name(label) + (f"{PIN}{release}" if release else "")
+
+
+def with_profile(label: str, profile: str) -> str:
+    """The label with this profile: ``langgraph:native==1.1.0`` for ``langgraph==1.1.0``."""
+    release = framework_release(label)
+    return f"{framework_name(label)}{PROFILE}{profile}" + (f"{PIN}{release}" if release else "")
 
 
 class Deviation(Record):
@@ -60,7 +85,8 @@ class FrameworkInfo(Record):
     """A framework as a worker found it.
 
     Attributes:
-        name: the label in the run: the driver's name, with the release if one was asked for.
+        name: the label in the run: the framework's name, its profile if it has profiles, and the release if one was
+            asked for.
         version: the framework's own, as installed where the worker runs.
         deviations: those that the adapter declares.
         packages: ``name==version`` of everything installed where the worker runs, sorted.

@@ -12,6 +12,8 @@ class ModelEndpoint(Record):
 
     Attributes:
         base_url: ends in ``/v1``; the path carries the trial's token.
+        temperature: None if the user gave none. A native profile then leaves its framework's own; a controlled one and
+            the reference loop send 0.
         max_tokens: bound of one completion, in tokens; None leaves it to the model.
         seed: the trial's own seed, sent with every request; the same for every framework of a run.
     """
@@ -19,7 +21,7 @@ class ModelEndpoint(Record):
     base_url: str
     api_key: str
     model: str
-    temperature: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    temperature: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     max_tokens: int | None = None
     seed: int = 0
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from trialbed.errors import DataError
-from trialbed.records import FrameworkInfo, Query, Run, TrialResult
+from trialbed.records import FrameworkInfo, Query, Run, TrialResult, framework_profile
 from trialbed.redaction import redact
 from trialbed.results._entries import entry
 from trialbed.results._means import quality_scores
@@ -102,6 +102,7 @@ def _framework(run: Run, name: str) -> dict[str, Any]:
     deviations = [deviation.text for deviation in info.deviations] if info else []
     return {
         "framework": name,
+        "profile": framework_profile(name) if name in run.config.adapter_versions else None,
         "framework_version": info.version if info else None,
         "adapter": info.adapter if info else None,
         "adapter_version": info.adapter_version if info else None,

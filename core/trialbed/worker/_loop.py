@@ -55,11 +55,14 @@ def serve(framework: str) -> int:
 def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
     """Load the adapter of a framework, and describe it.
 
+    Args:
+        framework: ``NAME:PROFILE``, or ``NAME`` for the its only or its native profile.
+
     Raises:
         DriverError: it cannot be used.
     """
     entry = _entry(framework)
-    loaded = load_driver("frameworks", framework, AGENT_CONTRACT, *OLD_AGENT_CONTRACTS)
+    loaded = load_driver("frameworks", entry.name, AGENT_CONTRACT, *OLD_AGENT_CONTRACTS)
     if not (isinstance(loaded, type) and issubclass(loaded, BaseAgent)):
         raise DriverBroken(
             f"frameworks: {framework!r} of {entry.distribution} {entry.version} names {entry.target}, which is not "

@@ -78,13 +78,13 @@ def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: 
     fails that its deviations do not declare, or a check passes that they do declare.
     """
     from trialbed.cli.environments import chosen_environments
-    from trialbed.records import framework_name
+    from trialbed.records import framework_driver
     from trialbed_adapter_kit.cli._runner import choose, run_kit, show_report
 
     choose(checks, level)
     environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
     chosen = [argument for wanted in checks for argument in ("--check", wanted)]
-    report = run_kit(framework_name(name), environment, [*chosen, "--level", level])
+    report = run_kit(framework_driver(name), environment, [*chosen, "--level", level])
     if as_json:
         _print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
     else:
@@ -126,10 +126,11 @@ def _free_names(name: str) -> AdapterNames:
     from trialbed.drivers import list_drivers
     from trialbed.environments import FIRST_PARTY
     from trialbed.errors import UsageError
+    from trialbed.records import framework_name
     from trialbed_adapter_kit.scaffolding import adapter_names
 
     names = adapter_names(name)
-    owners = {driver.name: driver.distribution for driver in list_drivers("frameworks")}
+    owners = {framework_name(driver.name): driver.distribution for driver in list_drivers("frameworks")}
     owner = owners.get(name) or (names.distribution if name in FIRST_PARTY else None)
     if owner is not None:
         raise UsageError(f"{owner} already provides a framework {name!r}; choose another name")

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from trialbed.drivers import DriverInfo, list_drivers
 from trialbed.environments import FIRST_PARTY, EnvironmentStore, FrameworkSpec, InstalledEnvironment
-from trialbed.records import FrameworkInfo
+from trialbed.records import FrameworkInfo, framework_name
 from trialbed.worker import WORKER_MARK, worker_environment
 
 OWN = "trialbed"
@@ -64,7 +64,7 @@ def places(store: EnvironmentStore) -> list[Place]:
     """Every framework that is installed here, has an environment of its own, or could have: one entry per place."""
     environments = list(store)
     installed = list_drivers("frameworks")
-    there = {driver.name for driver in installed} | {item.metadata.name for item in environments}
+    there = {framework_name(driver.name) for driver in installed} | {item.metadata.name for item in environments}
     found = [*map(_here, installed), *map(_own, environments), *map(_absent, set(FIRST_PARTY) - there)]
     return sorted(found, key=lambda place: (place.framework, place.where != "here", place.version))
 

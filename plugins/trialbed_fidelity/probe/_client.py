@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO
 
-from trialbed.records import Environment, Record, TrialSpec, framework_name
+from trialbed.records import Environment, Record, TrialSpec, framework_driver
 from trialbed.redaction import redact
 from trialbed.temporary import temporary_folder
 from trialbed.worker import worker_environment
@@ -135,7 +135,7 @@ async def _started(
         "-m",
         "trialbed_fidelity.probe",
         "--framework",
-        framework_name(framework),
+        framework_driver(framework),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=errors,

@@ -17,7 +17,7 @@ from typing import Self
 
 import psutil
 
-from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec, framework_name
+from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec, framework_driver
 from trialbed.redaction import redact
 from trialbed.sandbox import Launch
 from trialbed.worker import (
@@ -108,7 +108,7 @@ class Worker:
             StartFailed: the adapter cannot be used.
             WorkerFault: the process crashed, hung or broke the protocol while it loaded the adapter.
         """
-        command = worker_command(framework_name(self.framework), python)
+        command = worker_command(framework_driver(self.framework), python)
         environment = worker_environment(self.mark, own_packages=python is not None)
         with contextlib.ExitStack() as stack:
             launched = await asyncio.to_thread(stack.enter_context, preparing(command, environment, folder))

@@ -25,7 +25,7 @@ MAX_ERROR_TEXT = 500
 class ReferenceAgent(BaseAgent):
     """A tool loop over ``POST {base_url}/chat/completions``, not streamed, without retries."""
 
-    contract = "2"
+    contract = "3"
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
@@ -87,7 +87,7 @@ class ReferenceAgent(BaseAgent):
         request: dict[str, Any] = {
             "model": self.endpoint.model,
             "messages": messages,
-            "temperature": self.endpoint.temperature,
+            "temperature": self.endpoint.temperature or 0.0,
             "seed": self.endpoint.seed,
         }
         if self.endpoint.max_tokens is not None:

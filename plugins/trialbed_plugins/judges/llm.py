@@ -84,7 +84,7 @@ class _Model:
         timeout = Limits().request_timeout
         self._client = ChatClient(endpoint.base_url, endpoint.api_key, timeout=timeout, wait=wait)
         self._format: dict[str, Any] = JSON_ONLY
-        self._settings: dict[str, Any] = {"model": endpoint.model, "temperature": endpoint.temperature}
+        self._settings: dict[str, Any] = {"model": endpoint.model, "temperature": endpoint.temperature or 0.0}
         if endpoint.max_tokens is not None:
             self._settings["max_tokens"] = endpoint.max_tokens
 

@@ -114,7 +114,7 @@ def test_a_report_warns_of_the_old_contract_and_of_the_old_name():
     report = check_adapter(Old, [])
     assert Old.deviations == Old.capabilities
     assert report.warnings == (
-        "Old is written for contract '1', which the next release of Trialbed no longer loads: state contract = '2'",
+        "Old is written for contract '1', which the next release of Trialbed no longer loads: state contract = '3'",
         "Old.capabilities is deprecated: rename it to deviations",
     )
     assert check_adapter(ReferenceAgent, []).warnings == ()

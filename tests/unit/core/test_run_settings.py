@@ -23,6 +23,7 @@ CONFIG = RunConfig(
     dataset_digest="d",
     query_ids=(1, 2),
     trialbed_version="0.1.0",
+    temperature=0.0,
 )
 each_setting = pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
 

@@ -50,13 +50,35 @@ def acme(fake_distribution: FakeDistribution) -> None:
         ("crewai", FrameworkSpec("crewai", "crewai")),
         ("crewai==1.15", FrameworkSpec("crewai==1.15", "crewai", "1.15")),
         ("openai-agents==0.24.0rc1", FrameworkSpec("openai-agents==0.24.0rc1", "openai-agents", "0.24.0rc1")),
+        ("crewai:native", FrameworkSpec("crewai", "crewai")),
+        ("crewai:native==1.15", FrameworkSpec("crewai==1.15", "crewai", "1.15")),
     ],
 )
 def test_a_framework_is_asked_for_by_a_name_and_perhaps_a_release(text: str, expected: FrameworkSpec) -> None:
     assert FrameworkSpec.parse(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "==1", "a b", "a>=1", "a==", "a==>1", "a==1.*", "-a", "a/b", "a==1==2", "a\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "==1",
+        "a b",
+        "a>=1",
+        "a==",
+        "a==>1",
+        "a==1.*",
+        "-a",
+        "a/b",
+        "a==1==2",
+        "a\n",
+        "a:",
+        "a:==1",
+        ":b",
+        "a:b:c",
+        "a: b",
+    ],
+)
 def test_anything_else_is_wrong_usage(text: str) -> None:
     with pytest.raises(UsageError):
         FrameworkSpec.parse(text)
