@@ -1,5 +1,1 @@
-"""Trialbed's adapter for Agno."""
-
-from trialbed_agno._agent import AgnoAgent
-
-__all__ = ["AgnoAgent"]
+"""Trialbed's adapter for Agno: its profiles are the modules ``native`` and ``controlled``."""

@@ -1,4 +1,4 @@
-"""Reads Agno's run as an answer."""
+"""Reads the claims of Agno's run."""
 
 from __future__ import annotations
 
@@ -6,30 +6,15 @@ from collections.abc import Iterator, Mapping
 
 from agno.run.agent import RunOutput
 
-from trialbed import Answer, ApiRef, ClaimedCall, Usage, finish_of
+from trialbed import ApiRef, ClaimedCall, Usage
 
 
-def read_run(output: RunOutput, apis: Mapping[str, ApiRef], *, stopped: bool) -> Answer:
-    """The answer that a run gives.
-
-    The text is that of the last message: ``output.content`` joins the texts of all turns.
+def claimed_calls(output: RunOutput, apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCall]:
+    """The calls that were made, in the model's order.
 
     Args:
         apis: tool name -> Api.
-        stopped: the step limit ended the run; its last message is the adapter's.
     """
-    turns = [message for message in output.messages or [] if message.role == "assistant"]
-    text = "" if stopped or not turns else turns[-1].get_content_string()
-    return Answer(
-        final_answer=text,
-        calls=tuple(_calls(output, apis)),
-        finish=finish_of(text),
-        usage=_usage(output),
-        model_turns=len(turns) - stopped,
-    )
-
-
-def _calls(output: RunOutput, apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCall]:
     for tool in output.tools or []:
         if not tool.tool_call_error:
             name = tool.tool_name or ""
@@ -38,7 +23,7 @@ def _calls(output: RunOutput, apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCal
             )
 
 
-def _usage(output: RunOutput) -> Usage | None:
+def claimed_usage(output: RunOutput) -> Usage | None:
     """The run's tokens; None where Agno counted none, as it does for a model that reports none."""
     metrics = output.metrics
     if metrics is None or not (metrics.input_tokens or metrics.output_tokens):

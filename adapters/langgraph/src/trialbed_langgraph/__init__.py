@@ -1,5 +1,1 @@
-"""Trialbed's adapter for LangGraph."""
-
-from trialbed_langgraph._agent import LangGraphAgent
-
-__all__ = ["LangGraphAgent"]
+"""Trialbed's adapter for LangGraph: its profiles are the modules ``native`` and ``controlled``."""

@@ -11,16 +11,16 @@ from langchain.agents.middleware import ModelCallLimitMiddleware
 from langchain_core.messages import HumanMessage
 
 from trialbed import Answer, BaseAgent, Limits, ModelEndpoint, ModelFailed, Tool
-from trialbed_langgraph._middleware import AnswerInvalidCalls, OfferRawSchemas
-from trialbed_langgraph._model import Connections, chat_model
 from trialbed_langgraph._reading import read_messages
-from trialbed_langgraph._tools import RawTool
+from trialbed_langgraph.controlled._middleware import AnswerInvalidCalls, OfferRawSchemas
+from trialbed_langgraph.controlled._model import Connections, chat_model
+from trialbed_langgraph.controlled._tools import RawTool
 
 STEPS_PER_REQUEST = 10
 """More supersteps than one model request with its middleware and tools takes; the step limit is the middleware's."""
 
 
-class LangGraphAgent(BaseAgent):
+class ControlledAgent(BaseAgent):
     """One agent graph per trial."""
 
     contract = "2"

@@ -113,10 +113,10 @@ async def test_an_error_of_agno_itself_is_no_answer(harness):
 TROUBLE = """
 import asyncio
 from trialbed_adapter_kit import Raw, Harness, asks, call
-from trialbed_agno import AgnoAgent
+from trialbed_agno.controlled import ControlledAgent
 
 async def main():
-    with Harness(AgnoAgent) as harness:
+    with Harness(ControlledAgent) as harness:
         await harness.run(asks(call("Nobody", "{}"), call("Echo_text", "[")), "done")
         await harness.run(Raw(500, "{}"))
 

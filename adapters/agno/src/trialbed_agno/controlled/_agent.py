@@ -11,13 +11,13 @@ from agno.exceptions import ModelProviderError
 from agno.run.base import RunStatus
 
 from trialbed import Answer, BaseAgent, Deviation, Limits, ModelEndpoint, ModelFailed, Tool
-from trialbed_agno._logs import silence_agno
-from trialbed_agno._model import BoundedChat, open_client
-from trialbed_agno._reading import read_run
-from trialbed_agno._tools import RawFunction
+from trialbed_agno.controlled._logs import silence_agno
+from trialbed_agno.controlled._model import BoundedChat, open_client
+from trialbed_agno.controlled._reading import read_run
+from trialbed_agno.controlled._tools import RawFunction
 
 
-class AgnoAgent(BaseAgent):
+class ControlledAgent(BaseAgent):
     """One Agno agent, without a session store, per trial."""
 
     contract = "2"

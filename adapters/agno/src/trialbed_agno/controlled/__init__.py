@@ -1,0 +1,5 @@
+"""Agno under the same conditions as every framework: raw schemas, no retries, and a step limit of its own."""
+
+from trialbed_agno.controlled._agent import ControlledAgent
+
+__all__ = ["ControlledAgent"]

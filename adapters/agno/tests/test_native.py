@@ -1,0 +1,237 @@
+"""What Agno does by itself: the rows of the tables in docs/reference/frameworks/agno.md."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import openai
+import pytest
+
+from trialbed import Tool, Usage
+from trialbed_adapter_kit import Raw, Reply, asks, call, errs, fails, forever, says, tool
+from trialbed_adapter_kit.harness import settled
+from trialbed_agno import native
+from trialbed_agno.native import NativeAgent
+
+pytestmark = [
+    pytest.mark.framework(agent=NativeAgent),
+    pytest.mark.skipif(version("agno") < "3.1", reason="the tables are about newer releases"),
+]
+
+TEXT = {"type": "string"}
+OBJECT = {"type": "object"}
+ECHO = {"text": "a"}
+UNKNOWN = "Error: The requested tool does not exist or is not available."
+
+
+@pytest.fixture
+def no_waiting(monkeypatch):
+    """Retries of openai's client that do not wait; how often it asks stays as it is."""
+    monkeypatch.setattr(openai.AsyncOpenAI, "_calculate_retry_timeout", lambda *_, **__: 0.0)
+
+
+def refused(status):
+    """A refusal as the gateway words it."""
+    error = {"message": "stopped by the limit", "type": "invalid_request_error", "code": None, "param": None}
+    return Raw(status, json.dumps({"error": error}))
+
+
+def schema(**properties):
+    return {"type": "object", "properties": properties}
+
+
+def test_the_program_stays_short():
+    assert len(Path(native.__file__).read_text().splitlines()) < 120
+
+
+class TestFirstRequest:
+    async def test_it_holds_what_was_given_and_nothing_else(self, harness):
+        words = "{session_id} {user_id} {nothing}"
+        record = await harness.run("done", query=words, system_prompt=words, seed=7, max_tokens=77)
+        body = record.requests[0].body
+        assert set(body) == {"model", "messages", "tools", "temperature", "seed", "max_tokens"}
+        assert body["messages"] == [{"role": "system", "content": words}, {"role": "user", "content": words}]
+        assert (body["temperature"], body["seed"], body["max_tokens"]) == (0.0, 7, 77)
+        assert set(body["tools"][0]["function"]) == {"name", "description", "parameters"}
+
+    async def test_tools_are_sorted_by_name(self, harness):
+        trial = harness.prepare("done", tools=[tool("b"), tool("Z"), tool("a")])
+        trial.spec = trial.spec.model_copy(update={"tools": trial.spec.tools[::-1]})
+        record = await trial.run()
+        assert [function["name"] for function in record.requests[0].functions] == ["Z", "a", "b"]
+
+    async def test_schemas_and_names_stay_as_they_are(self, harness):
+        parameters = {
+            "$defs": {"node": schema(next={"$ref": "#/$defs/node"})},
+            "title": "T",
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["self"],
+            "properties": {
+                "self": TEXT,
+                "a-b": {"const": 1},
+                "open": {"type": "object", "additionalProperties": TEXT},
+                "either": {"oneOf": [TEXT, {"type": ["integer", "null"], "default": 1}]},
+                "tree": {"$ref": "#/$defs/node", "title": "Tree"},
+            },
+        }
+        record = await harness.run("done", tools=[tool("Get-it", parameters=parameters), tool("none", parameters={})])
+        assert record.requests[0].parameters("Get-it") == parameters
+        assert record.requests[0].parameters("none") == {}
+
+
+class TestCalls:
+    async def test_calls_of_one_turn_run_together_and_are_claimed(self, harness):
+        usage = Usage(prompt_tokens=10, completion_tokens=2)
+        turn = asks(call("Echo_text", {"text": "a"}), call("Echo_text", {"text": "b"}), usage=usage)
+        record = await harness.run(turn, says("done", usage=usage))
+        answer = record.answer
+        assert [made.arguments["text"] for made in answer.calls] == ["a", "b"]
+        assert (answer.final_answer, answer.finish, answer.model_turns) == ("done", "give_answer", 2)
+        assert answer.usage == Usage(prompt_tokens=20, completion_tokens=4)
+        assert record.requests[1].messages[2]["content"] == ""
+
+    async def test_texts_of_all_turns_are_one_answer(self, harness):
+        record = await harness.run(asks(call("Echo_text", ECHO), text="First."), "Second.")
+        assert record.answer.final_answer == "First.Second."
+
+    async def test_an_unknown_tool_is_answered_before_the_other_results(self, harness):
+        record = await harness.run(asks(call("Echo_text", ECHO), call("Nobody", "{}")), "done")
+        assert record.requests[1].results == [("call_0_1", UNKNOWN), ("call_0_0", '{"text": "a"}')]
+        assert [made.name for made in record.answer.calls] == ["Echo_text"]
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            ('{"text": ', "Please make sure we can json.loads() the arguments and retry."),
+            ("[1]", "Function arguments are not a valid JSON object."),
+            ("null", "Function arguments are not a valid JSON object."),
+        ],
+    )
+    async def test_arguments_that_are_no_object_are_answered(self, harness, arguments, words):
+        record = await harness.run(asks(call("Echo_text", arguments)), "done")
+        assert words in record.requests[1].results[0][1]
+        assert (record.calls, record.answer.calls, record.answer.final_answer) == ((), (), "done")
+
+    @pytest.mark.parametrize(
+        ("arguments", "made"),
+        [
+            ("", {}),
+            ("{'text': 'Paris'}", {"text": "Paris"}),
+            ('{"text": "true", "in": {"x": "true"}}', {"text": True, "in": {"x": "true"}}),
+            ('{"text": "none", "other": " a "}', {"text": None, "other": " a "}),
+            ('{"text": 5, "extra": null}', {"text": 5, "extra": None}),
+        ],
+    )
+    async def test_arguments_are_read_generously_and_not_validated(self, harness, arguments, made):
+        record = await harness.run(asks(call("Echo_text", arguments)), "done")
+        assert [seen.arguments for seen in record.calls] == [made]
+
+    @pytest.mark.parametrize("name", ["_x", "self", "from", "agent", "images", "kwargs", "function_name"])
+    async def test_parameters_reach_the_tool(self, harness, name):
+        given = tool(parameters=schema(**{name: TEXT}))
+        record = await harness.run(asks(call("Echo_text", {name: "x"})), "done", tools=[given])
+        assert [made.arguments for made in record.calls] == [{name: "x"}]
+
+    @pytest.mark.parametrize("name", ["_agno_agent", "_agno_team", "_agno_run_context"])
+    async def test_reserved_parameters_are_lost(self, harness, name):
+        given = tool(parameters=schema(**{name: TEXT, "text": TEXT}))
+        record = await harness.run(asks(call("Echo_text", {name: "x", "text": "a"})), "done", tools=[given])
+        assert [made.arguments for made in record.calls] == [{"text": "a"}]
+
+    async def test_long_ids_are_replaced(self, harness):
+        record = await harness.run(asks(call("Echo_text", ECHO, id="functions.Echo_text:0")), "done")
+        [(identifier, *_)] = record.requests[1].wanted
+        assert identifier.startswith("call_")
+        assert record.requests[1].results == [(identifier, '{"text": "a"}')]
+
+    async def test_a_failing_api_is_text_for_the_model(self, harness):
+        record = await harness.run(asks(call("Echo_text", ECHO)), "done", tools=[tool(behave=errs("no such key"))])
+        assert record.requests[1].results == [("call_0_0", "Error: no such key")]
+
+    async def test_a_tool_that_raises_is_answered_with_its_message(self, harness, monkeypatch):
+        async def fail(*_):
+            raise RuntimeError("database is down")
+
+        monkeypatch.setattr(Tool, "ainvoke", fail)
+        record = await harness.run(asks(call("Echo_text", ECHO)), "done")
+        assert record.requests[1].results == [("call_0_0", "database is down")]
+        assert (record.answer.calls, record.answer.final_answer) == ((), "done")
+
+
+class TestNames:
+    async def test_a_tool_named_get_user_input_pauses_the_run(self, harness):
+        arguments = {"user_input_fields": [{"field_name": "a", "field_type": "str", "field_description": "b"}]}
+        record = await harness.run(
+            asks(call("get_user_input", arguments)),
+            "never asked for",
+            tools=[tool("get_user_input", parameters=OBJECT)],
+        )
+        assert record.answer.final_answer == "I have tools to execute, but I need user input."
+        assert (record.answer.finish, len(record.requests)) == (None, 1)
+
+    async def test_a_tool_named_think_with_other_arguments_ends_in_an_error(self, harness):
+        record = await harness.run(
+            asks(call("think", {"title": "a", "thought": 5})), "done", tools=[tool("think", parameters=OBJECT)]
+        )
+        assert (record.answer.finish, record.failure, len(record.requests)) == (None, None, 2)
+
+
+class TestErrors:
+    @pytest.mark.parametrize("text", ["", None])
+    async def test_an_empty_message_is_an_empty_answer(self, harness, text):
+        record = await harness.run(asks(call("Echo_text", ECHO)), says(text))
+        assert (record.answer.final_answer, record.answer.finish, record.failure) == ("", None, None)
+
+    async def test_a_text_that_was_cut_is_the_answer(self, harness):
+        record = await harness.run(Reply("It says th", reason="length"))
+        assert (record.answer.final_answer, record.answer.finish) == ("It says th", "give_answer")
+
+    async def test_reasoning_in_tags_is_taken_out_of_the_answer(self, harness):
+        record = await harness.run("<think>Hm.</think>It says hello.")
+        assert record.answer.final_answer == "It says hello."
+
+    @pytest.mark.parametrize(("status", "requests"), [(429, 3), (500, 3), (400, 1), (401, 1), (403, 1)])
+    async def test_the_words_of_a_refusing_endpoint_are_the_answer(self, harness, no_waiting, status, requests):
+        record = await harness.run(forever(fails(status)))
+        assert record.answer.final_answer == f"the harness refuses with {status}"
+        assert (record.answer.finish, record.failure, len(record.requests)) == (None, None, requests)
+
+    @pytest.mark.parametrize("status", [429, 500])
+    async def test_one_failed_request_is_repeated(self, harness, no_waiting, status):
+        record = await harness.run(fails(status), "done")
+        assert (record.answer.final_answer, len(record.requests)) == ("done", 2)
+
+    async def test_a_response_without_choices_is_an_error_as_the_answer(self, harness):
+        body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
+        record = await harness.run(Raw(200, json.dumps(body)))
+        assert (record.answer.final_answer, record.answer.finish) == ("list index out of range", None)
+
+
+class TestLimits:
+    async def test_nothing_of_its_own_ends_the_run(self, harness):
+        record = await harness.run(*[asks(call("Echo_text", ECHO))] * 60, "done", max_steps=1_000)
+        assert (record.answer.final_answer, len(record.requests)) == ("done", 61)
+
+    @pytest.mark.parametrize("status", [400, 403])
+    async def test_the_limits_refusal_is_asked_for_once_and_becomes_the_answer(self, harness, status):
+        record = await harness.run(*[asks(call("Echo_text", ECHO))] * 3, forever(refused(status)))
+        assert (record.answer.final_answer, record.answer.finish) == ("stopped by the limit", None)
+        assert (len(record.requests), len(record.calls)) == (4, 3)
+
+
+class TestHygiene:
+    async def test_connections_end_with_the_trial(self, harness):
+        trial = harness.prepare(asks(call("Echo_text", ECHO), call("Echo_text", ECHO)), "done")
+        await trial.run()
+        await settled(lambda: not trial.open_connections)
+        assert not trial.open_connections
+
+    def test_the_other_profile_is_not_imported(self):
+        program = "import sys, trialbed_agno.native; print([name for name in sys.modules if 'controlled' in name])"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert done.stdout == "[]\n"

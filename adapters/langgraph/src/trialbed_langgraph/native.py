@@ -1,0 +1,76 @@
+"""LangGraph as its documentation teaches it.
+
+The agent is ``create_agent`` with a model, tools and a system prompt, and nothing else. Where each choice comes from
+(the pages are those of https://docs.langchain.com/oss/python as they stood for langchain 1.4.7 and langgraph 1.2.22):
+
+* the agent and its instructions: langchain/quickstart and langchain/agents, "System prompt";
+* tools from a JSON Schema: langchain/tools, "Customize tool properties" and "Advanced schema definition";
+* the model on a compatible endpoint: integrations/chat/openai, "Use with OpenAI-compatible endpoints";
+* chat completions instead of responses, which some model names would select: langchain/models, "Base URL or proxy";
+* sampling: langchain/models, "Parameters", and the reference of ``ChatOpenAI`` for ``seed``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain.tools import BaseTool, tool
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from trialbed import Answer, BaseAgent, Limits, ModelEndpoint, Tool
+from trialbed_langgraph._reading import read_messages
+
+
+class NativeAgent(BaseAgent):
+    """One agent graph per trial."""
+
+    contract = "2"
+
+    def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
+        super().__init__(endpoint, limits, system_prompt=system_prompt)
+        self._model = chat_model(endpoint)
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """The versions of LangGraph and of LangChain, which provides the agent."""
+        return f"{version('langgraph')} (langchain {version('langchain')})"
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
+        """Build the graph."""
+        self._apis = {item.name: item.api for item in tools}
+        self._graph = create_agent(self._model, tools=[bound(item) for item in tools], system_prompt=self.system_prompt)
+
+    async def answer(self, query: str) -> Answer:
+        """Run the graph; what LangGraph raises is raised."""
+        result = await self._graph.ainvoke({"messages": [{"role": "user", "content": query}]})
+        return read_messages(result["messages"], self._apis)
+
+    async def close(self) -> None:
+        """Close the model's clients, which LangChain keeps by URL; every trial has its own URL."""
+        self._model.root_client.close()
+        await self._model.root_async_client.close()
+
+
+def bound(item: Tool) -> BaseTool:
+    """A tool of LangChain for one of the trial's."""
+
+    async def call(**arguments: Any) -> str:
+        return await item.ainvoke(arguments)
+
+    return tool(item.name, description=item.description, args_schema=dict(item.parameters))(call)
+
+
+def chat_model(endpoint: ModelEndpoint) -> ChatOpenAI:
+    """The trial's model, with the sampling settings that were given."""
+    given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
+    return ChatOpenAI(
+        model=endpoint.model,
+        base_url=endpoint.base_url,
+        api_key=SecretStr(endpoint.api_key),
+        use_responses_api=False,
+        **{name: value for name, value in given.items() if value is not None},
+    )
