@@ -40,6 +40,7 @@ from .records import Finish as Finish
 from .records import FrameworkInfo as FrameworkInfo
 from .records import GoldCall as GoldCall
 from .records import Json as Json
+from .records import LimitName as LimitName
 from .records import Limits as Limits
 from .records import ModelCall as ModelCall
 from .records import ModelEndpoint as ModelEndpoint

@@ -52,6 +52,7 @@ class IdentitySettings:
     Attributes:
         frameworks: their names; ``NAME:PROFILE`` asks for a profile of a framework, ``NAME==VERSION`` for a release.
         dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
+        model_name: frameworks decide by a model's name what they send; the endpoint gets the model's own.
         base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
         judge: ``rule``, another judge's name, or a model.
         seed: every trial's own seed derives from it, the query and the repeat.
@@ -69,6 +70,14 @@ class IdentitySettings:
     ] = ("reference",)
     dataset: Annotated[str, Setting(("-d", "--dataset"), "Queries to run.", metavar="NAME[:TEST_SET]|FILE")] = "mini"
     model: Annotated[str, Setting(("-m", "--model"), "A scripted model, or a model of --base-url.")] = "scripted:gold"
+    model_name: Annotated[
+        str | None,
+        Setting(
+            ("--model-name",),
+            "Name of the model that frameworks are told. [default: the model's own; gpt-4o for scripted models]",
+            metavar="NAME",
+        ),
+    ] = None
     base_url: Annotated[
         str | None,
         Setting(("--base-url",), "OpenAI-compatible endpoint of real models, ending in /v1.", metavar="URL"),
@@ -84,6 +93,11 @@ class IdentitySettings:
     ] = "rule"
     judge_votes: Annotated[int, Ge(1), Setting(("--judge-votes",), "Verdicts per answer.")] = 1
     max_steps: Annotated[int, Ge(1), Setting(("--max-steps",), "Maximum number of model requests per trial.")] = 12
+    max_trial_tokens: Annotated[
+        int | None,
+        Ge(1),
+        Setting(("--max-trial-tokens",), "Number of tokens after which a trial is stopped. [default: no limit]"),
+    ] = None
     timeout: Annotated[float, Gt(0), Setting(("--timeout",), "Maximum number of seconds per trial.")] = 120.0
     temperature: Annotated[
         float | None,

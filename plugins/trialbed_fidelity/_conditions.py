@@ -22,6 +22,7 @@ class Conditions(Record):
         tools: tools on offer per trial, where the part does not say otherwise.
         many: the tool counts of the part ``many``.
         rounds: rounds of the part ``load``, each a level of ``concurrencies``.
+        model_names: the names of the model that frameworks were told; empty in figures of versions before it.
     """
 
     measured_at: datetime
@@ -39,6 +40,7 @@ class Conditions(Record):
     many: tuple[int, ...]
     rounds: int
     concurrencies: tuple[int, ...]
+    model_names: tuple[str, ...] = ()
 
 
 class ConditionsRecorder:
@@ -49,7 +51,14 @@ class ConditionsRecorder:
         self._load = load_average()
 
     def conditions(
-        self, *, parts: tuple[str, ...], tools: int, many: tuple[int, ...], rounds: int, concurrencies: tuple[int, ...]
+        self,
+        *,
+        parts: tuple[str, ...],
+        tools: int,
+        many: tuple[int, ...],
+        rounds: int,
+        concurrencies: tuple[int, ...],
+        model_names: tuple[str, ...] = (),
     ) -> Conditions:
         """The conditions so far."""
         return Conditions(
@@ -68,6 +77,7 @@ class ConditionsRecorder:
             many=many,
             rounds=rounds,
             concurrencies=concurrencies,
+            model_names=model_names,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from trialbed.contracts import Executor
@@ -48,47 +49,72 @@ async def measure(options: FidelityOptions, on_step: OnStep = ignore_step) -> Fi
         many=options.many,
         rounds=options.rounds,
         concurrencies=options.concurrencies,
+        model_names=options.model_names,
     )
     return FidelityReport(conditions=conditions, frameworks=tuple(measurement.found.values()))
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """A framework that is told a name of the model.
+
+    Attributes:
+        column: what its figures stand under.
+    """
+
+    label: str
+    model_name: str
+    column: str
+
+
+def _subjects(options: FidelityOptions) -> list[_Subject]:
+    several = len(options.model_names) > 1
+    return [
+        _Subject(label, name, f"{label} ({name})" if several else label)
+        for label in options.labels
+        for name in options.model_names
+    ]
 
 
 class _Measurement:
     """One measurement.
 
     Attributes:
-        found: framework -> what was observed so far.
+        found: column -> what was observed so far.
     """
 
     def __init__(self, options: FidelityOptions, on_step: OnStep) -> None:
         self._options = options
         self._on_step = on_step
-        self._reference: Observed | None = None
-        self.found = {label: FrameworkFidelity(framework=label) for label in options.labels}
+        self._reference: dict[str, Observed] = {}
+        self._subjects = _subjects(options)
+        self.found = {subject.column: FrameworkFidelity(framework=subject.column) for subject in self._subjects}
 
     async def run(self) -> None:
         """Measure all parts, the load last, when no worker is left to disturb it."""
         async with open_harness(self._options.environments, self._options.executor) as (harness, workers):
             async with workers:
-                for label in self._options.labels:
-                    await self._framework(harness, workers, label)
+                for subject in self._subjects:
+                    await self._framework(harness.named(subject.model_name), workers, subject)
             if "load" in self._options.parts:
-                await self._load(harness)
+                await self._load(harness.named(self._options.model_names[0]))
 
-    async def _framework(self, harness: Harness, workers: Executor, label: str) -> None:
-        self._on_step(f"{label}: loading")
+    async def _framework(self, harness: Harness, workers: Executor, subject: _Subject) -> None:
+        column = subject.column
+        self._on_step(f"{column}: loading")
         try:
-            info = await workers.describe(label)
+            info = await workers.describe(subject.label)
         except TrialbedError as error:
-            self._missing(label, "", str(error))
+            self._missing(column, "", str(error))
             return
-        self._note(label, **_about(info))
-        for part, work in self._parts(harness, label).items():
+        self._note(column, **_about(info))
+        for part, work in self._parts(harness, subject.label).items():
             if part in self._options.parts:
-                self._on_step(f"{label}: {part}")
+                self._on_step(f"{column}: {part}")
                 try:
-                    self._note(label, **{part: await work()})
+                    self._note(column, **{part: await work()})
                 except NotMeasured as reason:
-                    self._missing(label, part, str(reason))
+                    self._missing(column, part, str(reason))
 
     def _parts(self, harness: Harness, label: str) -> dict[Part, Callable[[], Awaitable[Any]]]:
         options = self._options
@@ -100,16 +126,19 @@ class _Measurement:
         }
 
     async def _prompt(self, harness: Harness, label: str) -> Any:
-        if self._reference is None:
-            self._reference = await run_prompt_trial(harness, REFERENCE, self._options.tools)
-        return await measure_prompt(harness, label, self._reference, self._options.tools)
+        reference = self._reference.get(harness.model_name)
+        if reference is None:
+            reference = await run_prompt_trial(harness, REFERENCE, self._options.tools)
+            self._reference[harness.model_name] = reference
+        return await measure_prompt(harness, label, reference, self._options.tools)
 
     async def _load(self, harness: Harness) -> None:
         options = self._options
-        usable = [label for label, found in self.found.items() if found.version is not None]
+        columns = {subject.label: subject.column for subject in reversed(self._subjects)}
+        usable = [label for label, column in columns.items() if self.found[column].version is not None]
         measured = await measure_load(
             harness,
-            usable,
+            [label for label in options.labels if label in usable],
             options.environments,
             tools=options.tools,
             rounds=options.rounds,
@@ -118,16 +147,16 @@ class _Measurement:
         )
         for label, load in measured.items():
             if isinstance(load, NotMeasured):
-                self._missing(label, "load", str(load))
+                self._missing(columns[label], "load", str(load))
             else:
-                self._note(label, load=load)
+                self._note(columns[label], load=load)
 
-    def _note(self, label: str, **found: Any) -> None:
-        self.found[label] = self.found[label].model_copy(update=found)
+    def _note(self, column: str, **found: Any) -> None:
+        self.found[column] = self.found[column].model_copy(update=found)
 
-    def _missing(self, label: str, part: Part | str, reason: str) -> None:
+    def _missing(self, column: str, part: Part | str, reason: str) -> None:
         missing = Missing.model_validate({"part": part, "reason": reason})
-        self._note(label, missing=(*self.found[label].missing, missing))
+        self._note(column, missing=(*self.found[column].missing, missing))
 
 
 def _about(info: FrameworkInfo) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
-from trialbed.records import Environment
+from trialbed.records import SCRIPTED_NAME, Environment
 from trialbed_fidelity._report import Part
 
 REFERENCE = "reference"
@@ -22,6 +22,8 @@ class FidelityOptions:
         parts: which of ``PARTS``.
         tools: tools on offer per trial, where the part does not say otherwise.
         many: tool counts of the part ``many``.
+        model_names: names of the model that frameworks are told; each part is measured under each of them, but the load
+            under the first.
         rounds: rounds of the part ``load``, at each of ``concurrencies``.
         environments: label -> its own environment, for those that do not run in this interpreter.
     """
@@ -30,6 +32,7 @@ class FidelityOptions:
     parts: tuple[Part, ...] = PARTS
     tools: int = 20
     many: tuple[int, ...] = (120, 1000)
+    model_names: tuple[str, ...] = (SCRIPTED_NAME,)
     rounds: int = 5
     concurrencies: tuple[int, ...] = (1, 8, 32)
     environments: Mapping[str, Environment] = field(default_factory=dict)

@@ -22,7 +22,7 @@ class FrameworkFidelity(Record):
     """The figures of one framework; a part is None if it was not asked for or is ``missing``.
 
     Attributes:
-        framework: the label asked for.
+        framework: the label asked for; with the name of the model, where several names are compared.
         version: the framework's own, None if it could not be loaded. ``adapter``: distribution and version of its
             adapter. ``python``: of the interpreter it ran in.
         lock_digest: of the environment it ran in, empty if it ran in the environment of Trialbed.

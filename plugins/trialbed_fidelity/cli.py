@@ -26,6 +26,7 @@ Examples:
   bench fidelity -f langgraph --part schemas --part prompt
   bench fidelity -f langgraph --part load --rounds 9 --concurrency 1 --concurrency 16
   bench fidelity -f langgraph --part many --many 129
+  bench fidelity -f langgraph --part prompt --part behaviour --model-name gpt-4o --model-name my-model
   bench fidelity -f langgraph --output fidelity.json --markdown fidelity.md
   bench fidelity --from fidelity.json --format markdown
 """
@@ -51,6 +52,14 @@ Examples:
 @option("--tools", type=click.IntRange(min=4), default=20, help="Tools offered per trial, except in schemas and many.")
 @option(
     "--many", type=click.IntRange(min=2), multiple=True, default=(120, 1000), help="Tool count of many; repeatable."
+)
+@option(
+    "--model-name",
+    "model_names",
+    multiple=True,
+    default=("gpt-4o",),
+    metavar="NAME",
+    help="Name of the model that frameworks are told; repeat it to compare names. Load is measured with the first.",
 )
 @option("--rounds", type=click.IntRange(min=1), default=5, help="Measured rounds of load.")
 @option(

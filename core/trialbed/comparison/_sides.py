@@ -24,6 +24,7 @@ RUN_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{6}")
 
 SETTINGS = {
     "model": "model",
+    "model_name": "model name",
     "base_url": "endpoint",
     "temperature": "temperature",
     "max_tokens": "max_tokens",
@@ -34,6 +35,7 @@ SETTINGS = {
     "selector": "selector",
     "max_tools": "max tools",
     "max_steps": "max steps",
+    "max_trial_tokens": "max trial tokens",
     "timeout": "timeout",
     "trialbed_version": "trialbed version",
 }
@@ -162,7 +164,11 @@ def _of_document(source: str, document: Mapping[str, Any]) -> Side:
     return Side(
         source=source,
         name=about["agent_name"],
-        about={key: about.get(key) for key in ("agent_name", *_ABOUT, *SETTINGS)},
+        about={
+            **{key: about.get(key) for key in ("agent_name", *_ABOUT, *SETTINGS)},
+            # Earlier versions told frameworks the model's own name.
+            "model_name": about.get("model_name", about.get("model")),
+        },
         trials=[_trial(entry) for entry in document["results"]],
         bounded=frozenset(document["summary"]["intervals"]),
         quality=frozenset(document["summary"].get("quality_scores", document["summary"]["intervals"])),
@@ -190,6 +196,7 @@ def _of_run(run_id: str, store: str | None) -> Iterator[Side]:
             "test_set": config.test_set,
             "dataset_digest": config.dataset_digest,
             **{key: getattr(config, key, None) for key in SETTINGS},
+            "model_name": config.told_model,
             "evaluator_model": config.judge,
             "max_steps": config.limits.max_steps,
             "timeout": config.limits.timeout,

@@ -6,8 +6,9 @@ The rules stand in docs/explanation/failures.md, in the same order.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
-from trialbed.records import Cause, Failure, FailureKind, ModelCall, Outcome, WireLog
+from trialbed.records import Cause, Failure, FailureKind, LimitName, ModelCall, Outcome, WireLog
 
 OWN_KINDS = frozenset({"memory", "protocol"})
 """Failures that no endpoint causes: they stand even where the endpoint failed too."""
@@ -47,9 +48,9 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
     own = outcome.failure
     if own is not None and own.kind == "server":
         return own
-    refused = sum(1 for call in wire.model_calls if cause_of(call) == "limit")
+    refused = [call.limit or "max_steps" for call in wire.model_calls if cause_of(call) == "limit"]
     if refused:
-        return _instead(own, "limit", f"stopped by the limit: {_requests(refused)} past --max-steps refused")
+        return _past_limit(own, refused)
     if own is not None and own.kind in OWN_KINDS:
         return own
     last = _last(wire)
@@ -104,6 +105,20 @@ def _words(body: str) -> str:
         return str(error["message"] if isinstance(error, dict) else error)
     except (ValueError, LookupError, TypeError, RecursionError):
         return body
+
+
+def _past_limit(own: Failure | None, refused: Sequence[LimitName]) -> Failure:
+    """The failure of a trial whose requests were refused. One that is only late ran out of time, whatever it says."""
+    limit: LimitName = next((name for name in refused if name != "timeout"), "timeout")
+    if limit == "timeout" and own is not None and own.kind == "timeout":
+        return own
+    kind: FailureKind = "timeout" if limit == "timeout" else "limit"
+    return _instead(own, kind, f"stopped by the limit: {_requests(len(refused))} past {_option(limit)} refused")
+
+
+def _option(limit: LimitName) -> str:
+    """The option of ``bench run`` that sets a limit."""
+    return f"--{limit.replace('_', '-')}"
 
 
 def _requests(count: int) -> str:

@@ -9,11 +9,10 @@ from urllib.parse import urlsplit
 
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
+from trialbed.records import SCRIPTED
 from trialbed.run_settings import RunSettings
 from trialbed.secrets import is_secret
 from trialbed.suggestions import closest, did_you_mean
-
-SCRIPTED = "scripted:"
 
 MODEL_JUDGE = "llm"
 """The judge driver that a model's name stands for."""

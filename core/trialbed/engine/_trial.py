@@ -124,7 +124,7 @@ class TrialRunner:
             endpoint=ModelEndpoint(
                 base_url=f"{root}/v1",
                 api_key=DUMMY_KEY,
-                model=config.model,
+                model=config.told_model,
                 temperature=config.temperature,
                 max_tokens=config.max_tokens,
                 seed=trial_seed(config.seed, key),
@@ -139,6 +139,7 @@ class TrialRunner:
         return TrialRegistration(
             trial=spec.trial,
             model=config.model,
+            model_name=config.told_model,
             base_url=None if is_scripted(config.model) else config.base_url,
             tools=spec.tools,
             apis=query.apis,
@@ -147,6 +148,7 @@ class TrialRunner:
             seed=spec.endpoint.seed,
             ambient=self.ambient,
             limits=config.limits,
+            max_trial_tokens=config.max_trial_tokens,
         )
 
     async def _scores(self, key: TrialKey, outcome: Outcome, wire: WireLog, timing: Timing) -> tuple[Score, ...]:

@@ -16,7 +16,7 @@ from trialbed.records._frameworks import (
     framework_release,
     with_profile,
 )
-from trialbed.records._models import Limits, ModelEndpoint, Usage
+from trialbed.records._models import SCRIPTED, SCRIPTED_NAME, Limits, ModelEndpoint, Usage, told_name
 from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
 from trialbed.records._runs import Run, RunConfig, RunStatus
 from trialbed.records._scores import NOT_MEASURED, Failure, FailureKind, Score
@@ -29,12 +29,24 @@ from trialbed.records._trials import (
     TrialSpec,
     TrialStatus,
 )
-from trialbed.records._wire import ApiCall, Attempt, Cause, CircuitState, EndpointStatus, ModelCall, SentCall, WireLog
+from trialbed.records._wire import (
+    ApiCall,
+    Attempt,
+    Cause,
+    CircuitState,
+    EndpointStatus,
+    LimitName,
+    ModelCall,
+    SentCall,
+    WireLog,
+)
 
 __all__ = [
     "NOT_MEASURED",
     "PIN",
     "PROFILE",
+    "SCRIPTED",
+    "SCRIPTED_NAME",
     "Answer",
     "Api",
     "ApiCall",
@@ -52,6 +64,7 @@ __all__ = [
     "FrameworkInfo",
     "GoldCall",
     "Json",
+    "LimitName",
     "Limits",
     "ModelCall",
     "ModelEndpoint",
@@ -80,6 +93,7 @@ __all__ = [
     "framework_profile",
     "framework_release",
     "json_type",
+    "told_name",
     "usable_default",
     "with_profile",
 ]

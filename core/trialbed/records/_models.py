@@ -6,12 +6,35 @@ from pydantic import Field
 
 from trialbed.records._base import Record
 
+SCRIPTED = "scripted:"
+"""Begins the name of a scripted model."""
+
+SCRIPTED_NAME = "gpt-4o"
+"""What frameworks are told instead of a scripted model's name.
+
+Frameworks decide by a model's name: how large its context is, which roles and parameters it takes, which API it is
+asked at, even whether it is offered tools. All of them treat this one as a chat model with tools. Under a name that
+they do not know, some condense conversations; under newer names of OpenAI's, some drop the temperature or leave chat
+completions.
+"""
+
+
+def told_name(model: str, chosen: str | None = None) -> str:
+    """The name of a model that frameworks are told.
+
+    Args:
+        model: its own name.
+        chosen: another name that was asked for.
+    """
+    return chosen or (SCRIPTED_NAME if model.startswith(SCRIPTED) else model)
+
 
 class ModelEndpoint(Record):
     """The OpenAI-compatible endpoint an agent uses: the trial's own gateway URL and a dummy key.
 
     Attributes:
         base_url: ends in ``/v1``; the path carries the trial's token.
+        model: the name that the framework is told, which need not be the model's own.
         temperature: None if the user gave none. A native profile then leaves its framework's own; a controlled one and
             the reference loop send 0.
         max_tokens: bound of one completion, in tokens; None leaves it to the model.

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from trialbed.records._base import Record
 from trialbed.records._frameworks import FrameworkInfo
-from trialbed.records._models import Limits
+from trialbed.records._models import Limits, told_name
 from trialbed.run_settings import IdentitySettings
 
 
@@ -38,6 +38,11 @@ class RunConfig(Record, IdentitySettings):
     def limits(self) -> Limits:
         """The bounds of each trial."""
         return Limits(max_steps=self.max_steps, timeout=self.timeout)
+
+    @property
+    def told_model(self) -> str:
+        """The name of the model that frameworks are told."""
+        return told_name(self.model, self.model_name)
 
 
 RunStatus = Literal["running", "interrupted", "incomplete", "finished"]

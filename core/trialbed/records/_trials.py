@@ -126,19 +126,23 @@ class TrialRegistration(Record):
     Attributes:
         trial: the token, ``[A-Za-z0-9_-]{8,64}``; unguessable, since it is the only protection of the trial's URLs.
         model: ``scripted:<policy>``, or a model name that the server's upstream endpoint knows.
+        model_name: the name of the model that the agent is told, which its requests bear; None for its own.
         base_url: the upstream endpoint expected; must be the one the server was started with. None for scripted models.
         tools: what the agent is offered. ``apis``: their documentation, for the simulator.
         script: the gold calls, for scripted models.
         simulator: name of the simulator that answers for these Apis.
         ambient: whether requests without a token (``/virtual``, ``/v1``) belong to this trial; one trial at a time.
-        limits: the bounds that the gateway keeps: it refuses requests past ``max_steps``, and gives up on a silent
-            endpoint after ``timeout`` seconds. None for no bounds.
+        limits: the bounds that the gateway keeps: it refuses requests past ``max_steps`` and after ``timeout`` seconds,
+            and gives up on an endpoint that is silent for as long. None for no bounds.
+        max_trial_tokens: how many tokens the model may use, as it reports them; the gateway refuses the request after
+            that. None for any number.
         lease: seconds after which the server closes the trial unless its opener renews it with
             ``PUT /control/trials/{trial}``. None: the server closes it when it has been idle for long.
     """
 
     trial: str
     model: str
+    model_name: str | None = None
     base_url: str | None = None
     tools: tuple[ToolSpec, ...] = ()
     apis: tuple[Api, ...] = ()
@@ -147,4 +151,5 @@ class TrialRegistration(Record):
     seed: int = 0
     ambient: bool = False
     limits: Limits | None = None
+    max_trial_tokens: int | None = None
     lease: Annotated[float, Gt(0)] | None = None

@@ -40,6 +40,9 @@ class SentCall(Record):
 
 Cause = Literal["request", "endpoint", "limit", "gateway", "gone"]
 
+LimitName = Literal["max_steps", "max_trial_tokens", "timeout"]
+"""The settings that limit a trial."""
+
 
 class Attempt(Record):
     """One request of the gateway to the model's endpoint that failed and was repeated.
@@ -69,8 +72,9 @@ class ModelCall(Record):
         text_calls: calls that the model wrote as text instead of sending them; they are never made.
         error: what went wrong, in words, and ``cause``, whose fault it is: ``request`` (refused, or answered with
             5xx every time, because of what was sent), ``endpoint`` (capacity, connection, no answer), ``limit``
-            (past the trial's number of requests), ``gateway`` (Trialbed's own), ``gone`` (the framework closed the
+            (past one of the trial's limits), ``gateway`` (Trialbed's own), ``gone`` (the framework closed the
             connection). None where the call succeeded.
+        limit: the setting past which it was refused; None where it was not, and in logs of versions before it.
         attempts: the earlier attempts of the gateway, which failed and were repeated.
         waited: seconds of ``duration`` spent in failed attempts and in waiting for the next; no framework's time.
     """
@@ -90,6 +94,7 @@ class ModelCall(Record):
     text_calls: tuple[SentCall, ...] = ()
     error: str | None = None
     cause: Cause | None = None
+    limit: LimitName | None = None
     attempts: tuple[Attempt, ...] = ()
     waited: float = 0.0
 
@@ -117,9 +122,14 @@ class ApiCall(Record):
 
 
 class WireLog(Record):
-    """Everything the server saw of one trial, in order of arrival."""
+    """Everything the server saw of one trial, in order of arrival.
+
+    Attributes:
+        model_name: the name of the model that the agent was told; empty in logs of versions before it.
+    """
 
     trial: str
     opened_at: datetime
+    model_name: str = ""
     model_calls: tuple[ModelCall, ...] = ()
     api_calls: tuple[ApiCall, ...] = ()

@@ -91,6 +91,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "trialbed_version": config.trialbed_version,
         **_framework(run, framework),
         **document_settings(config),
+        "model_name": config.told_model,
         "base_url": _without_secrets(config.base_url),
         "dataset_digest": config.dataset_digest,
         "environment_digest": run.environment_digest,

@@ -12,7 +12,7 @@ from trialbed.records import Run, Score, TrialResult
 from trialbed.results._claims import claims, totals
 from trialbed.results._means import LEVEL, TIMES, ScoreValues, figures, mean, score_values, timed
 from trialbed.results._reasons import failure_reasons, untold_reasons
-from trialbed.results._wire import finish_reasons, refused_requests, text_calls, truncated
+from trialbed.results._wire import finish_reasons, refusals, text_calls, truncated
 from trialbed.statistics import quantile
 
 Pair = tuple[int | str, int]
@@ -168,12 +168,16 @@ def _wire_figures(results: Sequence[TrialResult]) -> dict[str, Any]:
     wires = [result.wire for result in results]
     cut = [truncated(wire) for wire in wires]
     written = [len(text_calls(wire)) for wire in wires]
-    refused = [refused_requests(wire) for wire in wires]
+    refused = [refusals(wire) for wire in wires]
     return {
         "finish_reasons": dict(sum((finish_reasons(wire) for wire in wires), Counter())),
         "truncated": {"answers": sum(cut), "trials": _trials(cut)},
         "text_calls": {"calls": sum(written), "trials": _trials(written)},
-        "refused_requests": {"requests": sum(refused), "trials": _trials(refused)},
+        "refused_requests": {
+            "requests": sum(counts.total() for counts in refused),
+            "trials": _trials(counts.total() for counts in refused),
+            "limits": dict(sum(refused, Counter())),
+        },
     }
 
 

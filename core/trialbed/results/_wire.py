@@ -71,5 +71,10 @@ def text_calls(wire: WireLog) -> list[str]:
 
 
 def refused_requests(wire: WireLog) -> int:
-    """How many requests were refused for being past the trial's limit."""
-    return sum(1 for call in wire.model_calls if call.cause == "limit")
+    """How many requests were refused for being past one of the trial's limits."""
+    return refusals(wire).total()
+
+
+def refusals(wire: WireLog) -> Counter[str]:
+    """How many requests were refused for being past which limit."""
+    return Counter(call.limit or "max_steps" for call in wire.model_calls if call.cause == "limit")

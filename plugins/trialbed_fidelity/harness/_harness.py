@@ -14,6 +14,7 @@ from trialbed.drivers import load_driver
 from trialbed.engine import DUMMY_KEY, ControlClient, RunOptions, new_trial_token, server
 from trialbed.prompts import SYSTEM_PROMPT
 from trialbed.records import (
+    SCRIPTED_NAME,
     Environment,
     ModelEndpoint,
     Outcome,
@@ -74,12 +75,20 @@ class Harness:
 
     Args:
         refusing_url: URL of an endpoint that refuses every request, for models named ``refuse-<status>``.
+        model_name: the name of the model that frameworks are told.
     """
 
-    def __init__(self, control: ControlClient, executor: Executor, refusing_url: str) -> None:
+    def __init__(
+        self, control: ControlClient, executor: Executor, refusing_url: str, model_name: str = SCRIPTED_NAME
+    ) -> None:
         self._control = control
         self._executor = executor
         self._refusing_url = refusing_url
+        self.model_name = model_name
+
+    def named(self, model_name: str) -> Harness:
+        """This harness with another name for the model."""
+        return Harness(self._control, self._executor, self._refusing_url, model_name)
 
     async def run(self, framework: str, scenario: Scenario) -> Observed:
         """Run a scenario with a new agent of this framework; a failure is a part of what is observed."""
@@ -104,7 +113,7 @@ class Harness:
             endpoint=ModelEndpoint(
                 base_url=f"{root}/v1",
                 api_key=DUMMY_KEY,
-                model=scenario.model,
+                model=self.model_name,
                 temperature=scenario.temperature,
                 max_tokens=scenario.max_tokens,
                 seed=scenario.seed,
@@ -120,6 +129,7 @@ class Harness:
             TrialRegistration(
                 trial=spec.trial,
                 model=scenario.model,
+                model_name=self.model_name,
                 base_url=None if scripted else self._refusing_url,
                 tools=scenario.world.tools,
                 apis=scenario.world.apis,

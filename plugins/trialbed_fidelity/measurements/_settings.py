@@ -53,7 +53,7 @@ async def measure_settings(harness: Harness, framework: str, tools: int) -> Sett
         NotMeasured: the trial failed, or a request cannot be read.
     """
     scenario = Scenario(world=stations(tools, CALLS), temperature=TEMPERATURE, seed=SEED, max_tokens=MAX_TOKENS)
-    asked = {"model": scenario.model, "temperature": TEMPERATURE, "seed": SEED, "max_tokens": MAX_TOKENS}
+    asked = {"model": harness.model_name, "temperature": TEMPERATURE, "seed": SEED, "max_tokens": MAX_TOKENS}
     return settings_of((await harness.run(framework, scenario)).checked(), asked)
 
 

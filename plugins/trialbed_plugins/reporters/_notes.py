@@ -142,7 +142,7 @@ def _on_wire(summary: Document, max_tokens: int | None) -> Iterator[str]:
     if refused["requests"]:
         yield (
             f"{_number(refused['trials'], 'trial')} stopped by the limit: "
-            f"{_number(refused['requests'], 'request')} past --max-steps refused"
+            f"{_number(refused['requests'], 'request')} past {_options(refused.get('limits'))} refused"
         )
     if cut["answers"]:
         limit = "the model's own limit of tokens" if max_tokens is None else f"max_tokens ({max_tokens})"
@@ -154,6 +154,11 @@ def _on_wire(summary: Document, max_tokens: int | None) -> Iterator[str]:
             f"the model wrote {_number(written['calls'], 'call')} as text instead of sending them, in "
             f"{_number(written['trials'], 'trial')}; such calls count for nothing"
         )
+
+
+def _options(limits: Mapping[str, int] | None) -> str:
+    """The options of the limits that were passed; documents of earlier versions know one."""
+    return " or ".join(f"--{name.replace('_', '-')}" for name in limits or {"max_steps": 0})
 
 
 def _on_first_trials(first: Document) -> Iterator[str]:

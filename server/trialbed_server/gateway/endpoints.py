@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
@@ -13,6 +14,7 @@ from trialbed_server._metrics import Metrics
 from trialbed_server.gateway.connection import Request
 from trialbed_server.gateway.exchange import Exchange
 from trialbed_server.gateway.redaction import Redactor
+from trialbed_server.gateway.renaming import with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
 from trialbed_server.gateway.scripted.model import ScriptedModel, is_scripted
 from trialbed_server.gateway.upstream import Upstream
@@ -25,6 +27,9 @@ MODELS = "models"
 
 UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway"})
 """Causes with which a request does not count as one of the trial's steps: the model was not reached."""
+
+REFUSED: tuple[str, Cause] = ("invalid_request_error", "limit")
+"""Type and cause of a request that is past a limit."""
 
 NO_UPSTREAM = (
     "this server has no upstream endpoint; start it with `bench serve --base-url URL`, "
@@ -86,9 +91,16 @@ class Gateway:
                 trial.model_calls.append(exchange)
             with trial.in_use():
                 await while_connected(receive, exchange, work)
-            if exchange.step and exchange.cause in UNANSWERED:
-                trial.give_back_step()
+            self._count(trial, exchange)
         self._metrics.model_request(exchange.status)
+
+    def _count(self, trial: Trial, exchange: Exchange) -> None:
+        """Count what a request took of the trial's limits, now that it has ended."""
+        usage = exchange.record().usage
+        if usage is not None:
+            trial.use_tokens(usage)
+        if exchange.step and exchange.cause in UNANSWERED:
+            trial.give_back_step()
 
     def _note_untagged(self, exchange: Exchange, scope: Scope) -> None:
         call = exchange.record()
@@ -109,33 +121,52 @@ class Gateway:
             message = f"{scope['method']} /v1/{path} is not served here; POST /v1/{CHAT} and GET /v1/{MODELS} are"
             await writer.error(message, 404, "invalid_request_error", "request")
         elif path == CHAT and trial is not None and not self._takes_step(trial, writer.exchange):
-            await writer.error(_past_limit(trial), 403, "invalid_request_error", "limit", code="max_steps")
+            await writer.error(_past_limit(trial, writer.exchange), 403, *REFUSED, code=writer.exchange.limit)
+        elif path == MODELS and trial is not None and _names_its_model(trial):
+            await writer.document(_models(trial))
         elif trial is not None and is_scripted(trial.registration.model):
-            await self._play(trial, path, writer)
+            await self._play(trial, writer)
         elif self._upstream is None:
             await writer.error(NO_UPSTREAM, 404, "invalid_request_error", "gateway")
         else:
             query = scope["query_string"].decode("latin-1")
             target = f"/{path}?{query}" if query else f"/{path}"
             silence = self._silence if trial is None else trial.timeout(self._silence)
-            await self._upstream.forward(Request(scope["method"], target, scope["headers"], body, silence), writer)
+            sent = body if trial is None else with_model(body, trial.model_name, trial.registration.model)
+            await self._upstream.forward(Request(scope["method"], target, scope["headers"], sent, silence), writer)
 
     def _takes_step(self, trial: Trial, exchange: Exchange) -> bool:
-        exchange.step = trial.take_step()
+        exchange.limit = trial.take_step()
+        exchange.step = exchange.limit is None
         return exchange.step
 
-    async def _play(self, trial: Trial, path: str, writer: ResponseWriter) -> None:
-        if path == MODELS:
-            entry = {"id": trial.registration.model, "object": "model", "owned_by": "trialbed"}
-            created = int(trial.opened_at.timestamp())
-            await writer.document({"object": "list", "data": [{**entry, "created": created}]})
-            return
+    async def _play(self, trial: Trial, writer: ResponseWriter) -> None:
         index = trial.model_calls.index(writer.exchange)
         await ScriptedModel(trial, self._clock).complete(writer.exchange.document, index, writer)
 
 
-def _past_limit(trial: Trial) -> str:
-    limits = trial.registration.limits
+def _names_its_model(trial: Trial) -> bool:
+    """Whether the trial's model has a name that no endpoint lists."""
+    return is_scripted(trial.registration.model) or trial.model_name != trial.registration.model
+
+
+def _models(trial: Trial) -> dict[str, Any]:
+    entry = {"id": trial.model_name, "object": "model", "owned_by": "trialbed"}
+    return {"object": "list", "data": [{**entry, "created": int(trial.opened_at.timestamp())}]}
+
+
+def _past_limit(trial: Trial, exchange: Exchange) -> str:
+    """Why a request is refused.
+
+    Frameworks take some words for a reason to ask again or to condense the conversation: those about rates, about too
+    many of something, and about the length of a context. The name of the setting is none of them.
+    """
+    limits, name = trial.registration.limits, exchange.limit
+    if name == "max_trial_tokens":
+        most = trial.registration.max_trial_tokens
+        return f"this trial is over: its model has used {trial.tokens} tokens, and its setting {name} is {most}"
+    if name == "timeout":
+        seconds = f"{limits.timeout:g}" if limits is not None else "0"
+        return f"this trial is over: it has taken longer than the {seconds} s that its setting {name} allows"
     most = limits.max_steps if limits is not None else 0
-    # Some frameworks take other words, such as those about rates or tokens, for a reason to ask again.
-    return f"this trial is over: the model was asked {most} times, which is all that its setting max_steps allows"
+    return f"this trial is over: the model was asked {most} times, which is all that its setting {name} allows"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection
 from typing import Any
 
-from trialbed.records import Attempt, Cause, ModelCall
+from trialbed.records import Attempt, Cause, LimitName, ModelCall
 from trialbed.spans import Span
 from trialbed_server.gateway.observation import Observation, observe, offered_names
 from trialbed_server.trials import LogBudget, body_text
@@ -29,6 +29,7 @@ class Exchange:
     Attributes:
         step: whether it counts as one of the trial's requests to the model.
         cause: whose fault its failure is; None while there is none.
+        limit: the limit of the trial for which it is refused; None if it is not.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Exchange:
         self._error: str | None = None
         self.step = False
         self.cause: Cause | None = None
+        self.limit: LimitName | None = None
         self._ended: ModelCall | None = None
         self._attempts: list[Attempt] = []
         self._attempted: float | None = None
@@ -129,6 +131,7 @@ class Exchange:
             text_calls=seen.text_calls,
             error=self._error or (seen.problem if cause else None),
             cause=cause,
+            limit=self.limit,
             attempts=tuple(self._attempts),
             waited=self._waited_until(now, cause),
         )

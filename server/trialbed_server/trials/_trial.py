@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
-from trialbed.records import ApiCall, Json, ModelCall, TrialRegistration, WireLog
+from trialbed.records import ApiCall, Json, LimitName, ModelCall, TrialRegistration, Usage, WireLog
 from trialbed.spans import Span, covered
 from trialbed_server._clock import Clock
 from trialbed_server.virtual.catalog import Catalog
@@ -50,23 +50,55 @@ class Trial:
         self._opened = self._renewed = self._used = clock.monotonic()
         self._requests = 0
         self._steps = 0
+        self._tokens = 0
+        self._deadline: float | None = None
+
+    @property
+    def model_name(self) -> str:
+        """The name of the model that the agent was told."""
+        return self.registration.model_name or self.registration.model
 
     def timeout(self, default: float) -> float:
         """Seconds that the trial can take."""
         limits = self.registration.limits
         return default if limits is None else limits.timeout
 
-    def take_step(self) -> bool:
-        """Count a request to the model; False if the trial has had all that its limits allow."""
-        limits = self.registration.limits
-        if limits is not None and self._steps >= limits.max_steps:
-            return False
-        self._steps += 1
-        return True
+    def take_step(self) -> LimitName | None:
+        """Count a request to the model; the limit, if the trial has had all that one of its limits allows."""
+        passed = self._passed()
+        if passed is None:
+            self._steps += 1
+        return passed
 
     def give_back_step(self) -> None:
         """Uncount a request that the model's endpoint did not answer."""
         self._steps -= 1
+
+    def use_tokens(self, usage: Usage) -> None:
+        """Count what the model reports to have used for a request."""
+        self._tokens += usage.total_tokens
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all requests so far, as the model reported them."""
+        return self._tokens
+
+    def _passed(self) -> LimitName | None:
+        limits, most = self.registration.limits, self.registration.max_trial_tokens
+        if limits is not None and self._steps >= limits.max_steps:
+            return "max_steps"
+        if most is not None and self._tokens >= most:
+            return "max_trial_tokens"
+        if limits is not None and self._is_late(limits.timeout):
+            return "timeout"
+        return None
+
+    def _is_late(self, timeout: float) -> bool:
+        """Whether the trial's time is up for certain: it began, at the latest, with its first request."""
+        now = self._clock.monotonic()
+        if self._deadline is None:
+            self._deadline = now + timeout
+        return now > self._deadline + self.waited()
 
     def waited(self) -> float:
         """Seconds in which failed requests to the model were repeated, also while that goes on."""
@@ -106,6 +138,7 @@ class Trial:
         return WireLog(
             trial=self.registration.trial,
             opened_at=self.opened_at,
+            model_name=self.model_name,
             model_calls=tuple(call.record() for call in self.model_calls),
             api_calls=tuple(call.record() for call in self.api_calls),
         )

@@ -130,6 +130,24 @@ async def test_bodies_pass_byte_for_byte_both_ways_under_the_servers_key(serve: 
     assert call["tool_calls"][0]["problem"] == "unknown tool"
 
 
+async def test_the_endpoint_gets_the_models_own_name_where_another_was_told(serve: Serve, upstream: Any) -> None:
+    client = await serve(upstream=upstream.url, upstream_key=KEY, model_retries=0)
+    told = registration(model="plain", model_name="gpt-4o", base_url=upstream.url)
+    assert (await client.post("/control/trials", json=told)).status_code == 201
+    sent = b'{ "model":"gpt-4o",  "unknown_field": [1, 2.50], "tools": [] }'
+    assert (await client.post(CHAT, content=sent)).status_code == 200
+    assert (await client.post(CHAT, json=body("limited"))).status_code == 429
+    assert [received for _, received, _ in upstream.requests] == [
+        sent.replace(b"gpt-4o", b"plain"),
+        json.dumps(body("limited"), separators=(",", ":")).encode(),
+    ]
+    models = (await client.get(f"/t/{TRIAL}/v1/models")).json()["data"]
+    assert [model["id"] for model in models] == ["gpt-4o"]
+    log = await closed(client)
+    assert log["model_name"] == "gpt-4o"
+    assert log["model_calls"][0]["request"].encode() == sent
+
+
 async def test_an_error_passes_with_its_status_but_without_the_key(serve: Serve, upstream: Any) -> None:
     client = await trial(serve, upstream.url)
     reply = await client.post(CHAT, json=body("limited"))

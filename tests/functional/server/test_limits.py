@@ -12,6 +12,14 @@ from support.wire import saying
 
 CHAT = f"/t/{TRIAL}/v1/chat/completions"
 BODY = {"model": "m", "messages": [{"role": "user", "content": "?"}], "tools": OFFERED}
+ACTED_UPON = (
+    *("rate limit", "rate_limit", "too many", "quota", "overloaded", "unavailable", "connection error"),
+    *("context length", "context_length", "context window", "contextwindow", "maximum length", "exceed", "too long"),
+    *("too large", "token limit", "max_tokens", "configured limit", "not support", "unsupported", "not found"),
+    *("api key", "api_key", "unauthorized", "authentication", "permission denied", "forbidden"),
+)
+"""What frameworks and SDKs look for in an error's text."""
+
 LIMITS = {"max_steps": 2, "timeout": 30}
 
 
@@ -67,3 +75,31 @@ async def test_what_the_endpoint_did_not_answer_is_no_step_but_a_refusal_is(serv
             client = await serve(upstream=url, model_retries=0)
             await client.post("/control/trials", json=registration(model="m", base_url=url, limits=LIMITS))
             assert [(await client.post(CHAT, json=BODY)).status_code for _ in range(3)] == statuses
+
+
+async def test_the_request_after_the_last_token_is_refused(serve: Serve) -> None:
+    client = await opened(serve, limits={**LIMITS, "max_steps": 9}, max_trial_tokens=1)
+    replies = [await client.post(CHAT, json=BODY) for _ in range(3)]
+    assert [reply.status_code for reply in replies] == [200, 403, 403]
+    error, used = replies[-1].json()["error"], replies[0].json()["usage"]["total_tokens"]
+    assert error["code"] == "max_trial_tokens"
+    assert error["type"] == "invalid_request_error"
+    assert f"{used} tokens, and its setting max_trial_tokens is 1" in error["message"]
+    calls = (await closed(client))["model_calls"]
+    assert [call["limit"] for call in calls] == [None, "max_trial_tokens", "max_trial_tokens"]
+
+
+async def test_tokens_of_streams_count_if_the_model_reports_them(serve: Serve) -> None:
+    for options, statuses in (({}, [200, 200]), ({"stream_options": {"include_usage": True}}, [200, 403])):
+        client = await opened(serve, max_trial_tokens=1)
+        body = {**BODY, "stream": True, **options}
+        assert [(await client.post(CHAT, json=body)).status_code for _ in range(2)] == statuses
+
+
+@pytest.mark.parametrize("fields", [{"limits": {**LIMITS, "max_steps": 1}}, {"max_trial_tokens": 1}])
+async def test_a_refusal_has_no_words_that_frameworks_act_upon(serve: Serve, fields: dict[str, Any]) -> None:
+    """They repeat a request, or condense the conversation, for what an error's text says."""
+    client = await opened(serve, **fields)
+    await client.post(CHAT, json=BODY)
+    message = (await client.post(CHAT, json=BODY)).text.lower()
+    assert not [word for word in ACTED_UPON if word in message]

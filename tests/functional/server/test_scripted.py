@@ -110,15 +110,17 @@ async def test_wrong_args_violates_the_schema_that_the_virtual_api_checks(serve:
 
 async def test_models_and_other_paths(serve: Serve, sdk: Sdk) -> None:
     client = await serve()
-    await client.post("/control/trials", json=registration())
-    assert [model.id async for model in sdk(client).models.list()] == ["scripted:gold"]
+    await client.post("/control/trials", json=registration(model_name="gpt-4o"))
+    assert [model.id async for model in sdk(client).models.list()] == ["gpt-4o"]
+    answer = await sdk(client).chat.completions.create(model="gpt-4o", messages=QUESTION)  # type: ignore[arg-type]
+    assert answer.model == "gpt-4o"
     other = await client.post(f"/t/{TRIAL}/v1/embeddings", json={})
     assert other.status_code == 404
     assert "/v1/embeddings is not served here" in other.json()["error"]["message"]
     bad = await client.post(f"/t/{TRIAL}/v1/chat/completions", content=b"{not json")
     assert bad.status_code == 400
     assert bad.json()["error"]["type"] == "invalid_request_error"
-    assert [call["status"] for call in (await closed(client))["model_calls"]] == [404, 400]
+    assert [call["status"] for call in (await closed(client))["model_calls"]] == [200, 404, 400]
 
 
 class FastClock:

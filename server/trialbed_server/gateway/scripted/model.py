@@ -56,7 +56,7 @@ class ScriptedModel:
             self._turn(request, messages),
             identity=f"{self._trial.registration.trial}#{index}",
             created=int(self._trial.opened_at.timestamp()),
-            model=self._trial.registration.model,
+            model=self._trial.model_name,
         )
         await self._clock.sleep(SLOW_FIRST if slow else 0)
         usage = estimated_usage(request, completion.message())

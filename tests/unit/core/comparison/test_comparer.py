@@ -82,9 +82,10 @@ def test_verdicts_of_different_judges_are_left_out_unless_forced(write) -> None:
 
 
 def test_settings_that_differ_are_named_with_their_values(write) -> None:
-    a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, model="gpt-4o", seed=7)
+    a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, model="gpt-4o", model_name="told", seed=7)
     found = compared(a, b)
-    assert found.document["settings"] == {"model": ["scripted:gold", "gpt-4o"], "seed": [0, 7]}
+    names = ["scripted:gold", "told"]  # a document without a name is of a version that told the model's own
+    assert found.document["settings"] == {"model": ["scripted:gold", "gpt-4o"], "model_name": names, "seed": [0, 7]}
     assert 'model differs: "scripted:gold" and "gpt-4o".' in text(found)
     assert "only 1 queries" in text(found).lower()
 

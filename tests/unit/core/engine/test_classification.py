@@ -128,6 +128,21 @@ def test_the_limit_says_how_many_requests_were_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("own", "limits", "expected"),
+    [
+        (None, ("max_trial_tokens",), ("limit", "stopped by the limit: 1 request past --max-trial-tokens refused")),
+        ("agent", ("timeout", "max_steps"), ("limit", "stopped by the limit: 2 requests past --max-steps refused")),
+        (None, ("timeout",), ("timeout", "stopped by the limit: 1 request past --timeout refused")),
+        ("timeout", ("timeout",), ("timeout", "own timeout")),
+    ],
+)
+def test_the_limit_that_was_passed_is_named(own: Any, limits: tuple[str, ...], expected: tuple[str, str]) -> None:
+    found = classify(outcome(own), wire(None, *(call("limit", limit=limit) for limit in limits))).failure
+    assert found is not None
+    assert (found.kind, found.message) == expected
+
+
+@pytest.mark.parametrize(
     ("status", "cause"),
     [
         (200, None), (0, "gone"), (400, "request"), (422, "request"), (413, "request"), (401, "endpoint"),

@@ -150,6 +150,8 @@ SETTINGS = {
     "timeout": 5.0,
     "temperature": 0.5,
     "max_tokens": 7,
+    "max_trial_tokens": 9,
+    "model_name": "m",
     "sandbox": "process",
     "trialbed_version": "0.2.0",
 }

@@ -75,6 +75,8 @@ async def run(executor, control):
 
     config = SimpleNamespace(
         model="scripted:gold",
+        told_model="gpt-4o",
+        max_trial_tokens=None,
         temperature=0.0,
         max_tokens=None,
         seed=0,

@@ -232,7 +232,7 @@ def test_the_wires_facts_are_counted_over_all_trials(run: Run, queries: Queries,
     assert found["finish_reasons"] == {"length": 1, "stop": 1}
     assert found["truncated"] == {"answers": 1, "trials": 1}
     assert found["text_calls"] == {"calls": 2, "trials": 1}
-    assert found["refused_requests"] == {"requests": 1, "trials": 1}
+    assert found["refused_requests"] == {"requests": 1, "trials": 1, "limits": {"max_steps": 1}}
     assert found["totals"]["total_tokens"] == 5 * 11
     assert found["totals"]["model_requests"] == 6
     wires = [entry["wire"] for entry in document["results"]]

@@ -151,14 +151,14 @@ def test_the_wires_facts_are_noted(show: Show) -> None:
         finish_reasons={"stop": 18, "length": 2},
         truncated={"answers": 2, "trials": 1},
         text_calls={"calls": 1, "trials": 1},
-        refused_requests={"requests": 5, "trials": 2},
+        refused_requests={"requests": 5, "trials": 2, "limits": {"max_steps": 4, "max_trial_tokens": 1}},
         first_trials={"count": 4, "kept_apart": True, "averages": {"wall_time": 3.5}},
     )
     text = " ".join(show([odd]).split())
     for note in (
         "claims 1,030 tokens where 1,000 were observed; they differ in 3 of 20 trials",
         "4 calls of Apis that no answer of the model asked for; they score nothing",
-        "2 trials stopped by the limit: 5 requests past --max-steps refused",
+        "2 trials stopped by the limit: 5 requests past --max-steps or --max-trial-tokens refused",
         "2 answers of the model cut by max_tokens (64), in 1 trial",
         "finish_reason of the model's answers: 18 stop, 2 length",
         "the model wrote 1 call as text instead of sending them, in 1 trial; such calls count for nothing",

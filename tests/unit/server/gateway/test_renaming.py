@@ -1,0 +1,55 @@
+"""The model's own name in a request that bears the one that was told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trialbed_server.gateway.renaming import with_model
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b'{ "model" :\t"told",  "x": [1, 2.50] }\n', b'{ "model" :\t"own",  "x": [1, 2.50] }\n'),
+        (b'{"a":{"model":"told"},"model":"told"}', b'{"a":{"model":"told"},"model":"own"}'),
+        (b'{"mod\\u0065l":"t\\u006fld","n":1e999}', b'{"mod\\u0065l":"own","n":1e999}'),
+        (b'{"model":"told","model":"told"}', b'{"model":"own","model":"own"}'),
+    ],
+)
+def test_only_the_name_changes(body: bytes, expected: bytes) -> None:
+    assert with_model(body, "told", "own") == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b" ", b"{", b"{}", b"[]", b'"told"', b'{"model"', b'{"model":', b'{"model":"told', b'{"model":"other"}',
+        b'{"model":["told"]}', b'{"messages":[{"model":"told"}]}', b"\xff", b'{"model":"told",}'[:-2], b"[" * 100_000,
+    ],
+)  # fmt: skip
+def test_what_does_not_bear_the_name_or_cannot_be_read_stays(body: bytes) -> None:
+    assert with_model(body, "told", "own") == body
+
+
+def test_a_model_that_is_told_its_own_name_gets_the_request_as_it_is() -> None:
+    assert with_model(b'{"model":"own"}', "own", "own") == b'{"model":"own"}'
+
+
+@given(st.dictionaries(st.text(), JSON_VALUES, max_size=4), st.text(), st.text(), st.sampled_from([None, 1]))
+def test_all_else_stays_as_it_was(fields: dict[str, object], told: str, own: str, indent: int | None) -> None:
+    body = json.dumps({**fields, "model": told}, indent=indent, ensure_ascii=False).encode()
+    if told == own:
+        return
+    changed = with_model(body, told, own)
+    assert json.loads(changed) == {**json.loads(body), "model": own}
+    assert len(changed) - len(json.dumps(own)) == len(body) - len(json.dumps(told, ensure_ascii=False).encode())
