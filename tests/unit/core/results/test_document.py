@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from trialbed.errors import DataError
-from trialbed.records import Failure, Query, Run, Score, SentCall, TrialResult, Usage
+from trialbed.records import Failure, FilledArgument, LostCall, Query, Run, Score, SentCall, TrialResult, Usage
 from trialbed.results import document_schema, result_document
 from trialbed.results._document import _without_secrets
 from trialbed.statistics import wilson_interval
@@ -227,17 +227,30 @@ def test_the_wires_facts_are_counted_over_all_trials(run: Run, queries: Queries,
         asked(finish_reason="stop", text_calls=(written, written)),
         asked(status=403, cause="limit", usage=None),
     ]
+    lost = (
+        LostCall(position=0, tool="now", reason="no tools"),
+        LostCall(position=1, tool="now", reason="arguments", detail="map.x: no such property"),
+    )
+    filled = (FilledArgument(position=2, tool="now", argument="days", value=1),)
+    wire = results[0].wire.model_copy(update={"lost": lost, "filled": filled})
+    results[0] = results[0].model_copy(update={"wire": wire})
     document = result_document(run, "reference", queries, results, {})
     found = document["summary"]
     assert found["finish_reasons"] == {"length": 1, "stop": 1}
     assert found["truncated"] == {"answers": 1, "trials": 1}
     assert found["text_calls"] == {"calls": 2, "trials": 1}
     assert found["refused_requests"] == {"requests": 1, "trials": 1, "limits": {"max_steps": 1}}
+    assert found["lost_calls"] == {"calls": 2, "trials": 1, "reasons": {"no tools": 1, "arguments": 1}}
+    assert found["filled_arguments"] == {"arguments": 1, "trials": 1}
     assert found["totals"]["total_tokens"] == 5 * 11
     assert found["totals"]["model_requests"] == 6
     wires = [entry["wire"] for entry in document["results"]]
     assert [wire["truncated"] for wire in wires] == [1, 0, 0]
     assert [wire["text_calls"] for wire in wires] == [[], ["now", "now"], []]
+    assert wires[0]["lost"][1] == {
+        "position": 1, "tool": "now", "reason": "arguments", "detail": "map.x: no such property"
+    }  # fmt: skip
+    assert wires[0]["filled"] == [{"position": 2, "tool": "now", "argument": "days", "value": 1}]
     assert [wire["refused"] for wire in wires] == [0, 0, 1]
 
 
@@ -345,6 +358,8 @@ def test_the_wire_stands_beside_the_claims(document: dict[str, Any]) -> None:
         "invented": [["a", "b"]],
         "unreported": [],
         "unasked": [["c", "d"]],
+        "lost": [],
+        "filled": [],
     }
     found = document["summary"]["claims"]
     assert (found["invented"], found["unreported"], found["unasked"]) == (1, 0, 1)
