@@ -249,6 +249,7 @@ class Worker:
 
     async def _begin(self, spec: TrialSpec) -> None:
         self._pipes.forget()
+        self._held = 0.0
         self._send(Begin(spec=spec))
         try:
             reply = await self._reply(BEGIN_LIMIT, f"the worker did not start the trial within {BEGIN_LIMIT:.0f} s")
@@ -276,7 +277,7 @@ class Worker:
                     deadline.excuse(await time_waited())
         finally:
             deadline.check()
-            self._held = deadline.held
+            self._held += deadline.held
         self._pipes.stopwatch.stop()
         await self._ask_where()
         raise WorkerFault("timeout", late)
