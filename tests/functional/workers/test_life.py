@@ -129,14 +129,16 @@ async def test_a_document_is_read_as_an_answer(make_spec):
 
 
 async def test_cancelling_a_trial_ends_its_worker(make_spec, hostile_distribution):
+    others = psutil.Process().children()
     async with LocalExecutor() as executor:
         await executor.describe("hostile")
-        worker = _worker(psutil.Process())
+        (started,) = set(psutil.Process().children()) - set(others)
+        worker = _worker(started)
         task = asyncio.create_task(executor.execute(make_spec("hang with children")))
         async with asyncio.timeout(60):
             while len(worker.children()) == 0:  # noqa: ASYNC110 - another process does it
                 await asyncio.sleep(0.01)
-        below = family(os.getpid())
+        below = [started, *family(started.pid)]
         assert worker in below
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -178,7 +180,7 @@ def test_workers_end_with_an_engine_that_is_killed(make_spec, query):
     command = [sys.executable, "-c", ENGINE, make_spec(query, timeout=timeout).model_dump_json()]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as engine:
         assert engine.stdout.readline() == b"busy\n"
-        worker = _worker(psutil.Process(engine.pid))
+        worker = _worker(*psutil.Process(engine.pid).children())
         idle = worker.cpu_times().user + 0.2
         if query == "hang with children":
             wait_until(lambda: len(worker.children()) == 1)
@@ -197,6 +199,5 @@ def test_garbage_on_standard_input_is_no_trial():
     assert ended.stdout == b""
 
 
-def _worker(engine):
-    (started,) = engine.children()
+def _worker(started):
     return started.children()[0] if SUPERVISED else started
