@@ -20,6 +20,9 @@ from annotated_types import Ge, Gt
 
 from trialbed.settings import data_dir, response_cache, store_file
 
+MARGIN = 0.05
+"""The largest difference of a score that does not matter, where the user sets none."""
+
 SANDBOXES = ("none", "process", "container")
 
 
@@ -126,6 +129,8 @@ class RunSettings(IdentitySettings):
         profiles: of the frameworks that name none and have profiles; each profile is a framework of its own in the run,
             so they are part of its identity with these.
         query_ids: only these queries; empty for all.
+        against: the framework that the others are compared with; None for ``reference``, or the first.
+        margin: set before the figures are seen: frameworks that are shown to differ by less are equivalent.
         model_retries: what the gateway repeats counts for no framework. The gateway of a running server keeps its own.
         endpoint_patience: for the repetitions of one request, and for an endpoint that only fails, before the run ends.
         api_key_env: the environment variable that holds the endpoint's key.
@@ -145,6 +150,19 @@ class RunSettings(IdentitySettings):
         ),
     ] = ()
     concurrency: Annotated[int, Ge(1), Setting(("-j", "--concurrency"), "Trials at a time.")] = 4
+    against: Annotated[
+        str | None,
+        Setting(
+            ("--against",),
+            "Framework that the others are compared with. [default: reference, or the first]",
+            metavar="NAME",
+        ),
+    ] = None
+    margin: Annotated[
+        float,
+        Gt(0),
+        Setting(("--margin",), "Largest difference of a score between frameworks that does not matter."),
+    ] = MARGIN
     model_retries: Annotated[
         int,
         Ge(0),

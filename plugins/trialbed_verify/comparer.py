@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import click
 
-from trialbed.cli.options import FILE, FiniteRange, SingleOption, make_option
+from trialbed.cli.options import FILE, SingleOption
 from trialbed.cli.thresholds import parse_thresholds
 from trialbed.contracts import Comparer, Comparison
 from trialbed.errors import UsageError
@@ -45,12 +45,6 @@ class VendorComparer(Comparer):
                 metavar="FILE",
                 help="A vendor's results; repeatable.",
             ),
-            make_option(
-                "--margin",
-                type=FiniteRange(min=0, min_open=True, max=1, max_open=True),
-                default=0.02,
-                help="Largest difference in F1 that counts as equivalent.",
-            ),
             SingleOption(
                 ["--fail-under"],
                 multiple=True,
@@ -67,14 +61,14 @@ class VendorComparer(Comparer):
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Every vendor compared with the baseline."""
-        from trialbed_verify.comparison import CompareOptions, as_trials, compare, read_one
+        from trialbed_verify.comparison import MARGIN, CompareOptions, as_trials, compare, read_one
         from trialbed_verify.views import comparison_records, comparison_tables
 
         thresholds = figure_thresholds(options["fail_under"])
         baselines, vendors = _sides([Path(value) for value in values], options["baselines"], options["vendors"])
         for path in (*baselines, *vendors):
             _check_file(path)
-        how = CompareOptions(options["margin"], options["resamples"], options["seed"], options["force"])
+        how = CompareOptions(options["margin"] or MARGIN, options["resamples"], options["seed"], options["force"])
         documents = compare(as_trials(list(map(read_one, baselines))), list(map(read_one, vendors)), how)
         verdicts = FAILING.get(options["fail_if"] or "", ())
         return Comparison(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trialbed_adapter_kit.testing import AdapterConformance
 
 
-class TestControlled(AdapterConformance):
+class TestAutoGen(AdapterConformance):
     """The conformance kit, one test per check."""
 
-    framework = "autogen:controlled"
+    framework = "autogen"

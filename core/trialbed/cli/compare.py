@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import FILE, SingleOption, json_option, make_option
+from trialbed.cli.options import FILE, FiniteRange, SingleOption, json_option, make_option
 from trialbed.errors import DriverError, UsageError
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ SHARED: tuple[click.Option, ...] = (
     ),
     make_option(
         "--resamples", type=click.IntRange(min=100), default=2000, help="Bootstrap resamples for the intervals."
+    ),
+    make_option(
+        "--margin",
+        type=FiniteRange(min=0, min_open=True, max=1, max_open=True),
+        help="Largest difference that counts as equivalent. [default: 0.05 in a run's scores, 0.02 in vendors' F1]",
     ),
     make_option("--seed", type=click.IntRange(min=0), default=0, help="Seed of all random draws."),
     SingleOption(["--markdown"], type=FILE, metavar="FILE", help="Write the tables as Markdown."),

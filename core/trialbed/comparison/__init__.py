@@ -1,8 +1,22 @@
 """Comparing runs: the same queries under two frameworks, models or settings.
 
-``_sides`` reads what was measured, ``_differences`` computes, ``_tables`` shows, and ``_comparer`` is the driver.
+``_sides`` reads what was measured, ``_findings`` and ``_differences`` compute, ``_tables`` shows, ``_run`` compares the
+frameworks of one run, and ``_comparer`` is the driver of ``bench compare``.
 """
 
 from trialbed.comparison._comparer import RunComparer
+from trialbed.comparison._findings import HEADLINE, Finding, paired_findings
+from trialbed.comparison._run import chosen_baseline, compare_frameworks
+from trialbed.comparison._tables import finding_cells, signed, verdict_notes
 
-__all__ = ["RunComparer"]
+__all__ = [
+    "HEADLINE",
+    "Finding",
+    "RunComparer",
+    "chosen_baseline",
+    "compare_frameworks",
+    "finding_cells",
+    "paired_findings",
+    "signed",
+    "verdict_notes",
+]

@@ -21,11 +21,14 @@ class RunComparer(Comparer):
     contents: ClassVar[str] = "runs (ids, or result documents of bench run)"
 
     def options(self) -> Sequence[click.Option]:
-        """Options that say where to look runs up."""
-        from trialbed.cli.options import make_option
+        """Options that say where to look runs up, and how to judge their differences."""
+        from trialbed.cli.options import SingleOption, make_option
 
         return [
-            make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]")
+            make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]"),
+            SingleOption(
+                ["--fail-on-regression"], is_flag=True, help="Exit with 1 if a run's verdict on any score is worse."
+            ),
         ]
 
     def recognises(self, value: str) -> bool:
@@ -40,15 +43,26 @@ class RunComparer(Comparer):
         from trialbed.comparison._differences import CompareOptions, compare
         from trialbed.comparison._sides import read_sides
         from trialbed.comparison._tables import comparison_records, comparison_tables
+        from trialbed.run_settings import MARGIN
 
-        how = CompareOptions(options["force"], options["resamples"], options["seed"])
+        how = CompareOptions(options["margin"] or MARGIN, options["force"], options["resamples"], options["seed"])
         groups = [read_sides(value, options["store"]) for value in values]
         documents = [compare(baseline, candidate, how) for baseline, candidate in _pairs(groups)]
         return Comparison(
             document=documents[0] if len(documents) == 1 else documents,
             tables=comparison_tables(documents),
             records=comparison_records(documents),
+            failed=list(_regressions(documents)) if options["fail_on_regression"] else (),
         )
+
+
+def _regressions(documents: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for document in documents:
+        for score, finding in document["findings"].items():
+            if finding["verdict"] == "worse":
+                names = f"{document['candidate']['name']} is worse than {document['baseline']['name']}"
+                interval = f"{finding['difference']:.4f} [{finding['low']:.4f}, {finding['high']:.4f}]"
+                yield f"{names}: {score} differs by {interval} over {finding['n']} queries"
 
 
 def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from trialbed.comparison._findings import HEADLINE, Finding, paired_findings
 from trialbed.comparison._sides import SETTINGS, Side
 from trialbed.errors import UsageError
-from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate
+from trialbed.run_settings import MARGIN
+from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate, paired_interval
 
 FEW = 10
-"""Number of queries below which bootstrap intervals are too narrow to rely on."""
+"""Number of queries below which the bootstrap intervals of tokens, turns and times are too narrow to rely on."""
 
 JUDGED = "sopr_score"
 
@@ -23,11 +25,13 @@ class CompareOptions:
     """Options of a comparison.
 
     Attributes:
+        margin: the largest difference of a score that does not matter.
         force: compare the queries of the same id even where the datasets differ, and verdicts of different judges.
         resamples: of the bootstrap behind the intervals.
         seed: of the resamples.
     """
 
+    margin: float = MARGIN
     force: bool = False
     resamples: int = RESAMPLES
     seed: int = 0
@@ -54,7 +58,13 @@ def compare(baseline: Side, candidate: Side, options: CompareOptions) -> dict[st
         },
         "settings": _settings(baseline, candidate),
         "scores": {name: _score(name, baseline, candidate, options) for name in names},
-        "options": {"force": options.force, "resamples": options.resamples, "seed": options.seed},
+        "findings": {found.score: found.as_json() for found in _findings(names, baseline, candidate, options)},
+        "options": {
+            "margin": options.margin,
+            "force": options.force,
+            "resamples": options.resamples,
+            "seed": options.seed,
+        },
         "notes": notes,
     }
 
@@ -82,7 +92,9 @@ def _checked(baseline: Side, candidate: Side, options: CompareOptions) -> list[s
             f"{said}; they are compared because of --force" if options.force else f"{said}: {JUDGED} is left out"
         )
     if len(common) < FEW:
-        notes.append(f"only {len(common)} queries: the intervals are narrower than they should be")
+        notes.append(
+            f"only {len(common)} queries: the intervals of tokens, turns and times are narrower than they should be"
+        )
     return notes
 
 
@@ -118,15 +130,22 @@ def _score(name: str, baseline: Side, candidate: Side, options: CompareOptions) 
         "bounded": name in baseline.bounded,
         "baseline": fmean(ours[query_id] for query_id in common) if common else None,
         "candidate": fmean(theirs[query_id] for query_id in common) if common else None,
-        "difference": _difference(differences, options).as_json(),
+        "difference": _difference(differences, options, quality=name in baseline.quality).as_json(),
         "better": sum(difference > 0 for difference in differences.values()),
         "worse": sum(difference < 0 for difference in differences.values()),
     }
 
 
-def _difference(differences: Mapping[Any, float], options: CompareOptions) -> Estimate:
+def _findings(names: Sequence[str], baseline: Side, candidate: Side, options: CompareOptions) -> list[Finding]:
+    return paired_findings([(baseline, candidate)], options.margin, [name for name in HEADLINE if name in names])
+
+
+def _difference(differences: Mapping[Any, float], options: CompareOptions, *, quality: bool) -> Estimate:
     if not differences:
         return Estimate(None, None, 0)
+    if quality:
+        values = list(differences.values())
+        return Estimate(fmean(values), paired_interval(values), len(values))
     import numpy as np
 
     column = np.array(list(differences.values()), dtype=np.float64)

@@ -159,6 +159,11 @@ def _of_file(path: Path) -> list[Side]:
         raise DataError(f"{path}: not a result document of bench run: {type(error).__name__}: {error}") from error
 
 
+def document_side(document: Mapping[str, Any]) -> Side:
+    """The side that a result document holds."""
+    return _of_document(document["metadata"]["run_id"], document)
+
+
 def _of_document(source: str, document: Mapping[str, Any]) -> Side:
     about = document["metadata"]
     return Side(

@@ -30,9 +30,12 @@ def comparison_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
             "difference": found["difference"]["value"],
             "low": found["difference"]["low"],
             "high": found["difference"]["high"],
+            "p_adjusted": finding.get("p_adjusted"),
+            "verdict": finding.get("verdict"),
         }
         for document in documents
         for name, found in document["scores"].items()
+        for finding in (document["findings"].get(name, {}),)
     ]
 
 
@@ -40,9 +43,39 @@ def _table(document: Document) -> Table:
     baseline, candidate = document["baseline"], document["candidate"]
     common = document["queries"]["common"]
     title = f"{candidate['name']} compared with {baseline['name']}: {common} common queries of {baseline['test_set']}"
-    columns = ("", baseline["name"], candidate["name"], "difference", "queries")
-    rows = [(_label(name), *_cells(found)) for name, found in document["scores"].items()]
+    columns = ("", baseline["name"], candidate["name"], "difference", "queries", "p", "verdict")
+    findings = document["findings"]
+    rows = [
+        (_label(name), *_cells(found), *finding_cells(findings.get(name))) for name, found in document["scores"].items()
+    ]
     return Table.of(title, columns, rows, _notes(document))
+
+
+def finding_cells(finding: Document | None) -> tuple[str, str]:
+    """The adjusted p-value and the verdict of a finding; empty where there is none."""
+    if finding is None:
+        return "", ""
+    if finding["verdict"] == "identical":
+        return "", "identical"
+    p = finding["p_adjusted"]
+    needed = f" ({finding['queries_needed']:,})" if finding["queries_needed"] else ""
+    return "<0.001" if p < 0.001 else f"{p:.3f}", f"{finding['verdict']}{needed}"
+
+
+def verdict_notes(findings: Sequence[Document]) -> Iterator[str]:
+    """How the verdicts that are among these findings are to be read."""
+    told = {finding["verdict"] for finding in findings}
+    if told - {"identical"}:
+        yield (
+            f"p: McNemar's exact or a paired permutation test, adjusted by Holm's method over {len(findings)} "
+            f"{'comparison' if len(findings) == 1 else 'comparisons'}; better and worse are below 0.05."
+        )
+    if told & {"equivalent", "too few"}:
+        yield f"equivalent: shown to differ by less than {findings[0]['margin']:g}, the margin."
+    if "identical" in told:
+        yield "identical: the same value on every query."
+    if "too few" in told:
+        yield "too few: too few queries to tell; in brackets, about how many would be enough."
 
 
 def _label(name: str) -> str:
@@ -52,6 +85,12 @@ def _label(name: str) -> str:
 def _cells(found: Document) -> tuple[str, str, str, str]:
     shown = number if found["bounded"] else compact
     return shown(found["baseline"]), shown(found["candidate"]), _signed(found), str(found["n"])
+
+
+def signed(finding: Document) -> str:
+    """The difference of a finding with its interval, of two digits."""
+    value, low, high = (finding[key] for key in ("difference", "low", "high"))
+    return f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
 
 
 def _signed(found: Document) -> str:
@@ -70,9 +109,10 @@ def _with_sign(value: float | None, *, bounded: bool) -> str:
 def _notes(document: Document) -> Iterator[str]:
     candidate, baseline, queries = document["candidate"], document["baseline"], document["queries"]
     yield (
-        f"difference is {candidate['name']} less {baseline['name']}, query by query, with its 95% bootstrap interval "
-        "over queries that both have. A failed trial is 0 in scores of quality; other figures are of answered trials."
+        f"difference is {candidate['name']} less {baseline['name']}, query by query, with its 95% interval over "
+        "queries that both have. A failed trial is 0 in scores of quality; other figures are of answered trials."
     )
+    yield from verdict_notes(list(document["findings"].values()))
     for side, key in ((baseline, "only_baseline"), (candidate, "only_candidate")):
         if queries[key]:
             yield f"{queries[key]} queries are left out, as only {side['name']} has them."

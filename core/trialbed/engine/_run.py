@@ -7,6 +7,7 @@ from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from typing import Any
 
+from trialbed.comparison import chosen_baseline
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._continuation import find_run, remarks
@@ -64,6 +65,8 @@ def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
     dataset = open_dataset(options.dataset, options.data_dir)
     queries = choose_queries(dataset, options.limit, options.query_ids)
     config = run_config(options, dataset, queries, version("trialbed"), in_process=in_process)
+    if options.against is not None and options.frameworks:
+        chosen_baseline(options.frameworks, options.against)
     load_driver("selectors", config.selector)
     executor = None if in_process else load_driver("executors", options.executor)
     check_folder(options.output)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeVar, cast
 
+from trialbed.comparison import compare_frameworks
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._continuation import trials_to_run
@@ -238,6 +239,10 @@ class RunSession:
                 self._run, framework, queries, counting, extra, quality=quality, common=common, earlier=earlier
             )
             documents.append(document)
+        options = self._prepared.options
+        comparisons = compare_frameworks(documents, against=options.against, margin=options.margin)
+        for document in documents:
+            document["summary"]["comparisons"] = comparisons[document["metadata"]["agent_name"]]
         return documents
 
     def _common(self, results: Sequence[TrialResult]) -> frozenset[tuple[int | str, int]] | None:

@@ -8,7 +8,6 @@ from trialbed.environments._adapter_code import adapter_digest
 from trialbed.environments._build import resolve
 from trialbed.environments._frameworks import (
     FIRST_PARTY,
-    NATIVE,
     FrameworkSpec,
     adapter_distribution,
     adapter_info,
@@ -18,16 +17,14 @@ from trialbed.environments._frameworks import (
 )
 from trialbed.environments._installed import EnvironmentMetadata, InstalledEnvironment
 from trialbed.environments._lockfile import lock_digest, lock_text, read_lock
-from trialbed.environments._profiles import CONTROLLED, expand_profiles, known_profiles, profiles_of
+from trialbed.environments._profiles import expand_profiles, known_profiles, profiles_of
 from trialbed.environments._provision import Progress, provide
 from trialbed.environments._requirements import read_requirement
 from trialbed.environments._store import CachedResolution, EnvironmentStore, Request
 from trialbed.environments._uv import Uv, find_uv
 
 __all__ = [
-    "CONTROLLED",
     "FIRST_PARTY",
-    "NATIVE",
     "CachedResolution",
     "EnvironmentMetadata",
     "EnvironmentStore",

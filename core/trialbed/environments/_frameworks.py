@@ -29,6 +29,7 @@ from trialbed.environments._requirements import (
 )
 from trialbed.errors import UsageError
 from trialbed.records import (
+    NATIVE,
     PIN,
     PROFILE,
     framework_driver,
@@ -53,9 +54,6 @@ PACKAGES = {
 COMPANIONS = {"langgraph": (("<1.1.5", "langgraph-prebuilt<1.0.9"),)}
 """Framework -> releases and a further requirement of these: their own metadata allow newer packages that cannot be
 imported with them."""
-
-NATIVE = "native"
-"""The profile that a framework's name alone stands for: the program that its own documentation teaches."""
 
 FIRST_PARTY = tuple(PACKAGES)
 """Frameworks whose adapters are published with Trialbed."""

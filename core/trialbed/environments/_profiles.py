@@ -10,13 +10,10 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from trialbed.drivers import GROUPS, list_drivers
-from trialbed.environments._frameworks import FIRST_PARTY, NATIVE, adapter_info
+from trialbed.environments._frameworks import FIRST_PARTY, adapter_info
 from trialbed.errors import UsageError
-from trialbed.records import Environment, framework_name, framework_profile, with_profile
+from trialbed.records import CONTROLLED, NATIVE, Environment, framework_name, framework_profile, with_profile
 from trialbed.suggestions import closest, did_you_mean
-
-CONTROLLED = "controlled"
-"""The profile with everything but the framework's engine made equal."""
 
 
 def profiles_of(name: str, environment: Environment | None = None) -> tuple[str, ...]:

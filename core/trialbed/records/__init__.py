@@ -4,6 +4,8 @@ from trialbed.records._answers import Answer, ClaimedCall, Finish
 from trialbed.records._apis import Api, ApiRef, Parameter, json_type, usable_default
 from trialbed.records._base import Json, Record
 from trialbed.records._frameworks import (
+    CONTROLLED,
+    NATIVE,
     PIN,
     PROFILE,
     Deviation,
@@ -35,16 +37,15 @@ from trialbed.records._wire import (
     Cause,
     CircuitState,
     EndpointStatus,
-    FilledArgument,
     LimitName,
-    LossReason,
-    LostCall,
     ModelCall,
     SentCall,
     WireLog,
 )
 
 __all__ = [
+    "CONTROLLED",
+    "NATIVE",
     "NOT_MEASURED",
     "PIN",
     "PROFILE",
@@ -63,15 +64,12 @@ __all__ = [
     "Environment",
     "Failure",
     "FailureKind",
-    "FilledArgument",
     "Finish",
     "FrameworkInfo",
     "GoldCall",
     "Json",
     "LimitName",
     "Limits",
-    "LossReason",
-    "LostCall",
     "ModelCall",
     "ModelEndpoint",
     "Outcome",

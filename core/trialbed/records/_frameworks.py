@@ -15,6 +15,12 @@ PIN = "=="
 PROFILE = ":"
 """Parts a framework's name from one of its profiles: ``langgraph:native``."""
 
+NATIVE = "native"
+"""The profile that a framework's name alone stands for: the program that its own documentation teaches."""
+
+CONTROLLED = "controlled"
+"""The profile with everything but the framework's engine made equal."""
+
 
 def framework_name(label: str) -> str:
     """The framework's own name in a label: ``langgraph`` for ``langgraph:native==1.1.0``."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, Any
+
+from trialbed.statistics._intervals import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,12 +48,15 @@ def sign_flip(differences: NDArray[Any], *, draws: int = 9_999, seed: int = 0) -
 
     Args:
         differences: one per case, all trials of a case in one; at least one.
-        draws: sign patterns drawn; the least p-value is 1 / (draws + 1).
+        draws: sign patterns drawn, where there are more than that; the least p-value is then 1 / (draws + 1).
     """
     import numpy as np
 
     moved = differences[differences != 0].astype(np.float64)
     least = abs(float(moved.sum())) * (1 - TOLERANCE)
+    if 2 ** len(moved) <= draws:
+        patterns = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
+        return float((np.abs((patterns * 2 - 1) @ moved) >= least).mean())
     random = np.random.default_rng(seed)
     reached = 0
     for start in range(0, draws, BLOCK):
@@ -57,3 +64,54 @@ def sign_flip(differences: NDArray[Any], *, draws: int = 9_999, seed: int = 0) -
         flipped = (random.integers(0, 2, size=size, dtype=np.int8) * 2 - 1) @ moved
         reached += int((np.abs(flipped) >= least).sum())
     return (reached + 1) / (draws + 1)
+
+
+def paired_interval(differences: Sequence[float], level: float = 0.95) -> Interval:
+    """The interval of the mean of paired differences of scores in [0, 1].
+
+    An adjusted Wald interval: two pairs are added that differ by as much as the pairs that differ do on average, one in
+    each direction by half of it. So it has a width where all pairs are alike, and it covers at small numbers.
+    It is that of A. Agresti and Y. Min, "Simple Improved Confidence Intervals for Comparing Matched Proportions",
+    Statistics in Medicine 24 (2005), 729-740, where all differences are -1, 0 or 1; its form for others is our own.
+
+    Args:
+        differences: one per query, all repeats of a query in one; at least one, each in [-1, 1].
+    """
+    mean, deviation, n = _adjusted(differences)
+    half = NormalDist().inv_cdf((1 + level) / 2) * deviation / math.sqrt(n)
+    seen = fmean(differences)
+    return Interval(min(seen, max(-1.0, mean - half)), max(seen, min(1.0, mean + half)), level)
+
+
+def queries_needed(differences: Sequence[float], margin: float, *, power: float = 0.8) -> int | None:
+    """About how many queries would be enough to tell, if differences go on as they are.
+
+    The lesser of the numbers at which a difference as large as the mean is found (two-sided, at 5 %) and at which the
+    mean is shown to lie within the margin (two one-sided tests, at 5 %), with the power. By the normal approximation:
+    J. Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd edition (1988), chapter 2.
+
+    Args:
+        differences: one per query; at least one.
+
+    Returns:
+        None where no number is enough: the mean is at the margin itself, and at 0.
+    """
+    normal = NormalDist()
+    mean = abs(fmean(differences))
+    _, deviation, _ = _adjusted(differences)
+    beta = normal.inv_cdf(power)
+    sizes = [
+        ((normal.inv_cdf(1 - tail) + beta) * deviation / distance) ** 2
+        for tail, distance in ((0.025, mean), (0.05, margin - mean))
+        if distance > TOLERANCE
+    ]
+    return max(len(differences) + 1, math.ceil(min(sizes))) if sizes else None
+
+
+def _adjusted(differences: Sequence[float]) -> tuple[float, float, int]:
+    """Mean, standard deviation and number of the differences with the two that are added."""
+    squares = [difference * difference for difference in differences if difference]
+    added = fmean(squares) if squares else 1.0
+    n = len(differences) + 2
+    mean = math.fsum(differences) / n
+    return mean, math.sqrt(max(0.0, (math.fsum(squares) + added) / n - mean * mean)), n

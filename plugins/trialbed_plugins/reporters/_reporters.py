@@ -7,6 +7,7 @@ from typing import Any, TextIO
 
 from trialbed import views
 from trialbed.contracts import Reporter
+from trialbed_plugins.reporters._comparisons import comparison_tables
 from trialbed_plugins.reporters._tables import run_plots, run_records, run_table
 
 Documents = Sequence[Mapping[str, Any]]
@@ -21,7 +22,7 @@ class TableReporter(Reporter):
     def report(self, documents: Documents, stream: TextIO) -> None:
         """Write the table of one run."""
         if documents:
-            views.print_tables([run_table(documents)], stream)
+            views.print_tables([run_table(documents), *comparison_tables(documents)], stream)
 
 
 class MarkdownReporter(Reporter):
@@ -30,7 +31,7 @@ class MarkdownReporter(Reporter):
     def report(self, documents: Documents, stream: TextIO) -> None:
         """Write a section of level 2."""
         if documents:
-            stream.write(views.markdown([run_table(documents)]))
+            stream.write(views.markdown([run_table(documents), *comparison_tables(documents)]))
 
 
 class CsvReporter(Reporter):
@@ -48,4 +49,4 @@ class HtmlReporter(Reporter):
         """Write a whole page."""
         if documents:
             table = run_table(documents)
-            stream.write(views.html_page(table.title, [*run_plots(documents), table]))
+            stream.write(views.html_page(table.title, [*run_plots(documents), table, *comparison_tables(documents)]))

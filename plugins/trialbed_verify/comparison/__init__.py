@@ -1,11 +1,12 @@
 """Compares the results of vendors with those of a baseline."""
 
-from trialbed_verify.comparison._compare import CompareOptions, compare
+from trialbed_verify.comparison._compare import MARGIN, CompareOptions, compare
 from trialbed_verify.comparison._figures import FIGURES, QUANTILES
 from trialbed_verify.comparison._results import Results, as_trials, read_one, read_results
 
 __all__ = [
     "FIGURES",
+    "MARGIN",
     "QUANTILES",
     "CompareOptions",
     "Results",

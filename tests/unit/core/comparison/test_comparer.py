@@ -13,7 +13,14 @@ from trialbed.contracts import Comparison
 from trialbed.errors import DataError, UsageError
 from trialbed.views import markdown
 
-OPTIONS: dict[str, Any] = {"force": False, "resamples": 200, "seed": 0, "store": None}
+OPTIONS: dict[str, Any] = {
+    "force": False,
+    "resamples": 200,
+    "seed": 0,
+    "store": None,
+    "margin": 0.05,
+    "fail_on_regression": False,
+}
 
 
 def compared(*paths: Path, **options: Any) -> Comparison:
@@ -35,12 +42,14 @@ def test_means_and_paired_differences_are_over_common_queries(write) -> None:
     assert found.document["queries"] == {"common": 10, "only_baseline": 10, "only_candidate": 20}
     score = found.document["scores"]["sopr_score"]
     assert (score["baseline"], score["candidate"], score["n"]) == (0.5, 1.0, 10)
-    assert score["difference"] == {"value": 0.5, "low": 0.5, "high": 0.5, "n": 10}
+    assert (score["difference"]["value"], score["difference"]["n"]) == (0.5, 10)
+    assert 0.25 < score["difference"]["low"] < 0.5 < score["difference"]["high"] < 0.6
+    assert found.document["findings"]["sopr_score"]["verdict"] == "better"
     assert (score["better"], score["worse"]) == (10, 0)
     tokens = found.document["scores"]["total_tokens"]["difference"]
     assert tokens["value"] == 0.5
     assert 0 < tokens["low"] < 0.5 < tokens["high"] < 1
-    assert "| sopr_score | 0.5000 | 1.0000 | +0.5000 [+0.5000, +0.5000] | 10 |" in text(found)
+    assert "| sopr_score | 0.5000 | 1.0000 | +0.5000 [+0.2833, +0.5500] | 10 | 0.002 | better |" in text(found)
     assert "20 queries are left out, as only b has them." in text(found)
 
 
@@ -145,3 +154,22 @@ def test_only_a_trial_that_was_not_measured_is_left_out(write) -> None:
 def test_a_document_of_an_older_version_does_not_tell_whose_fault_a_models_failure_is(write) -> None:
     found = compared(write("a", dict.fromkeys((1, 2), scores(1.0))), write("b", {1: scores(1.0), 2: "model"})).document
     assert found["scores"]["sopr_score"]["n"] == 1
+
+
+def test_a_regression_fails_only_where_that_is_asked_for(write) -> None:
+    a = write("a", {number: scores(1.0) for number in range(20)})
+    b = write("b", {number: scores(float(number > 8)) for number in range(20)})
+    assert compared(a, b).failed == ()
+    (line,) = compared(a, b, fail_on_regression=True).failed
+    assert line.startswith("b is worse than a: sopr_score differs by -0.4500 [-")
+    assert line.endswith("over 20 queries")
+    assert compared(b, a, fail_on_regression=True).failed == []
+
+
+def test_the_margin_decides_what_is_equivalent(write) -> None:
+    a = write("a", {number: scores(1.0) for number in range(40)})
+    b = write("b", {number: scores(float(number > 0)) for number in range(40)})
+    assert compared(a, b).document["findings"]["sopr_score"]["verdict"] == "too few"
+    found = compared(a, b, margin=0.2)
+    assert found.document["findings"]["sopr_score"]["verdict"] == "equivalent"
+    assert "equivalent: shown to differ by less than 0.2, the margin." in text(found)

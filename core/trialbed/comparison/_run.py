@@ -1,0 +1,94 @@
+"""Comparisons within one run: each framework with the reference, and each native profile with the controlled one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trialbed.comparison._findings import paired_findings
+from trialbed.comparison._sides import document_side
+from trialbed.errors import UsageError
+from trialbed.records import CONTROLLED, NATIVE, framework_name, framework_profile, framework_release
+
+Document = Mapping[str, Any]
+
+REFERENCE = "reference"
+
+
+def compare_frameworks(
+    documents: Sequence[Document], *, against: str | None, margin: float
+) -> dict[str, list[dict[str, Any]]]:
+    """The comparisons within a run.
+
+    Args:
+        documents: one per framework of the run.
+        against: the framework that the others are compared with; None for ``reference``, or the first if that is not
+            in the run.
+        margin: the largest difference of a score that does not matter.
+
+    Returns:
+        framework -> its comparisons, each with what it is compared ``against``, its ``kind`` (``reference`` or
+        ``profile``) and the findings by score. Empty where trials were not measured and that is not accepted.
+
+    Raises:
+        UsageError: the framework to compare with is not in the run.
+    """
+    found: dict[str, list[dict[str, Any]]] = {_name(document): [] for document in documents}
+    incomplete = any(document["metadata"]["status"] == "incomplete" for document in documents)
+    if incomplete and not all(document["summary"]["common"] for document in documents):
+        return found
+    families = {"reference": _with_reference(documents, against), "profile": _with_controlled(documents)}
+    for kind, pairs in families.items():
+        for baseline, candidate, scores in _findings(pairs, margin):
+            found[candidate].append({"kind": kind, "against": baseline, "scores": scores})
+    return found
+
+
+def chosen_baseline(frameworks: Sequence[str], against: str | None) -> str:
+    """The framework that the others are compared with: as named, or the one whose name alone is meant.
+
+    Raises:
+        UsageError: it is not among them, or the name alone means several.
+    """
+    if against is None:
+        return REFERENCE if REFERENCE in frameworks else frameworks[0]
+    if against in frameworks:
+        return against
+    meant = [framework for framework in frameworks if framework_name(framework) == against]
+    if len(meant) == 1:
+        return meant[0]
+    raise UsageError(f"--against: {against!r} is not one framework of the run: {', '.join(frameworks)}")
+
+
+def _with_reference(documents: Sequence[Document], against: str | None) -> list[tuple[Document, Document]]:
+    name = chosen_baseline([_name(document) for document in documents], against)
+    baseline = next(document for document in documents if _name(document) == name)
+    return [(baseline, document) for document in documents if document is not baseline]
+
+
+def _with_controlled(documents: Sequence[Document]) -> list[tuple[Document, Document]]:
+    controlled = {_package(document): document for document in documents if _profile(document) == CONTROLLED}
+    native = (document for document in documents if _profile(document) == NATIVE)
+    return [(controlled[_package(document)], document) for document in native if _package(document) in controlled]
+
+
+def _findings(
+    pairs: Sequence[tuple[Document, Document]], margin: float
+) -> Iterator[tuple[str, str, dict[str, dict[str, Any]]]]:
+    sides = [(document_side(baseline), document_side(candidate)) for baseline, candidate in pairs]
+    found = paired_findings(sides, margin)
+    for baseline, candidate in sides:
+        own = [one for one in found if (one.baseline, one.candidate) == (baseline.name, candidate.name)]
+        yield baseline.name, candidate.name, {one.score: one.as_json() for one in own}
+
+
+def _name(document: Document) -> str:
+    return str(document["metadata"]["agent_name"])
+
+
+def _profile(document: Document) -> str | None:
+    return framework_profile(_name(document)) if document["metadata"]["profile"] else None
+
+
+def _package(document: Document) -> tuple[str, str | None]:
+    return framework_name(_name(document)), framework_release(_name(document))
