@@ -36,12 +36,15 @@ from .records import Deviation as Deviation
 from .records import Environment as Environment
 from .records import Failure as Failure
 from .records import FailureKind as FailureKind
+from .records import FilledArgument as FilledArgument
 from .records import Finish as Finish
 from .records import FrameworkInfo as FrameworkInfo
 from .records import GoldCall as GoldCall
 from .records import Json as Json
 from .records import LimitName as LimitName
 from .records import Limits as Limits
+from .records import LossReason as LossReason
+from .records import LostCall as LostCall
 from .records import ModelCall as ModelCall
 from .records import ModelEndpoint as ModelEndpoint
 from .records import Outcome as Outcome

@@ -91,6 +91,7 @@ def _meaning(name: str) -> str:
         "Finish": "How an agent ended: `give_answer` or `give_up_and_restart`.",
         "Json": "A JSON value: None, bool, int, float, str, list or dict with str keys.",
         "LimitName": "The settings that limit a trial: `max_steps`, `max_trial_tokens` and `timeout`.",
+        "LossReason": "Why a scripted model could not make a call; see `LostCall`.",
         "RunStatus": "`running`, `interrupted`, `incomplete` (some trials were not measured) or `finished`.",
         "SYSTEM_PROMPT": "The system prompt of every trial.",
         "TrialStatus": "How a trial ended: `answered`, `failed` (its quality scores are 0) or `not measured`.",

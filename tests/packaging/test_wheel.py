@@ -12,6 +12,8 @@ import pytest
 from packaging.requirements import Requirement
 from support.distributions import ADAPTERS, FRAMEWORKS, ROOT, Wheels
 
+from trialbed.records import framework_name
+
 pytestmark = pytest.mark.packaging
 
 ROOTS = ("core", "server", "tool_selection", "plugins")
@@ -147,4 +149,8 @@ def test_an_adapter_is_called_like_its_folder(wheels: Wheels, name: str) -> None
     with zipfile.ZipFile(wheels.adapters[name]) as archive:
         (entries,) = (archive.read(file).decode() for file in archive.namelist() if file.endswith("entry_points.txt"))
     assert metadata(wheels.adapters[name])["Name"] == f"trialbed-{name}"
-    assert entries.startswith(f"[trialbed.frameworks]\n{name} = trialbed_{name.replace('-', '_')}:")
+    group, *points = entries.split()
+    assert group == "[trialbed.frameworks]"
+    named, targets = points[::3], points[2::3]
+    assert {framework_name(label) for label in named} == {name}
+    assert {target.split(":")[0].split(".")[0] for target in targets} == {f"trialbed_{name.replace('-', '_')}"}

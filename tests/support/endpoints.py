@@ -6,8 +6,33 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+
+@dataclass(frozen=True)
+class Request:
+    """What an endpoint was sent."""
+
+    headers: Mapping[str, str]
+    document: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Response:
+    """What an endpoint answers."""
+
+    body: bytes
+    status: int = 200
+    media_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def json(cls, document: object, status: int = 200, **more: Any) -> Response:
+        """A document with this status."""
+        return cls(json.dumps(document).encode(), status, **more)
+
 
 Reply = Mapping[str, Any] | tuple[int, Mapping[str, Any]]
 """A completion, or a status and a document."""
@@ -21,19 +46,39 @@ def endpoint(reply: Callable[[dict[str, Any]], Reply]) -> Iterator[str]:
         reply: what it answers to a request's body; called in several threads at once.
     """
 
+    def respond(request: Request) -> Response:
+        found = reply(request.document)
+        status, document = found if isinstance(found, tuple) else (200, found)
+        return Response.json(document, status)
+
+    with serving(respond) as url:
+        yield url
+
+
+@contextmanager
+def serving(respond: Callable[[Request], Response | None]) -> Iterator[str]:
+    """The base URL of an endpoint that may answer anything.
+
+    Args:
+        respond: what it answers to a request, or None to drop the connection; called in several threads at once.
+    """
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            found = reply(request)
-            status, document = found if isinstance(found, tuple) else (200, found)
-            body = json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
+            document = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            response = respond(Request(self.headers, document))
+            if response is None:
+                self.close_connection = True
+                return
+            self.send_response(response.status)
+            self.send_header("Content-Type", response.media_type)
+            self.send_header("Content-Length", str(len(response.body)))
+            for name, value in response.headers.items():
+                self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
+            self.wfile.write(response.body)
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""

@@ -52,9 +52,9 @@ def env_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def every_framework(env_dir: Path) -> list[str]:
-    """The options that run all six."""
+    """The options that run all six under the same conditions."""
     flags = [flag for framework in FRAMEWORKS for flag in ("--framework", framework)]
-    return [*flags, "--yes", "--env-dir", str(env_dir)]
+    return [*flags, "--profile", "controlled", "--yes", "--env-dir", str(env_dir)]
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,28 @@
-"""Trials that have ended, for tests of what becomes of their results."""
+"""Configurations of runs, and trials that have ended."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
-from trialbed.records import Failure, FailureKind, Outcome, Timing, TrialKey, TrialResult, WireLog
+from trialbed.records import Failure, FailureKind, Outcome, RunConfig, Timing, TrialKey, TrialResult, WireLog
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def run_config(**fields: Any) -> RunConfig:
+    """A run of the reference agent over two queries, except for these fields."""
+    defaults = {
+        "frameworks": ("reference",),
+        "adapter_versions": {"reference": "trialbed 0.1.0"},
+        "dataset": "mini",
+        "test_set": "mini",
+        "dataset_digest": "d",
+        "query_ids": (1, 2),
+        "model": "scripted:gold",
+        "trialbed_version": "0.1.0",
+    }
+    return RunConfig(**defaults | fields)
 
 
 def ended(kind: FailureKind | None = None, message: str = "refused") -> TrialResult:

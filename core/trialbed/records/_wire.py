@@ -31,11 +31,58 @@ class SentCall(Record):
     """A tool call as the model sent it: ``arguments`` is the raw text, ``problem`` says why it cannot be made.
 
     ``problem`` is ``unknown tool`` (a name that was not offered), ``invalid json`` or ``not an object``.
+
+    Attributes:
+        tool: the trial's tool for which the framework offered this name, as far as its name and description tell; empty
+            where the name is the tool's own, or no tool's.
     """
 
     name: str
     arguments: str
     problem: str | None = None
+    tool: str = ""
+
+    @property
+    def tool_name(self) -> str:
+        """The name of the trial's tool, if the call is one's; else the name that was sent."""
+        return self.tool or self.name
+
+
+LossReason = Literal["not offered", "ambiguous", "no tools", "arguments"]
+"""Why a scripted model could not make a call; see ``LostCall``."""
+
+
+class LostCall(Record):
+    """A call of its script that a scripted model could not make, because of what the framework offered.
+
+    Attributes:
+        position: the call's place in the script, from 0.
+        tool: the trial's tool.
+        reason: ``not offered`` (no function stands for the tool), ``ambiguous`` (several might), ``no tools`` (the
+            request offered none at all) or ``arguments`` (the offered schema has no such arguments).
+        detail: more of it, in words.
+    """
+
+    position: int
+    tool: str
+    reason: LossReason
+    detail: str = ""
+
+
+class FilledArgument(Record):
+    """An argument that a scripted model made up, because the framework offered an optional one as required.
+
+    Attributes:
+        position: the call's place in the script, from 0; None for a call that is not in it.
+        tool: the trial's tool.
+        argument: its name, or path.
+        value: what was made up: the default, else a sample.
+    """
+
+    position: int | None
+    tool: str
+    argument: str
+    value: Json = None
 
 
 Cause = Literal["request", "endpoint", "limit", "gateway", "gone"]
@@ -126,6 +173,8 @@ class WireLog(Record):
 
     Attributes:
         model_name: the name of the model that the agent was told; empty in logs of versions before it.
+        lost: the calls of its script that a scripted model could not make in this trial.
+        filled: the arguments that it made up.
     """
 
     trial: str
@@ -133,3 +182,5 @@ class WireLog(Record):
     model_name: str = ""
     model_calls: tuple[ModelCall, ...] = ()
     api_calls: tuple[ApiCall, ...] = ()
+    lost: tuple[LostCall, ...] = ()
+    filled: tuple[FilledArgument, ...] = ()

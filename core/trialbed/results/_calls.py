@@ -41,7 +41,7 @@ def sent_pairs(wire: WireLog, tools: Sequence[ToolSpec]) -> list[Pair]:
     """The Apis of the calls that the model sent and that can be made, in order."""
     by_name: dict[str, ApiRef] = {tool.name: tool.api for tool in tools}
     sent = (call for turn in wire.model_calls for call in turn.tool_calls if call.problem is None)
-    return [by_name[call.name].pair for call in sent if call.name in by_name]
+    return [by_name[call.tool_name].pair for call in sent if call.tool_name in by_name]
 
 
 def observed_pairs(wire: WireLog) -> list[Pair]:
@@ -89,7 +89,8 @@ def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ..
     Each call that the model sent accounts for one call of its Api: for one with the same arguments, or else for one
     with others, as frameworks convert arguments and repair them. A call that the model wrote as text counts where the
     request offered no tools, because the framework describes them in its prompt. Once the model has called a tool of
-    the framework's own, such as an interpreter or a tool under another name, every later call may come from that.
+    the framework's own, such as an interpreter, or one under a name that tells none of the trial's, every later call
+    may come from that.
     """
     refs = {tool.name: tool.api for tool in tools}
     requests = [
@@ -97,8 +98,12 @@ def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ..
         for turn in wire.model_calls
         for call in (*turn.tool_calls, *(turn.text_calls if not _offers_tools(turn) else ()))
     ]
-    asked = [(time, (refs[call.name].pair, _canonical(call.arguments))) for time, call in requests if call.name in refs]
-    own = [time for time, call in requests if call.name not in refs and call.problem != "unknown tool"]
+    asked = [
+        (time, (refs[call.tool_name].pair, _canonical(call.arguments)))
+        for time, call in requests
+        if call.tool_name in refs
+    ]
+    own = [time for time, call in requests if call.tool_name not in refs and call.problem != "unknown tool"]
     exact = _unmatched(wire.api_calls, asked, _observed)
     left = _unmatched(exact, [(time, pair) for time, (pair, _) in asked], lambda call: call.api.pair)
     return tuple(call for call in left if call.started < min(own, default=float("inf")))

@@ -150,7 +150,7 @@ def wire_summary(result: TrialResult, answer: Answer) -> dict[str, Any]:
     return {
         **_model_figures(wire),
         **_api_figures(wire),
-        "sent": detail.get("sent", [[call.name] for call in _sent(wire) if call.problem is None]),
+        "sent": detail.get("sent", [[call.tool_name] for call in _sent(wire) if call.problem is None]),
         "sent_invalid": sum(1 for call in _sent(wire) if call.problem is not None),
         "sent_problems": dict(Counter(call.problem for call in _sent(wire) if call.problem is not None)),
         "observed": observed_pairs(wire),
@@ -158,6 +158,8 @@ def wire_summary(result: TrialResult, answer: Answer) -> dict[str, Any]:
         "invented": detail.get("invented", []),
         "unreported": detail.get("unreported", []),
         "unasked": detail.get("unasked", []),
+        "lost": [call.model_dump() for call in wire.lost],
+        "filled": [argument.model_dump() for argument in wire.filled],
     }
 
 

@@ -178,6 +178,15 @@ def _wire_figures(results: Sequence[TrialResult]) -> dict[str, Any]:
             "trials": _trials(counts.total() for counts in refused),
             "limits": dict(sum(refused, Counter())),
         },
+        "lost_calls": {
+            "calls": sum(len(wire.lost) for wire in wires),
+            "trials": _trials(len(wire.lost) for wire in wires),
+            "reasons": dict(Counter(call.reason for wire in wires for call in wire.lost)),
+        },
+        "filled_arguments": {
+            "arguments": sum(len(wire.filled) for wire in wires),
+            "trials": _trials(len(wire.filled) for wire in wires),
+        },
     }
 
 

@@ -48,7 +48,7 @@ class Conditions(TypedDict, total=False):
     system_prompt: str
     max_steps: int
     model: str
-    temperature: float
+    temperature: float | None
     max_tokens: int | None
     seed: int
     base_url: str

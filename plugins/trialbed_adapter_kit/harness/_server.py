@@ -15,8 +15,9 @@ from aiohttp import web
 
 from trialbed.chat import Completion, wants_usage
 from trialbed.records import ApiRef
+from trialbed_adapter_kit.harness._mcp import OfferedTools, serve_mcp
 from trialbed_adapter_kit.harness._records import ModelRequest, ToolCall
-from trialbed_adapter_kit.harness._script import Line, Raw, Reply, Script, ScriptedTool
+from trialbed_adapter_kit.harness._script import ApiReply, Line, Raw, Reply, Script, ScriptedTool
 
 HOST = "127.0.0.1"
 STARTING = 30.0
@@ -42,6 +43,7 @@ class TrialSession:
         self.strays: list[str] = []
         self._script = Script(script)
         self._apis: dict[ApiRef, ScriptedTool] = {item.spec.api: item for item in tools}
+        self._mcp = OfferedTools(tools, self._answer)
         self._last_request = max_steps + RUNAWAY
         self._connections: set[asyncio.Transport] = set()
         self._handling: set[asyncio.Task[Any]] = set()
@@ -71,6 +73,8 @@ class TrialSession:
                 return await self._model(request)
             if request.method == "POST" and path == "virtual":
                 return await self._api(request)
+            if path == "mcp":
+                return await self._mcp_request(request)
             self.strays.append(f"{request.method} /{path}")
             return web.json_response({"error": {"message": f"the harness does not serve /{path}"}}, status=404)
         finally:
@@ -102,7 +106,19 @@ class TrialSession:
         if item is None:
             self.strays.append(f"a call of an Api that is not offered: {json.dumps(body)[:200]}")
             return web.json_response({"error": "this Api does not exist", "response": ""})
-        seen = ToolCall(len(self.calls), item.name, body["tool_input"], time.perf_counter())
+        reply = await self._answer(item, body["tool_input"])
+        if reply.status != 200:
+            return web.Response(status=reply.status, text="the harness's Api is broken")
+        return web.json_response({"error": reply.error, "response": reply.response})
+
+    async def _mcp_request(self, request: web.Request) -> web.Response:
+        if request.method != "POST":
+            # As with Trialbed's server: there are no sessions, and nothing that the server says by itself.
+            return web.Response(status=405)
+        return await serve_mcp(request, self._mcp, max_body=LARGEST_BODY)
+
+    async def _answer(self, item: ScriptedTool, arguments: dict[str, Any]) -> ApiReply:
+        seen = ToolCall(len(self.calls), item.name, arguments, time.perf_counter())
         self.calls.append(seen)
         try:
             reply = await item.behave(seen)
@@ -110,13 +126,11 @@ class TrialSession:
             seen.dropped = True
             raise
         seen.ended = time.perf_counter()
-        if reply.status != 200:
-            return web.Response(status=reply.status, text="the harness's Api is broken")
-        return web.json_response({"error": reply.error, "response": reply.response})
+        return reply
 
 
 class Server:
-    """Serves trials, each under its own path: ``/t/<token>/v1/chat/completions`` and ``/t/<token>/virtual``.
+    """Serves trials, each under its own path: ``/t/<token>/v1/chat/completions``, ``/virtual`` and ``/mcp`` below it.
 
     It answers even while an adapter blocks its own thread or loop.
 

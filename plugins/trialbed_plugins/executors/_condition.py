@@ -17,6 +17,18 @@ DESCRIPTORS = 64
 THREADS = 64
 """Threads that they may add."""
 
+LEAST_TRIALS = 100
+"""Trials that a worker runs before it is replaced."""
+
+MOST_TRIALS = 1_000
+"""Trials that it runs at most."""
+
+START_SHARE = 0.05
+"""Largest part of the time of its trials that its start may take, where more of them can make it smaller."""
+
+LIMITS = tuple(getattr(psutil, name) for name in dir(psutil) if name.startswith("RLIMIT_"))
+"""The resource limits of this system."""
+
 T = TypeVar("T")
 
 
@@ -57,14 +69,25 @@ class Condition:
         return ""
 
 
+def trials_worth_a_start(start: float, trials: float) -> int:
+    """The number of trials after which a worker is replaced, also where nothing in its condition shows why.
+
+    Where trials take milliseconds, starting workers would take most of the time.
+
+    Args:
+        start: seconds that its start took.
+        trials: seconds that its trials took.
+    """
+    return LEAST_TRIALS if start <= START_SHARE * trials else MOST_TRIALS
+
+
 def _grown(before: int | None, after: int | None, bound: int) -> bool:
     return before is not None and after is not None and after - before > bound
 
 
 def _limits(process: psutil.Process) -> tuple[tuple[int, int], ...]:
     # Only Linux can read those of another process.
-    names = [name for name in dir(psutil) if name.startswith("RLIMIT_")]
-    return tuple(process.rlimit(getattr(psutil, name)) for name in names)
+    return tuple(process.rlimit(limit) for limit in LIMITS)
 
 
 def _folder(process: psutil.Process) -> str:

@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 
 import psutil
 
@@ -18,16 +19,19 @@ PAUSE = 0.02
 """Number of searches for stray processes, and seconds between them; a process may fork while it is killed."""
 
 
-def descendants(pid: int) -> list[psutil.Process]:
-    """The living processes that descend from ``pid``, itself not included; zombies are not alive."""
+def descendants(pid: int, without: Collection[int] = ()) -> list[psutil.Process]:
+    """The living processes that descend from ``pid``, itself not included; zombies are not alive.
+
+    Args:
+        without: ids of processes that are left out; their descendants are not.
+    """
     found: list[psutil.Process] = []
-    with contextlib.suppress(psutil.NoSuchProcess):
-        for child in _children(pid):
+    for child in _descendants(pid):
+        if child not in without:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process = psutil.Process(child)
                 if process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
-                found += descendants(child)
     return found
 
 
@@ -37,18 +41,41 @@ def resident_bytes(pid: int, without: Collection[int] = ()) -> int:
     Args:
         without: ids of processes that are left out.
     """
-    total = 0
-    with contextlib.suppress(psutil.NoSuchProcess):
-        for process in [psutil.Process(pid), *descendants(pid)]:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                total += process.memory_info().rss if process.pid not in without else 0
-    return total
+    return sum(_resident_bytes(process) for process in (pid, *_descendants(pid)) if process not in without)
 
 
 def catching(pid: int, number: int) -> int | None:
     """The first of a process and its descendants that catches a signal."""
-    family = (pid, *(child.pid for child in descendants(pid)))
-    return next((process for process in family if _catches(process, number)), None)
+    return next((process for process in (pid, *_descendants(pid)) if _catches(process, number)), None)
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    """The ids of all processes that descend from ``pid``, zombies too."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for child in _children(pid):
+            yield child
+            yield from _descendants(child)
+
+
+def _resident_bytes(pid: int) -> int:
+    # This is asked before every trial and while it runs; a `psutil.Process` reads several files more.
+    with contextlib.suppress(IndexError, psutil.Error):
+        if sys.platform != "linux":
+            return psutil.Process(pid).memory_info().rss
+        return int(_content(f"/proc/{pid}/statm").split()[1]) * _page_size()
+    return 0
+
+
+def _content(file: str) -> bytes:
+    """What a file of ``/proc`` holds; nothing if its process is gone."""
+    with contextlib.suppress(OSError), open(file, "rb", buffering=0) as stream:
+        return stream.read()
+    return b""
+
+
+@lru_cache(maxsize=1)
+def _page_size() -> int:
+    return os.sysconf("SC_PAGESIZE")
 
 
 def _catches(pid: int, number: int) -> bool:
@@ -119,6 +146,6 @@ def _children(pid: int) -> Iterator[int]:
     if sys.platform != "linux" or not os.path.exists(f"{threads}/{pid}/children"):
         yield from (child.pid for child in psutil.Process(pid).children())
         return
-    for thread in os.listdir(threads):
-        with contextlib.suppress(OSError), open(f"{threads}/{thread}/children", "rb") as children:
-            yield from map(int, children.read().split())
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(threads):
+            yield from map(int, _content(f"{threads}/{thread}/children").split())

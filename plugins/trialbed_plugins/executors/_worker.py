@@ -35,7 +35,7 @@ from trialbed.worker import (
 )
 from trialbed_plugins.executors import _processes as processes
 from trialbed_plugins.executors._clock import Deadline
-from trialbed_plugins.executors._condition import Condition
+from trialbed_plugins.executors._condition import Condition, trials_worth_a_start
 from trialbed_plugins.executors._pipes import Message, Pipes, WorkerFault, pipe
 
 START_LIMIT = 120.0
@@ -93,6 +93,7 @@ class Worker:
         self._pipes = Pipes(self._nonce)
         self._helpers: frozenset[int] = frozenset()
         self._trials = 0
+        self._start_seconds = self._trial_seconds = 0.0
         self._spent = ""
         self._held = 0.0
 
@@ -108,6 +109,7 @@ class Worker:
             StartFailed: the adapter cannot be used.
             WorkerFault: the process crashed, hung or broke the protocol while it loaded the adapter.
         """
+        began = time.monotonic()
         command = worker_command(framework_driver(self.framework), python)
         environment = worker_environment(self.mark, own_packages=python is not None)
         with contextlib.ExitStack() as stack:
@@ -118,8 +120,12 @@ class Worker:
         if launched.sandbox is not None and not held:
             raise WorkerFault("protocol", "the worker answered without a report of its sandbox")
         self.info = info.model_copy(update={"sandbox": held})
-        self._condition = self._read_condition()
+        # In a container, the worker is a descendant of the process that was started for it.
+        traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
+        self._process = traced or self.pid
+        self._condition = Condition.read(self._process)
         self._helpers = frozenset(process.pid for process in processes.descendants(self.pid))
+        self._start_seconds = time.monotonic() - began
         return self
 
     async def _launch(self, launched: Launch, folder: Path) -> None:
@@ -162,15 +168,15 @@ class Worker:
         """Whether the worker can take another trial: alive, silent, and not half way to its memory limit."""
         return self._pipes.usable and self._resident_bytes() < self._memory_limit / 2
 
-    def spent(self, most_trials: int) -> str:
+    def spent(self, most_trials: int | None) -> str:
         """Why the worker should take no other trial after those it ran; empty if it can take one.
 
         Args:
-            most_trials: number of trials that a worker runs.
+            most_trials: number of trials that a worker runs; None for a hundred, or more if they are very short.
         """
-        if self._trials >= most_trials:
+        if self._trials >= (most_trials or trials_worth_a_start(self._start_seconds, self._trial_seconds)):
             return f"it ran {self._trials} trials"
-        return self._spent or self._condition.worse(self._read_condition())
+        return self._spent or self._condition.worse(Condition.read(self._process))
 
     async def run(self, spec: TrialSpec, time_waited: TimeWaited) -> Outcome:
         """Run one trial.
@@ -195,9 +201,10 @@ class Worker:
 
         Processes that the adapter started when it was loaded stay; those that are just ending are given a moment.
         """
-        if self._trial_processes():
-            await asyncio.sleep(STRAY_GRACE)
         left = self._trial_processes()
+        if left:
+            await asyncio.sleep(STRAY_GRACE)
+            left = self._trial_processes()
         processes.end(left)
         return len(left)
 
@@ -234,18 +241,15 @@ class Worker:
         self._transport.close()
         await self._pipes.disconnected.wait()
 
-    def _read_condition(self) -> Condition:
-        # In a container, the worker is a descendant of the process that was started for it.
-        traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
-        return Condition.read(traced or self.pid)
-
     def _timed(self, outcome: Outcome) -> Outcome:
         """The outcome with the wall time of this process's clock: the worker's can be changed by what runs in it."""
         seconds = self._pipes.stopwatch.seconds(self._held, outcome.wall_time)
+        self._trial_seconds += seconds
         return outcome.model_copy(update={"wall_time": seconds})
 
     async def _begin(self, spec: TrialSpec) -> None:
         self._pipes.forget()
+        self._held = 0.0
         self._send(Begin(spec=spec))
         try:
             reply = await self._reply(BEGIN_LIMIT, f"the worker did not start the trial within {BEGIN_LIMIT:.0f} s")
@@ -273,13 +277,13 @@ class Worker:
                     deadline.excuse(await time_waited())
         finally:
             deadline.check()
-            self._held = deadline.held
+            self._held += deadline.held
         self._pipes.stopwatch.stop()
         await self._ask_where()
         raise WorkerFault("timeout", late)
 
     def _trial_processes(self) -> list[psutil.Process]:
-        return [process for process in processes.descendants(self.pid) if process.pid not in self._helpers]
+        return processes.descendants(self.pid, without=self._helpers)
 
     def _resident_bytes(self) -> int:
         return processes.resident_bytes(self.pid, without={self.pid} if SUPERVISED else ())

@@ -35,7 +35,6 @@ MEMORY_VARIABLE = "TRIALBED_MEMORY_LIMIT"
 DEFAULT_MEMORY = 4 << 30
 
 TRIALS_VARIABLE = "TRIALBED_WORKER_TRIALS"
-DEFAULT_TRIALS = 100
 
 _BYTES = TypeAdapter(ByteSize)
 
@@ -47,7 +46,8 @@ class LocalExecutor(Executor):
     used up what the next trial needs is ended with everything that it started, and the next trial gets a new one.
 
     Args:
-        worker_trials: trials that a worker runs before it is replaced; default: ``TRIALBED_WORKER_TRIALS`` or 100.
+        worker_trials: trials that a worker runs before it is replaced; default: ``TRIALBED_WORKER_TRIALS``, else 100,
+            or up to 1,000 while its start took more than a twentieth of the time of its trials.
         memory_limit: bytes (RSS) that a worker and its descendants may hold together; default:
             ``TRIALBED_MEMORY_LIMIT`` or 4 GiB.
         environments: framework -> its own environment; default: this interpreter.
@@ -198,15 +198,15 @@ class LocalExecutor(Executor):
         await asyncio.to_thread(shutil.rmtree, self._folder / worker.mark, ignore_errors=True)
 
 
-def configured_trials() -> int:
-    """The number of trials that a worker runs, from the environment; 100 by default.
+def configured_trials() -> int | None:
+    """The number of trials that a worker runs, from the environment; None where it is not set.
 
     Raises:
         SettingsError: the variable is not a number of 1 or more.
     """
     text = os.environ.get(TRIALS_VARIABLE)
     if text is None:
-        return DEFAULT_TRIALS
+        return None
     if not text.strip().isdecimal() or int(text) < 1:
         raise SettingsError(f"{TRIALS_VARIABLE}: {text!r} is not a number of trials; write 1 or more")
     return int(text)

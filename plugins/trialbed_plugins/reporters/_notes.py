@@ -144,6 +144,17 @@ def _on_wire(summary: Document, max_tokens: int | None) -> Iterator[str]:
             f"{_number(refused['trials'], 'trial')} stopped by the limit: "
             f"{_number(refused['requests'], 'request')} past {_options(refused.get('limits'))} refused"
         )
+    lost, filled = summary.get("lost_calls"), summary.get("filled_arguments")
+    if lost and lost["calls"]:
+        yield (
+            f"{_number(lost['calls'], 'call')} in {_number(lost['trials'], 'trial')} could not be made with what the "
+            f"framework offered: {counts(lost['reasons'])}"
+        )
+    if filled and filled["arguments"]:
+        yield (
+            f"{_number(filled['arguments'], 'optional argument')} in {_number(filled['trials'], 'trial')} had to be "
+            "made up, as the framework offered them as required"
+        )
     if cut["answers"]:
         limit = "the model's own limit of tokens" if max_tokens is None else f"max_tokens ({max_tokens})"
         yield f"{_number(cut['answers'], 'answer')} of the model cut by {limit}, in {_number(cut['trials'], 'trial')}"

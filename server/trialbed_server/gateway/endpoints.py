@@ -113,7 +113,7 @@ class Gateway:
         redactor = self._upstream.redactor() if self._upstream is not None else Redactor(None)
         if trial is None:
             return Exchange(self._untagged.elapsed, self._untagged.budget(), redactor.whole(body))
-        return Exchange(trial.elapsed, trial.budget, redactor.whole(body), trial.tool_names)
+        return Exchange(trial.elapsed, trial.budget, redactor.whole(body), trial.registration.tools)
 
     async def _answer(self, trial: Trial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         path = scope["path_params"]["path"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from trialbed.records import Attempt, Cause, LimitName, ModelCall
+from trialbed.chat import offered_functions
+from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec
 from trialbed.spans import Span
 from trialbed_server.gateway.observation import Observation, observe, offered_names
+from trialbed_server.gateway.offers import Offers
 from trialbed_server.trials import LogBudget, body_text
 
 READ_LIMIT = 32 * 2**20
@@ -24,7 +26,7 @@ class Exchange:
         elapsed: the trial's clock, seconds since it was opened.
         budget: what the log may keep.
         request: the request's body, without secrets.
-        tools: the names of the trial's tools.
+        tools: the trial's.
 
     Attributes:
         step: whether it counts as one of the trial's requests to the model.
@@ -33,7 +35,7 @@ class Exchange:
     """
 
     def __init__(
-        self, elapsed: Callable[[], float], budget: LogBudget, request: bytes, tools: Collection[str] = ()
+        self, elapsed: Callable[[], float], budget: LogBudget, request: bytes, tools: Sequence[ToolSpec] = ()
     ) -> None:
         self.document = _parsed(request)
         self.stream = bool(self.document.get("stream"))
@@ -127,7 +129,7 @@ class Exchange:
             response_bytes=self._length,
             usage=seen.usage,
             finish_reason=seen.finish_reason,
-            tool_calls=seen.tool_calls,
+            tool_calls=tuple(map(self._with_tool, seen.tool_calls)),
             text_calls=seen.text_calls,
             error=self._error or (seen.problem if cause else None),
             cause=cause,
@@ -156,7 +158,15 @@ class Exchange:
         return "endpoint" if self._waits or self._silent() else "gone"
 
     def _observation(self) -> Observation:
-        return observe(bytes(self._response), offered_names(self.document), stream=self._events, described=self._tools)
+        names = {tool.name for tool in self._tools}
+        return observe(bytes(self._response), offered_names(self.document), stream=self._events, described=names)
+
+    def _with_tool(self, call: SentCall) -> SentCall:
+        """The call with the trial's tool that its name stands for, where that is another name."""
+        if not self._tools or call.problem == "unknown tool" or any(call.name == tool.name for tool in self._tools):
+            return call
+        tool = Offers(self._tools, offered_functions(self.document)).tool(call.name)
+        return call.model_copy(update={"tool": tool or ""})
 
 
 def _parsed(request: bytes) -> dict[str, Any]:

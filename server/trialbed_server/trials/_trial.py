@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
-from trialbed.records import ApiCall, Json, LimitName, ModelCall, TrialRegistration, Usage, WireLog
+from trialbed.records import (
+    ApiCall,
+    FilledArgument,
+    Json,
+    LimitName,
+    LostCall,
+    ModelCall,
+    TrialRegistration,
+    Usage,
+    WireLog,
+)
 from trialbed.spans import Span, covered
 from trialbed_server._clock import Clock
 from trialbed_server.virtual.catalog import Catalog
@@ -42,7 +52,6 @@ class Trial:
         self.registration = registration
         self.catalog = catalog
         self.budget = LogBudget()
-        self.tool_names = frozenset(tool.name for tool in registration.tools)
         self.opened_at = clock.utcnow()
         self.model_calls: list[ModelRecording] = []
         self.api_calls: list[Recording[ApiCall]] = []
@@ -52,6 +61,9 @@ class Trial:
         self._steps = 0
         self._tokens = 0
         self._deadline: float | None = None
+        self._played: set[int] = set()
+        self._lost: dict[int, LostCall] = {}
+        self._filled: dict[tuple[int | None, str], FilledArgument] = {}
 
     @property
     def model_name(self) -> str:
@@ -62,6 +74,14 @@ class Trial:
         """Seconds that the trial can take."""
         limits = self.registration.limits
         return default if limits is None else limits.timeout
+
+    def note_script(self, played: Iterable[int], lost: Iterable[LostCall], filled: Iterable[FilledArgument]) -> None:
+        """Record how a scripted model went on: the places of the calls that it makes, and what it could not play."""
+        self._played.update(played)
+        for call in lost:
+            self._lost.setdefault(call.position, call)
+        for argument in filled:
+            self._filled.setdefault((argument.position, argument.argument), argument)
 
     def take_step(self) -> LimitName | None:
         """Count a request to the model; the limit, if the trial has had all that one of its limits allows."""
@@ -141,6 +161,9 @@ class Trial:
             model_name=self.model_name,
             model_calls=tuple(call.record() for call in self.model_calls),
             api_calls=tuple(call.record() for call in self.api_calls),
+            # A request without tools may come between others, in which every call is made.
+            lost=tuple(call for place, call in sorted(self._lost.items()) if place not in self._played),
+            filled=tuple(self._filled.values()),
         )
 
 

@@ -7,10 +7,10 @@ import signal
 import subprocess
 from pathlib import Path
 
-import psutil
 import pytest
 from support.index import Index
 from support.machines import Machine
+from support.processes import family, wait_until_ended
 
 pytestmark = pytest.mark.slow(20)
 
@@ -70,13 +70,13 @@ def test_a_killed_build_is_built_again_and_leaves_nothing(machine: Machine, inde
     killed = machine.start("env", "add", "acme")
     line_with(killed, "building its environment")
     assert index.asked.wait(30)
-    orphans = psutil.Process(killed.pid).children(recursive=True)
+    orphans = family(killed.pid)
     killed.send_signal(signal.SIGKILL)
     killed.communicate(timeout=60)
     assert len(unfinished(machine)) == 1
     assert machine.listed() == []
     index.gate.set()
-    psutil.wait_procs(orphans, timeout=60)
+    wait_until_ended(orphans)
     row = machine.add("acme")
     assert unfinished(machine) == []
     code = "import acme, importlib.metadata as m; print(acme.VERSION, m.version('trialbed-acme'))"
@@ -97,7 +97,7 @@ def test_a_build_that_is_interrupted_ends_uv_and_leaves_nothing(machine: Machine
     for ending in (signal.SIGINT, signal.SIGTERM):
         index.asked.clear()
         index.gate.clear()
-        process = machine.start("env", "add", "acme", preexec_fn=heed_interrupts)
+        process = machine.start("env", "add", "acme")
         line_with(process, "building its environment")
         assert index.asked.wait(30)
         process.send_signal(ending)
@@ -107,11 +107,6 @@ def test_a_build_that_is_interrupted_ends_uv_and_leaves_nothing(machine: Machine
         assert unfinished(machine) == []
         index.gate.set()
     assert machine.listed() == []
-
-
-def heed_interrupts() -> None:
-    """Where the tests run in the background a shell has made them ignore Ctrl-C; the command here stands in front."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_an_environment_whose_interpreter_is_gone_is_built_again(machine: Machine) -> None:

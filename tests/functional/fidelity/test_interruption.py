@@ -27,7 +27,6 @@ def test_interruption_ends_workers_probes_and_the_server(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=heed_interrupts,
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
@@ -38,11 +37,6 @@ def test_interruption_ends_workers_probes_and_the_server(
         process.communicate(timeout=60)
     assert process.returncode == 130
     assert marked(tmp_path) == []
-
-
-def heed_interrupts() -> None:
-    """Where the tests run in the background a shell has made them ignore Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def marked(folder: Path) -> list[psutil.Process]:

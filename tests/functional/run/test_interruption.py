@@ -9,13 +9,12 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
-import psutil
 import pytest
 from support.bench import Bench
+from support.processes import family, started, wait_until, wait_until_ended
 
 from trialbed.records import TrialResult
 from trialbed.store import Store
@@ -26,29 +25,8 @@ COMMAND = ("run", "-f", "reference", "-f", "langgraph", "--limit", "6", "--model
 TRIALS = 12
 
 
-def heed_interrupts() -> None:
-    """Where the tests run in the background a shell has made them ignore Ctrl-C; the command here stands in front."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-@contextmanager
-def running(folder: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "trialbed", *COMMAND],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=heed_interrupts,
-    )
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+def running(folder: Path, environment: dict[str, str]) -> AbstractContextManager[subprocess.Popen[str]]:
+    return started([sys.executable, "-m", "trialbed", *COMMAND], cwd=folder, env=environment, stdout=subprocess.PIPE)
 
 
 def kept(folder: Path) -> list[TrialResult]:
@@ -70,29 +48,17 @@ def count(folder: Path) -> int:
         return 0
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
-
-
-def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    return psutil.Process(process.pid).children(recursive=True)
-
-
 @pytest.mark.parametrize("wanted", [1, 3, 6])
 def test_a_run_that_was_killed_goes_on_and_repeats_nothing(
     wanted: int, bench: Bench, tmp_path: Path, bench_environment: dict[str, str]
 ) -> None:
     with running(tmp_path, bench_environment) as process:
         wait_until(lambda: count(tmp_path) >= wanted)
-        children = family(process)
+        children = family(process.pid)
         assert len(children) >= 3  # the server, and a worker of each framework
         time.sleep(random.Random(wanted).uniform(0, 0.2))  # any moment of a trial, not only just after a commit
         os.killpg(process.pid, signal.SIGKILL)
-    _, alive = psutil.wait_procs(children, timeout=60)
-    assert alive == []
+    wait_until_ended(children)
     before = {result.trial: result for result in kept(tmp_path)}
     assert wanted <= len(before) < TRIALS
 
@@ -115,14 +81,13 @@ def test_an_interrupt_ends_cleanly_and_says_how_to_go_on(
 ) -> None:
     with running(tmp_path, bench_environment) as process:
         wait_until(lambda: count(tmp_path) >= 2)
-        children = family(process)
+        children = family(process.pid)
         process.send_signal(number)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "the same command continues from there" in errors
     assert "Traceback" not in errors
-    _, alive = psutil.wait_procs(children, timeout=60)
-    assert alive == []
+    wait_until_ended(children)
     before = len(kept(tmp_path))
     assert f"{before} of them kept" in bench(*COMMAND).err
 

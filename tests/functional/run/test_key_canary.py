@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import shutil
 import sqlite3
 import threading
 import zlib
@@ -13,16 +12,15 @@ from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
 from support.bench import Bench
+from support.endpoints import Request, Response, completion, serving
 from support.verification import written_set
 
-AGENT = Path(__file__).parent / "streaming" / "streaming_agent.py"
 KEY = "sk-Canary+/Zq9=x_4711Qw"
 TELLING = KEY[3:]
 """What must not be left of it: the first characters of a key in pieces are passed on before they can be noticed."""
@@ -60,30 +58,35 @@ class Echo:
     url: str = ""
     keys: set[str] = field(default_factory=set)
     asked: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def reply(self, request: dict[str, Any]) -> tuple[int, str, str]:
-        """Status, type and body."""
-        spelling = SPELLINGS[self.asked % COUNT]
-        self.asked += 1
-        text: str = json.loads(f'"{spelling}"')
-        messages, tools = request["messages"], request.get("tools")
-        if not tools:
-            verdict = json.dumps({"answer_status": "Unsure", "reason": f"the key {text}"})
-            return 200, "application/json", document(json.dumps(verdict)[1:-1])
-        if messages[-1]["role"] == "tool":
-            return 200, "application/json", document(f"The key is {spelling}, I think.")
-        if self.asked % 5 == 4:
-            error = json.dumps({"error": {"message": "wrong key: @", "type": "invalid_request_error"}})
-            return 400, "application/json", error.replace("@", spelling)
-        return 200, "text/event-stream", stream(tools[0]["function"]["name"], text)
+    def respond(self, request: Request) -> Response:
+        with self.lock:
+            self.keys.add(request.headers["Authorization"])
+            spelling = SPELLINGS[self.asked % COUNT]
+            self.asked += 1
+            refuses = self.asked % 5 == 4
+        status, media_type, text = reply(request.document, spelling, refuses=refuses)
+        return Response(text.encode(), status, media_type, {"X-Your-Key": KEY})
+
+
+def reply(request: dict[str, Any], spelling: str, *, refuses: bool) -> tuple[int, str, str]:
+    """Status, type and body."""
+    text: str = json.loads(f'"{spelling}"')
+    messages, tools = request["messages"], request.get("tools")
+    if not tools:
+        verdict = json.dumps({"answer_status": "Unsure", "reason": f"the key {text}"})
+        return 200, "application/json", document(json.dumps(verdict)[1:-1])
+    if messages[-1]["role"] == "tool":
+        return 200, "application/json", document(f"The key is {spelling}, I think.")
+    if refuses:
+        error = json.dumps({"error": {"message": "wrong key: @", "type": "invalid_request_error"}})
+        return 400, "application/json", error.replace("@", spelling)
+    return 200, "text/event-stream", stream(tools[0]["function"]["name"], text)
 
 
 def document(content: str) -> str:
-    message = {"role": "assistant", "content": "@"}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-    body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
-    return json.dumps(body).replace("@", content)
+    return json.dumps(completion("@")).replace("@", content)
 
 
 def stream(tool: str, text: str) -> str:
@@ -105,35 +108,9 @@ def pieces(text: str) -> list[str]:
 
 @pytest.fixture
 def echo() -> Iterator[Echo]:
-    found, lock = Echo(), threading.Lock()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            with lock:
-                found.keys.add(self.headers["Authorization"])
-                status, kind, text = found.reply(request)
-            body = text.encode()
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("X-Your-Key", KEY)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield found
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    found = Echo()
+    with serving(found.respond) as found.url:
+        yield found
 
 
 @pytest.fixture(params=["environment", ".env"])
@@ -145,24 +122,12 @@ def key(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     return {}
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    """A folder that holds a framework that streams, as an installed distribution."""
-    folder = tmp_path / "site"
-    metadata = folder / "streaming-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    shutil.copy(AGENT, folder)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: streaming\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[trialbed.frameworks]\nstreaming = streaming_agent:StreamingAgent\n")
-    return folder
-
-
 @pytest.mark.slow
 def test_a_run_and_its_judge_leave_no_key(
-    bench: Bench, key: dict[str, str], echo: Echo, site: Path, tmp_path: Path
+    bench: Bench, key: dict[str, str], echo: Echo, streaming_site: Path, tmp_path: Path
 ) -> None:
     options = ("-f", "streaming", "--model", "m", "--base-url", echo.url, "--limit", COUNT, "--judge", "judge-model")
-    done = bench("run", *options, code=None, PYTHONPATH=str(site), **key)
+    done = bench("run", *options, code=None, PYTHONPATH=str(streaming_site), **key)
     assert echo.keys == {f"Bearer {KEY}"}
     assert echo.asked > 2 * COUNT, done.err
     left = [*artefacts(tmp_path), done.out, done.err]

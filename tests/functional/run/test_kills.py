@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.endpoints import completion, endpoint
+from support.processes import started
 
 from trialbed import open_store
 
@@ -39,26 +37,9 @@ class Machine:
         chosen = ("--limit", LIMIT, "-j", 2, "--store", self.store, *arguments)
         return [sys.executable, "-m", "trialbed", "run", *map(str, chosen)]
 
-    @contextmanager
-    def started(self, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    def started(self, *arguments: object) -> AbstractContextManager[subprocess.Popen[str]]:
         """A run in a session of its own, which is killed with all that it started."""
-        process = subprocess.Popen(
-            self.command(*arguments),
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            assert process.stderr is not None
-            process.stderr.close()
+        return started(self.command(*arguments), cwd=self.folder, env=self.environment)
 
     def finish(self, *arguments: object) -> dict[str, Any]:
         """Run the rest; the document. PostgreSQL notices the end of a process a moment later."""

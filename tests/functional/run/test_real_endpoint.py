@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.bench import Bench
+from support.endpoints import Request, Response, completion, serving
 
 pytestmark = pytest.mark.slow(20)
 
@@ -29,64 +26,25 @@ class Endpoint:
     keys: set[str] = field(default_factory=set)
     requests: list[dict[str, Any]] = field(default_factory=list)
 
-    def reply(self, request: dict[str, Any]) -> dict[str, Any]:
+    def respond(self, request: Request) -> Response:
+        self.keys.add(request.headers["Authorization"])
+        self.requests.append(request.document)
         if self.status != 200:
-            return {"error": {"message": f"the key {KEY} is not good here", "type": "invalid_request_error"}}
-        message: dict[str, Any] = {"role": "assistant", "content": "This is what I know."}
-        tools = request.get("tools")
+            error = {"message": f"the key {KEY} is not good here", "type": "invalid_request_error"}
+            return Response.json({"error": error}, self.status)
+        tools = request.document.get("tools")
         if not tools:
-            message["content"] = self.verdict
-        elif request["messages"][-1]["role"] == "user":
-            function = {"name": tools[0]["function"]["name"], "arguments": "{}"}
-            message |= {"content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]}
-        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if "tool_calls" in message else "stop"}
-        usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-        return {
-            "id": "x",
-            "object": "chat.completion",
-            "created": 1,
-            "model": request["model"],
-            "choices": [choice],
-            "usage": usage,
-        }
-
-
-@contextmanager
-def serving(endpoint: Endpoint) -> Iterator[None]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            endpoint.keys.add(self.headers["Authorization"])
-            endpoint.requests.append(request)
-            body = json.dumps(endpoint.reply(request)).encode()
-            self.send_response(endpoint.status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    endpoint.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+            return Response.json(completion(self.verdict))
+        if request.document["messages"][-1]["role"] == "user":
+            return Response.json(completion(None, (tools[0]["function"]["name"], "{}")))
+        return Response.json(completion("This is what I know."))
 
 
 @pytest.fixture
 def endpoint(tmp_path: Path) -> Iterator[Endpoint]:
     (tmp_path / ".env").write_text(f"OPENAI_API_KEY={KEY}\n")
     found = Endpoint()
-    with serving(found):
+    with serving(found.respond) as found.url:
         yield found
 
 

@@ -15,7 +15,7 @@ from support.frameworks import APART, FRAMEWORKS, FrameworkEnvironment
 
 from trialbed.contracts import Executor
 from trialbed.engine import RunOptions, open_dataset, run
-from trialbed.records import FrameworkInfo, Outcome, Query, TrialSpec
+from trialbed.records import FrameworkInfo, Outcome, Query, TrialSpec, framework_name
 from trialbed_plugins.executors.local import LocalExecutor
 
 pytestmark = pytest.mark.slow(100)
@@ -137,6 +137,7 @@ def documents(
     def options(policy: str) -> RunOptions:
         return RunOptions(
             frameworks=FRAMEWORKS,
+            profiles=("controlled",),
             environments=environments,
             model=f"scripted:{policy}",
             query_ids=tuple(str(query.query_id) for query in asked(policy, queries)),
@@ -154,7 +155,8 @@ def documents(
 def test_every_score_has_its_known_value(
     policy: str, documents: dict[str, list[dict[str, Any]]], queries: tuple[Query, ...]
 ) -> None:
-    assert [document["metadata"]["agent_name"] for document in documents[policy]] == list(FRAMEWORKS)
+    agents = [framework_name(document["metadata"]["agent_name"]) for document in documents[policy]]
+    assert agents == list(FRAMEWORKS)
     for document in documents[policy]:
         framework = document["metadata"]["agent_name"]
         assert document["summary"]["error_count"] == 0, (framework, document["summary"]["errors"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -195,16 +196,24 @@ async def test_a_key_that_an_agent_was_told_is_in_no_call_of_an_api(
     assert not found_in(tmp_path, told)
 
 
-async def test_what_may_become_the_key_is_passed_on_if_the_answer_is_cut(serve: Serve) -> None:
+@asynccontextmanager
+async def cut_after(event: bytes) -> AsyncIterator[str]:
+    """The URL of an endpoint that begins a stream with this event and drops the connection."""
+
     async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
-        writer.write(b"11\r\ndata: sk-the-real\r\n")
+        writer.write(b"%x\r\n%b\r\n" % (len(event), event))
         await writer.drain()
         writer.close()
 
     async with await asyncio.start_server(cut, "127.0.0.1", 0) as server:
-        client = await trial(serve, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+
+async def test_what_may_become_the_key_is_passed_on_if_the_answer_is_cut(serve: Serve) -> None:
+    async with cut_after(b"data: sk-the-real") as url:
+        client = await trial(serve, url)
         with pytest.raises(httpx.RemoteProtocolError):
             await client.post(CHAT, json=body("cut"))
         (call,) = (await closed(client))["model_calls"]
@@ -231,15 +240,8 @@ async def test_an_endpoint_that_says_nothing_is_504(serve: Serve, upstream: Any)
 
 
 async def test_a_stream_that_is_cut_is_cut_for_the_framework_too(serve: Serve) -> None:
-    async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
-        writer.write(b'10\r\ndata: {"a": 1}\n\n\r\n')
-        await writer.drain()
-        writer.close()
-
-    async with await asyncio.start_server(cut, "127.0.0.1", 0) as server:
-        client = await trial(serve, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+    async with cut_after(b'data: {"a": 1}\n\n') as url:
+        client = await trial(serve, url)
         with pytest.raises(httpx.RemoteProtocolError):
             await client.post(CHAT, json=body("cut"))
         (call,) = (await closed(client))["model_calls"]

@@ -74,7 +74,7 @@ async def test_gold_calls_its_tool_and_answers_with_the_evidence(serve: Serve, s
     assert [call["stream"] for call in log] == [stream] * 2
     assert [call["finish_reason"] for call in log] == ["tool_calls", "stop"]
     assert [call["usage"]["prompt_tokens"] for call in log] == [first.prompt_tokens, second.prompt_tokens]
-    assert log[0]["tool_calls"] == [{"name": name, "arguments": arguments, "problem": None}]
+    assert log[0]["tool_calls"] == [{"name": name, "arguments": arguments, "problem": None, "tool": ""}]
     assert all(0 <= call["first_token"] <= call["duration"] for call in log)
     assert log[0]["response_bytes"] == len(log[0]["response"].encode())
     assert log[0]["started"] < log[1]["started"]
@@ -153,3 +153,27 @@ async def test_slow_takes_its_time_and_gold_does_not(tmp_path: Any, policy: str)
         assert (await client.post(f"/t/{TRIAL}/v1/chat/completions", json=body)).text.endswith("data: [DONE]\n\n")
     waits = [SLOW_FIRST, SLOW_CHUNK] if policy == "slow" else [0]
     assert sorted(set(clock.waited), reverse=True) == waits
+
+
+async def test_a_tool_under_another_name_is_called_by_that_and_known_all_the_same(serve: Serve, sdk: Sdk) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration())
+    unit = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    strict = {"type": "object", "properties": {"city": {"type": "string"}, "unit": unit}, "required": ["city", "unit"]}
+    tools = [{"type": "function", "function": {"name": "weather_now_current", "strict": True, "parameters": strict}}]
+    _, calls, _ = await ask(sdk(client), QUESTION, stream=False, tools=tools)
+    assert calls[0][1:] == ("weather_now_current", '{"city": "Oslo", "unit": null}')
+    log = await closed(client)
+    assert (log["model_calls"][0]["tool_calls"][0]["tool"], log["lost"]) == ("Weather_Now_Current", [])
+
+
+async def test_a_loss_is_recorded_once_and_not_at_all_where_the_call_was_made_after_all(serve: Serve, sdk: Sdk) -> None:
+    client = await serve()
+    for offers, expected in (([[], []], ["no tools"]), ([[], OFFERED], [])):
+        await client.post("/control/trials", json=registration(trial=f"{TRIAL}-{len(expected)}"))
+        openai = AsyncOpenAI(base_url=f"{client.base_url}/t/{TRIAL}-{len(expected)}/v1", api_key="dummy")
+        async with openai:
+            for tools in offers:
+                await ask(openai, QUESTION, stream=False, tools=tools)
+        reply = await client.delete(f"/control/trials/{TRIAL}-{len(expected)}")
+        assert [lost["reason"] for lost in reply.json()["lost"]] == expected

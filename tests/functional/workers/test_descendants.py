@@ -9,6 +9,7 @@ import sys
 
 import psutil
 import pytest
+from support.processes import family, wait_until, wait_until_ended
 
 from trialbed.worker import SUPERVISED
 from trialbed_plugins.executors.local import LocalExecutor
@@ -56,11 +57,11 @@ async def test_a_daemon_that_cut_every_tie_is_ended(make_spec, daemon, query, se
 def test_it_ends_with_an_engine_that_is_killed(make_spec, daemon):
     spec = make_spec("hang beside a bare daemon", timeout=300.0)
     with subprocess.Popen([sys.executable, "-c", ENGINE, spec.model_dump_json()]) as engine:
-        _wait(daemon.exists)
-        family = psutil.Process(engine.pid).children(recursive=True)
+        wait_until(daemon.exists)
+        below = family(engine.pid)
         os.kill(engine.pid, signal.SIGKILL)
-    assert int(daemon.read_text()) in {process.pid for process in family}
-    _wait(lambda: not any(_alive(process) for process in family))
+    assert int(daemon.read_text()) in {process.pid for process in below}
+    wait_until_ended(below)
 
 
 @pytest.mark.slow
@@ -80,16 +81,3 @@ async def test_a_supervisor_that_is_attacked_costs_one_trial(make_spec, query, k
     assert (outcome.failure.kind if outcome.failure else None) == kind, outcome.failure
     assert kind is None or text in outcome.failure.message
     assert following.answer is not None, following.failure
-
-
-def _alive(process):
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-
-
-def _wait(condition):
-    import time
-
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

@@ -8,11 +8,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
+from support.processes import family, wait_until, wait_until_ended
 
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
 from trialbed.records import Environment
@@ -129,19 +129,22 @@ async def test_a_document_is_read_as_an_answer(make_spec):
 
 
 async def test_cancelling_a_trial_ends_its_worker(make_spec, hostile_distribution):
+    others = psutil.Process().children()
     async with LocalExecutor() as executor:
         await executor.describe("hostile")
-        worker = _worker(psutil.Process())
+        (started,) = set(psutil.Process().children()) - set(others)
+        worker = _worker(started)
         task = asyncio.create_task(executor.execute(make_spec("hang with children")))
         async with asyncio.timeout(60):
             while len(worker.children()) == 0:  # noqa: ASYNC110 - another process does it
                 await asyncio.sleep(0.01)
-        family = [worker, *worker.children()]
+        below = [started, *family(started.pid)]
+        assert worker in below
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         # What was killed may take a moment to be gone.
-        await asyncio.to_thread(_wait, lambda: not any(_alive(process) for process in family))
+        await asyncio.to_thread(wait_until_ended, below)
         following = await executor.execute(make_spec("good"))
     assert following.answer is not None, following.failure
 
@@ -170,22 +173,23 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize(
-    ("query", "timeout"), [("blocking sleep", 300.0), ("hang with children", 300.0), ("hold the lock", 1.0)]
-)
-def test_workers_end_with_an_engine_that_is_killed(make_spec, query, timeout):
+@pytest.mark.parametrize("query", ["blocking sleep", "hang with children", "hold the lock"])
+def test_workers_end_with_an_engine_that_is_killed(make_spec, query):
+    # Without a supervisor, a worker that holds the interpreter's lock ends at its own deadline.
+    timeout = 1.0 if query == "hold the lock" and not SUPERVISED else 300.0
     command = [sys.executable, "-c", ENGINE, make_spec(query, timeout=timeout).model_dump_json()]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as engine:
         assert engine.stdout.readline() == b"busy\n"
-        worker = _worker(psutil.Process(engine.pid))
+        worker = _worker(*psutil.Process(engine.pid).children())
         idle = worker.cpu_times().user + 0.2
         if query == "hang with children":
-            _wait(lambda: len(worker.children()) == 1)
-        family = [worker, *worker.children()]
+            wait_until(lambda: len(worker.children()) == 1)
         if query == "hold the lock":
-            _wait(lambda: worker.cpu_times().user > idle)
+            wait_until(lambda: worker.cpu_times().user > idle)
+        below = family(engine.pid)
+        assert worker in below
         os.kill(engine.pid, signal.SIGKILL)
-    _wait(lambda: not any(_alive(process) for process in family))
+    wait_until_ended(below)
 
 
 def test_garbage_on_standard_input_is_no_trial():
@@ -195,17 +199,5 @@ def test_garbage_on_standard_input_is_no_trial():
     assert ended.stdout == b""
 
 
-def _worker(engine):
-    (started,) = engine.children()
+def _worker(started):
     return started.children()[0] if SUPERVISED else started
-
-
-def _alive(process):
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-
-
-def _wait(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

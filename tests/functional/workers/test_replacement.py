@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from trialbed_plugins.executors.local import LocalExecutor
@@ -29,6 +31,16 @@ async def test_a_worker_runs_a_bounded_number_of_trials(make_spec):
     async with LocalExecutor(worker_trials=2) as executor:
         first, second, third = await pids(executor, make_spec, "pid", "pid", "pid")
     assert first == second != third
+
+
+@pytest.mark.parametrize(("share", "replaced"), [(math.inf, True), (0.0, False)])
+async def test_a_worker_whose_start_took_long_runs_more_trials(make_spec, monkeypatch, share, replaced):
+    monkeypatch.setattr("trialbed_plugins.executors._condition.LEAST_TRIALS", 1)
+    monkeypatch.setattr("trialbed_plugins.executors._condition.START_SHARE", share)
+    monkeypatch.delenv("TRIALBED_WORKER_TRIALS", raising=False)
+    async with LocalExecutor() as executor:
+        first, second = await pids(executor, make_spec, "pid", "pid")
+    assert (first != second) is replaced
 
 
 async def test_a_trial_may_ask_for_a_fresh_worker(make_spec):

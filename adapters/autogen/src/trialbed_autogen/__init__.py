@@ -1,5 +1,1 @@
-"""Trialbed's adapter for AutoGen AgentChat."""
-
-from trialbed_autogen._agent import AutoGenAgent
-
-__all__ = ["AutoGenAgent"]
+"""Trialbed's adapter for AutoGen AgentChat; its profiles are ``native`` and ``controlled``."""

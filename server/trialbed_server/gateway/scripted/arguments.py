@@ -45,10 +45,52 @@ def _candidates(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Iter
     yield []
 
 
-def _sample(schema: Any) -> Any:
+def sample_values(schema: Any) -> Iterator[Any]:
+    """Values that a schema suggests, the best first; whether they are valid is for the caller to see."""
     if not isinstance(schema, Mapping):
-        return "sample"
-    choices = [schema[key] for key in ("default", "example") if key in schema]
-    choices += [values[0] for key in ("examples", "enum") if isinstance(values := schema.get(key), list) and values]
-    kind = schema.get("type")
-    return choices[0] if choices else _SAMPLES.get(kind if isinstance(kind, str) else None, "sample")
+        yield "sample"
+        return
+    yield from (schema[key] for key in ("default", "example", "const") if key in schema)
+    yield from (values[0] for key in ("examples", "enum") if isinstance(values := schema.get(key), list) and values)
+    for key in ("anyOf", "oneOf"):
+        for choice in schema.get(key) or ():
+            yield from sample_values(choice)
+    kinds = schema.get("type")
+    for kind in kinds if isinstance(kinds, list) else [kinds]:
+        yield from _of_type(kind if isinstance(kind, str) else None, schema)
+
+
+def first_problem(schema: Any, value: Any, root: Any = None) -> str:
+    """What is wrong with a value, and where; empty if nothing is, or if the schema cannot be read.
+
+    Args:
+        root: what references in the schema start from; the schema itself by default.
+    """
+    from jsonschema import Draft202012Validator
+
+    validator = Draft202012Validator(schema if root is None else root)
+    try:
+        error = next(iter(validator.evolve(schema=schema).iter_errors(value)), None)
+    except Exception:  # noqa: BLE001 - a schema that is none, or points to what is not there, forbids nothing
+        return ""
+    if error is None:
+        return ""
+    path = error.json_path.removeprefix("$").lstrip(".")
+    return f"{path or 'the arguments'}: {error.message}"
+
+
+def _of_type(kind: str | None, schema: Mapping[str, Any]) -> Iterator[Any]:
+    yield _SAMPLES.get(kind, "sample")
+    if kind in ("integer", "number"):
+        yield from (schema[key] for key in ("minimum", "maximum", "multipleOf") if key in schema)
+    elif kind == "string":
+        yield "s" * schema.get("minLength", 1)
+    elif kind == "array":
+        yield [_sample(schema.get("items", {}))] * schema.get("minItems", 1)
+    elif kind == "object":
+        yield minimal_arguments(schema)
+
+
+def _sample(schema: Any) -> Any:
+    samples = list(sample_values(schema))
+    return next((value for value in samples if not first_problem(schema, value)), samples[0])

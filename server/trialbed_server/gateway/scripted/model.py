@@ -12,6 +12,7 @@ from trialbed.estimates import estimated_tokens
 from trialbed.records import Usage
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.response import EVENTS_TYPE, ResponseWriter
+from trialbed_server.gateway.scripted.plays import Tools
 from trialbed_server.gateway.scripted.policies import POLICIES, PolicyInput, Turn
 from trialbed_server.trials import Trial
 
@@ -43,7 +44,6 @@ class ScriptedModel:
         self._trial = trial
         self._clock = clock
         self._policy = registration.model.removeprefix(PREFIX)
-        self._schemas = {tool.name: tool.parameters for tool in registration.tools}
 
     async def complete(self, request: Mapping[str, Any], index: int, writer: ResponseWriter) -> None:
         """Answer one chat completion request, the ``index``-th of the trial."""
@@ -52,8 +52,10 @@ class ScriptedModel:
             await writer.error("'messages' must be a list", 400, "invalid_request_error", "request")
             return
         slow = self._policy == "slow"
+        turn = self._turn(request, messages)
+        self._trial.note_script(turn.played, turn.lost, turn.filled)
         completion = completion_of(
-            self._turn(request, messages),
+            turn,
             identity=f"{self._trial.registration.trial}#{index}",
             created=int(self._trial.opened_at.timestamp()),
             model=self._trial.model_name,
@@ -71,17 +73,10 @@ class ScriptedModel:
         await writer.finish()
 
     def _turn(self, request: Mapping[str, Any], messages: list[Any]) -> Turn:
-        given = PolicyInput(self._trial.registration.script, self._offered(request), messages)
-        turn = POLICIES[self._policy](given)
         # Like a real model: no tool calls where the request allows none.
-        return turn if given.offered or not turn.calls else POLICIES["gold"](PolicyInput((), {}, messages))
-
-    def _offered(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        # The trial's own schema counts where there is one: it is what the virtual API checks against.
-        if request.get("tool_choice") == "none":
-            return {}
-        functions = offered_functions(request)
-        return {f["name"]: self._schemas.get(f["name"], f.get("parameters") or {}) for f in functions}
+        functions = () if request.get("tool_choice") == "none" else offered_functions(request)
+        registration = self._trial.registration
+        return POLICIES[self._policy](PolicyInput(registration.script, Tools(registration.tools, functions), messages))
 
 
 def completion_of(turn: Turn, *, identity: str, created: int, model: str) -> Completion:

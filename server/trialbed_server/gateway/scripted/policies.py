@@ -5,7 +5,8 @@ What each of them does to a framework, and so the right value of every score, is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -13,8 +14,8 @@ from typing import Any
 from trialbed.chat import Call
 from trialbed.evidence import evidence_values
 from trialbed.prompts import GIVE_UP
-from trialbed.records import ScriptedCall
-from trialbed_server.gateway.scripted.arguments import argument_text, minimal_arguments, wrong_arguments
+from trialbed.records import FilledArgument, LostCall, ScriptedCall
+from trialbed_server.gateway.scripted.plays import Lost, Play, Tools
 
 MAX_VALUES = 50
 """Values that an answer tells of one result."""
@@ -28,10 +29,19 @@ GIVE_UP_TEXT = f"{GIVE_UP} These tools do not solve the task."
 
 @dataclass(frozen=True)
 class Turn:
-    """One message of the model: tool calls, or a text without any."""
+    """One message of the model: tool calls, or a text without any.
+
+    Attributes:
+        played: the places in the script of the calls that it makes, right or spoiled.
+        lost: the calls that would come before it and cannot be made.
+        filled: the arguments that had to be made up for its calls.
+    """
 
     calls: tuple[Call, ...] = ()
     text: str = ""
+    played: tuple[int, ...] = ()
+    lost: tuple[LostCall, ...] = ()
+    filled: tuple[FilledArgument, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,33 +50,40 @@ class PolicyInput:
 
     Attributes:
         script: the gold calls, in order.
-        offered: the tools on offer: name -> JSON Schema of the arguments, in the order of the request.
+        tools: the tools as the request offers them.
         messages: the conversation so far, in OpenAI's form.
     """
 
     script: Sequence[ScriptedCall]
-    offered: Mapping[str, Mapping[str, Any]]
+    tools: Tools
     messages: Sequence[Any]
 
     @property
     def position(self) -> int:
-        """The number of turns that the model has had."""
-        return sum(isinstance(message, dict) and message.get("role") == "assistant" for message in self.messages)
+        """The number of calls that the model has made, as far as the conversation still shows them.
 
+        What a framework adds to a conversation does not count: prompts, its own texts in the model's name.
+        """
+        return sum(_calls_of(message) for message in self.messages)
+
+
+Step = Callable[[Tools], Play]
+"""A call as it is made with the tools on offer; raises ``Lost`` if it cannot be."""
 
 Policy = Callable[[PolicyInput], Turn]
 
 
 def gold(given: PolicyInput) -> Turn:
     """The gold calls, one per turn, then the answer with their evidence."""
-    return _sequence(given, [_right(call) for call in given.script])
+    return _one_by_one(given, _rights(given.script))
 
 
 def parallel(given: PolicyInput) -> Turn:
     """All gold calls in one turn, then the answer with their evidence."""
-    if given.position == 0 and given.script:
-        return Turn(tuple(_right(call) for call in given.script))
-    return _answer(given)
+    plays, lost = _possible(given, _rights(given.script))
+    if given.position or not plays:
+        return _answer(given, lost)
+    return _turn(plays, lost)
 
 
 def none(_given: PolicyInput) -> Turn:
@@ -76,47 +93,45 @@ def none(_given: PolicyInput) -> Turn:
 
 def partial(given: PolicyInput) -> Turn:
     """All gold calls but the last, then the answer with their evidence."""
-    return _sequence(given, [_right(call) for call in given.script[:-1]])
+    return _one_by_one(given, _rights(given.script)[:-1])
 
 
 def reordered(given: PolicyInput) -> Turn:
     """The gold calls in reverse order, then the answer with their evidence."""
-    return _sequence(given, [_right(call) for call in reversed(given.script)])
+    return _one_by_one(given, _rights(given.script)[::-1])
 
 
 def extra(given: PolicyInput) -> Turn:
     """As gold, but with a call of a tool that is not gold, if one is offered, before the answer."""
-    gold_names = {call.name for call in given.script}
-    others = [name for name in given.offered if name not in gold_names][:1]
-    calls = [Call(name, argument_text(minimal_arguments(given.offered[name]))) for name in others]
-    return _sequence(given, [*map(_right, given.script), *calls])
+    other = given.tools.other(call.name for call in given.script)
+    return _one_by_one(given, [*_rights(given.script), *([] if other is None else [lambda _tools: other])])
 
 
 def wrong_args(given: PolicyInput) -> Turn:
     """Every gold call once with arguments that violate its schema, then an answer without evidence."""
-    if given.position < len(given.script):
-        return Turn((_wrong(given, given.script[given.position]),))
-    return Turn(text=NO_RESULT_TEXT)
+    return _one_by_one(given, _wrongs(given.script), NO_RESULT_TEXT)
 
 
 def bad_json(given: PolicyInput) -> Turn:
     """First a gold call whose arguments do not parse, then as gold."""
-    return _sequence(given, _with_false_start(given.script, lambda call: Call(call.name, _right(call).arguments[:-1])))
+    rights = _rights(given.script)
+    return _one_by_one(given, [*map(_cut, rights[:1]), *rights])
 
 
 def unknown_tool(given: PolicyInput) -> Turn:
     """First a call of a tool that is not offered, then as gold."""
-    return _sequence(given, [Call(_unoffered(given), "{}"), *map(_right, given.script)])
+    return _one_by_one(given, [_unknown, *_rights(given.script)])
 
 
 def retry(given: PolicyInput) -> Turn:
     """The first gold call with arguments that violate its schema, then as gold."""
-    return _sequence(given, _with_false_start(given.script, lambda call: _wrong(given, call)))
+    return _one_by_one(given, [*_wrongs(given.script)[:1], *_rights(given.script)])
 
 
 def loop(given: PolicyInput) -> Turn:
     """The first gold call again and again; never ends."""
-    return Turn((_right(given.script[0]),)) if given.script else _answer(given)
+    plays, lost = _possible(given, _rights(given.script)[:1])
+    return _turn(plays, lost) if plays else _answer(given, lost)
 
 
 def slow(given: PolicyInput) -> Turn:
@@ -126,9 +141,7 @@ def slow(given: PolicyInput) -> Turn:
 
 def giveup(given: PolicyInput) -> Turn:
     """The first gold call, then gives up."""
-    if given.position == 0 and given.script:
-        return Turn((_right(given.script[0]),))
-    return Turn(text=GIVE_UP_TEXT)
+    return _one_by_one(given, _rights(given.script)[:1], GIVE_UP_TEXT)
 
 
 POLICIES: MappingProxyType[str, Policy] = MappingProxyType(
@@ -159,32 +172,70 @@ def policy_names() -> tuple[str, ...]:
     return tuple(POLICIES)
 
 
-def _sequence(given: PolicyInput, calls: Sequence[Call]) -> Turn:
-    return Turn((calls[given.position],)) if given.position < len(calls) else _answer(given)
+def _rights(script: Sequence[ScriptedCall]) -> list[Step]:
+    return [_step(Tools.right, place, call) for place, call in enumerate(script)]
 
 
-def _answer(given: PolicyInput) -> Turn:
-    return Turn(text=answer_with_evidence(given.messages))
+def _wrongs(script: Sequence[ScriptedCall]) -> list[Step]:
+    return [_step(Tools.wrong, place, call) for place, call in enumerate(script)]
 
 
-def _right(call: ScriptedCall) -> Call:
-    return Call(call.name, argument_text(call.arguments))
+def _step(way: Callable[[Tools, int, ScriptedCall], Play], place: int, call: ScriptedCall) -> Step:
+    return lambda tools: way(tools, place, call)
 
 
-def _wrong(given: PolicyInput, call: ScriptedCall) -> Call:
-    schema = given.offered.get(call.name, {"type": "object"})
-    return Call(call.name, argument_text(wrong_arguments(call.arguments, schema)))
+def _cut(step: Step) -> Step:
+    """The call with its arguments cut, so that they do not parse."""
+    return lambda tools: step(tools).cut()
 
 
-def _with_false_start(script: Sequence[ScriptedCall], spoil: Callable[[ScriptedCall], Call]) -> list[Call]:
-    return [*map(spoil, script[:1]), *map(_right, script)]
+def _unknown(tools: Tools) -> Play:
+    return tools.unknown()
 
 
-def _unoffered(given: PolicyInput) -> str:
-    name = "tool_that_is_not_offered"
-    while name in given.offered:
-        name += "_"
-    return name
+def _one_by_one(given: PolicyInput, steps: Sequence[Step], end: str | None = None) -> Turn:
+    """The next of the calls that can be made, after those that the conversation shows; at the end, a text."""
+    done, lost = given.position, []
+    for step in steps:
+        try:
+            play = step(given.tools)
+        except Lost as error:
+            lost.append(error.record)
+            continue
+        if done == 0:
+            return _turn([play], lost)
+        done -= 1
+    return _answer(given, lost) if end is None else Turn(text=end, lost=tuple(lost))
+
+
+def _possible(given: PolicyInput, steps: Sequence[Step]) -> tuple[list[Play], list[LostCall]]:
+    plays, lost = [], []
+    for step in steps:
+        try:
+            plays.append(step(given.tools))
+        except Lost as error:
+            lost.append(error.record)
+    return plays, lost
+
+
+def _turn(plays: Sequence[Play], lost: Iterable[LostCall]) -> Turn:
+    return Turn(
+        calls=tuple(play.call for play in plays),
+        played=tuple(play.position for play in plays if play.position is not None),
+        lost=tuple(lost),
+        filled=tuple(argument for play in plays for argument in play.filled),
+    )
+
+
+def _answer(given: PolicyInput, lost: Iterable[LostCall]) -> Turn:
+    return Turn(text=answer_with_evidence(given.messages), lost=tuple(lost))
+
+
+def _calls_of(message: Any) -> int:
+    if not isinstance(message, dict) or message.get("role") != "assistant":
+        return 0
+    calls = message.get("tool_calls")
+    return len(calls) if isinstance(calls, list) else int(isinstance(message.get("function_call"), dict))
 
 
 def answer_with_evidence(messages: Sequence[Any]) -> str:
@@ -197,7 +248,7 @@ def answer_with_evidence(messages: Sequence[Any]) -> str:
 def _tool_results(messages: Iterable[Any]) -> Iterator[str]:
     for message in messages:
         if isinstance(message, dict) and message.get("role") == "tool":
-            yield _text(message.get("content"))
+            yield _unquoted(_text(message.get("content")))
 
 
 def _text(content: Any) -> str:
@@ -206,3 +257,12 @@ def _text(content: Any) -> str:
     if not isinstance(content, list):
         return ""
     return "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
+
+
+def _unquoted(text: str) -> str:
+    """A text that a framework wrote as JSON once more, as it was; any other as it is."""
+    try:
+        inner = json.loads(text) if text.startswith('"') else text
+    except ValueError:
+        return text
+    return inner if isinstance(inner, str) else text

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.trials import ended
+from support.trials import ended, run_config
 
 from trialbed.engine._continuation import find_run, remarks, trials_to_run, why_not_extended
 from trialbed.engine._identity import config_digest
@@ -19,16 +19,9 @@ from trialbed.errors import DataError, UsageError
 from trialbed.records import FailureKind, Run, RunConfig, RunStatus, TrialKey, TrialStatus
 from trialbed.store import AttemptSummary, Store
 
-CONFIG = RunConfig(
-    frameworks=("reference",),
+CONFIG = run_config(
     adapter_versions={"reference": "trialbed 0.1.0", "langgraph": "trialbed-langgraph 0.1.0"},
     adapter_digests={"reference": "r1", "langgraph": "l1"},
-    dataset="mini",
-    test_set="mini",
-    dataset_digest="d",
-    query_ids=(1, 2),
-    model="scripted:gold",
-    trialbed_version="0.1.0",
 )
 MORE = {"frameworks": ("langgraph", "reference"), "query_ids": (3, 2, 1), "repeat": 2}
 OTHER_CODE = {"adapter_digests": {"reference": "r2", "langgraph": "l1"}}

@@ -2,22 +2,14 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from support.trials import run_config
 
 from trialbed.engine import config_digest, new_trial_token, trial_seed
 from trialbed.engine._identity import FIRST_FIELDS, environment_digest
 from trialbed.installed import installed_packages
 from trialbed.records import RunConfig, TrialKey
 
-CONFIG = RunConfig(
-    frameworks=("reference",),
-    adapter_versions={"reference": "trialbed 0.1.0"},
-    dataset="mini",
-    test_set="mini",
-    dataset_digest="d",
-    query_ids=(1, 2),
-    model="scripted:gold",
-    trialbed_version="0.1.0",
-)
+CONFIG = run_config()
 
 
 def test_a_seed_depends_on_run_query_and_repeat_and_not_on_the_framework() -> None:

@@ -4,24 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.trials import run_config
 
 from trialbed.engine._plan import adapter_versions, trial_keys
 from trialbed.errors import DriverNotFound
-from trialbed.records import Environment, RunConfig
+from trialbed.records import Environment
 
 FakeDistribution = Callable[..., Path]
 
-CONFIG = RunConfig(
-    frameworks=("a", "b", "c"),
-    adapter_versions={},
-    dataset="mini",
-    test_set="mini",
-    dataset_digest="d",
-    query_ids=(1, 2, 3),
-    model="scripted:gold",
-    repeat=2,
-    trialbed_version="0.1.0",
-)
+CONFIG = run_config(frameworks=("a", "b", "c"), adapter_versions={}, query_ids=(1, 2, 3), repeat=2)
 
 
 def test_every_trial_once_and_frameworks_side_by_side() -> None:

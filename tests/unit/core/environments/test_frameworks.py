@@ -24,6 +24,7 @@ from trialbed.environments import (
 from trialbed.environments._frameworks import adapter_requirement, own_requirement
 from trialbed.environments._requirements import local_path
 from trialbed.errors import DriverNotFound, UsageError
+from trialbed.records import framework_name
 
 FakeDistribution = Callable[..., Path]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -124,7 +125,7 @@ def test_every_adapter_of_the_repository_is_known_by_its_folder() -> None:
     assert set(FRAMEWORKS) == set(FIRST_PARTY)
     for name, project in FRAMEWORKS.items():
         assert project["name"] == adapter_distribution(name)
-        assert list(project["entry-points"]["trialbed.frameworks"]) == [name]
+        assert {framework_name(label) for label in project["entry-points"]["trialbed.frameworks"]} == {name}
 
 
 def test_what_a_release_pins_is_what_the_adapter_requires() -> None:

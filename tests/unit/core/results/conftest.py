@@ -1,3 +1,5 @@
+"""A small run, its queries and results."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -28,6 +30,7 @@ from trialbed.records import (
     Usage,
     WireLog,
 )
+from trialbed.results import result_document
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 API = ApiRef(category="C", tool_name="weather", api_name="now")
@@ -117,3 +120,38 @@ def result(
         scores=tuple(scores),
         evaluation_time=0.25,
     )
+
+
+def sopr(value: float | None, status: str | None = None) -> Score:
+    detail = {"method": "rule", "reason": "because", "votes": [status] if status else []}
+    failure = None if value is not None else Failure(kind="judge", message="judge rule: none")
+    return Score(name="sopr_score", value=value, label=status, detail=detail, failure=failure)
+
+
+def api(value: float) -> Score:
+    return Score(name="api_call_score", value=value)
+
+
+def finish(value: float) -> Score:
+    return Score(name="has_finish", value=value)
+
+
+@pytest.fixture
+def results(make: Callable[..., TrialResult]) -> list[TrialResult]:
+    claims = Score(
+        name="claimed_vs_observed",
+        value=0.0,
+        detail={"invented": [["a", "b"]], "unreported": [], "unasked": [["c", "d"]], "sent": [["weather", "now"]]},
+        quality=False,
+    )
+    return [
+        make(1, scores=[sopr(1.0, "Solved"), api(1.0), finish(1.0), claims]),
+        make(1, 1, scores=[sopr(None), api(0.5), finish(1.0)], wall=4.0),
+        make(2, scores=[sopr(0.5, "Unsure"), api(0.0), finish(0.0)], finish=None, final_answer=""),
+        make(2, 1, failure=Failure(kind="crash", message="it died", detail="stderr"), wall=100.0),
+    ]
+
+
+@pytest.fixture
+def document(run: Run, queries: dict[int | str, Query], results: list[TrialResult]) -> dict[str, Any]:
+    return result_document(run, "reference", queries, results, {"extra": 1})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trialbed.records import ApiCall, ApiRef, ModelCall, SentCall, ToolSpec, WireLog
-from trialbed.results import unasked_calls
+from trialbed.results import sent_pairs, unasked_calls
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -90,3 +90,11 @@ def test_a_tool_of_the_frameworks_own_may_lead_to_any_call() -> None:
     own = turn(tool_calls=(SentCall(name="python", arguments='{"code": "a(); b()"}'),), at=10.0)
     calls = [made("a", {}), made("a", {}, at=12.0), made("b", {}, at=12.0), made("a", {}, at=13.0)]
     assert unasked([own], calls) == [0]
+
+
+def test_a_tool_under_another_name_asks_for_its_api() -> None:
+    renamed = SentCall(name="T-A", arguments="{}", tool="t_a")
+    asked = turn().model_copy(update={"tool_calls": (renamed,)})
+    assert unasked([asked], [made("a", {}), made("a", {})]) == [1]
+    wire = WireLog(trial="t", opened_at=NOON, model_calls=(asked,))
+    assert sent_pairs(wire, TOOLS) == [("t", "a")]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import URL, create_engine, text
+from support.trials import run_config
 
 from trialbed.records import (
     Answer,
@@ -16,7 +17,6 @@ from trialbed.records import (
     ModelCall,
     Outcome,
     Run,
-    RunConfig,
     Score,
     SentCall,
     Timing,
@@ -75,16 +75,7 @@ def make_trial() -> Callable[..., TrialResult]:
 
 
 def new_run(run_id: str = "r1", digest: str = "d1", created: datetime = NOON, **more: Any) -> Run:
-    config = RunConfig(
-        frameworks=("reference",),
-        adapter_versions={"reference": "trialbed 0.1.0"},
-        dataset="mini",
-        test_set="mini",
-        dataset_digest="0" * 64,
-        query_ids=(1, "1"),
-        model="scripted:gold",
-        trialbed_version="0.1.0",
-    )
+    config = run_config(dataset_digest="0" * 64, query_ids=(1, "1"))
     fields = {"status": "running", "environment_digest": "e"} | more
     return Run(run_id=run_id, config=config, config_digest=digest, created_at=created, **fields)
 

@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
+from support.processes import wait_until_ended
 
 from trialbed.worker._supervisor import SUPERVISED, descendants, supervised
 
@@ -77,8 +77,4 @@ def test_a_worker_ends_with_its_supervisor():
     with start("print(os.getpid(), flush=True); signal.pause()") as supervisor:
         worker = psutil.Process(int(supervisor.stdout.readline()))
         supervisor.kill()
-    deadline = time.monotonic() + 60
-    # Where the first process of the machine waits for no orphan, it stays a zombie.
-    while worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until_ended([worker])

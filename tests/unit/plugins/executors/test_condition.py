@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from trialbed_plugins.executors._condition import DESCRIPTORS, THREADS, Condition
+from trialbed_plugins.executors._condition import DESCRIPTORS, THREADS, Condition, trials_worth_a_start
 
 BEFORE = Condition(descriptors=10, threads=2, limits=((64, 64),), folder="/here")
 
@@ -39,3 +39,10 @@ def test_what_makes_it_unfit(later, reason):
 def test_what_could_not_be_read_makes_nothing_unfit():
     unknown = Condition(None, None, None, None)
     assert unknown.worse(BEFORE) == ""
+
+
+@pytest.mark.parametrize(
+    ("start", "trials", "worth"), [(1.0, 500.0, 100), (1.0, 20.0, 100), (1.0, 19.0, 1_000), (0.0, 0.0, 100)]
+)
+def test_the_start_of_a_worker_is_worth_more_trials_if_they_are_short(start, trials, worth):
+    assert trials_worth_a_start(start, trials) == worth

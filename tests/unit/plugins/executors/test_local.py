@@ -36,7 +36,7 @@ def test_anything_else_is_refused_with_the_name_of_the_variable(monkeypatch, tex
         configured_memory()
 
 
-@pytest.mark.parametrize(("text", "trials"), [(None, 100), ("1", 1), (" 20 ", 20)])
+@pytest.mark.parametrize(("text", "trials"), [(None, None), ("1", 1), (" 20 ", 20)])
 def test_trials_per_worker(monkeypatch, text, trials):
     if text is None:
         monkeypatch.delenv("TRIALBED_WORKER_TRIALS", raising=False)

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 
 from trialbed.prompts import finish_of
 from trialbed.records import ScriptedCall
+from trialbed_server.gateway.scripted.plays import Tools
 from trialbed_server.gateway.scripted.policies import NO_RESULT_TEXT, NO_TOOL_TEXT, POLICIES, PolicyInput, Turn
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -31,16 +32,21 @@ OFFERED: dict[str, Any] = {"first": CITY, "second": DAYS, "third": NOTHING, "oth
 RIGHT = [("first", {"city": "Oslo"}), ("second", {"days": 3}), ("third", {})]
 
 
+def tools(offered: Any) -> Tools:
+    """What a request offers, by name and schema, of tools that the trial does not name."""
+    return Tools((), [{"name": name, "parameters": schema} for name, schema in offered.items()])
+
+
 def play(policy: str, *, script: Any = SCRIPT, offered: Any = OFFERED, turns: int = 8) -> tuple[list[Turn], str]:
     """The turns with calls, and the final text; every call is answered with its own evidence."""
     messages: list[Any] = [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}]
     played: list[Turn] = []
     for _ in range(turns):
-        turn = POLICIES[policy](PolicyInput(script, offered, messages))
+        turn = POLICIES[policy](PolicyInput(script, tools(offered), messages))
         if not turn.calls:
             return played, turn.text
         played.append(turn)
-        messages.append({"role": "assistant", "content": None, "tool_calls": ["…"]})
+        messages.append({"role": "assistant", "content": None, "tool_calls": ["…" for _ in turn.calls]})
         evidence = [json.dumps({"value": f"evidence of {call.name}"}) for call in turn.calls]
         messages.extend({"role": "tool", "content": text} for text in evidence)
     return played, ""
@@ -137,7 +143,7 @@ def test_errors_are_no_evidence_and_content_in_parts_is_read() -> None:
         {"role": "tool", "content": [{"type": "text", "text": '{"a": "kept value"}'}]},
         {"role": "user", "content": "not a tool"},
     ]
-    text = POLICIES["gold"](PolicyInput((), {}, messages)).text
+    text = POLICIES["gold"](PolicyInput((), Tools((), ()), messages)).text
     assert "kept value" in text
     assert "12345" not in text
 

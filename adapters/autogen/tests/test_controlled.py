@@ -10,9 +10,9 @@ import pytest
 
 from trialbed import Tool
 from trialbed_adapter_kit import Gate, Harness, Raw, Reply, asks, call, forever, tool
-from trialbed_autogen import AutoGenAgent
+from trialbed_autogen.controlled import ControlledAgent
 
-pytestmark = pytest.mark.framework("autogen")
+pytestmark = pytest.mark.framework("autogen:controlled")
 
 ECHO = call("Echo_text", {"text": "one"})
 OPEN = {"type": "object", "properties": {}}
@@ -77,7 +77,7 @@ async def test_calls_under_another_finish_reason_raise_no_warning(harness: Harne
 async def test_a_cancelled_run_leaves_no_call_behind(harness: Harness) -> None:
     gate = Gate()
     spec = harness.prepare(asks(ECHO, ECHO), "done", tools=[tool(behave=gate.tool())]).spec
-    agent = AutoGenAgent(spec.endpoint, spec.limits, system_prompt=spec.system_prompt)
+    agent = ControlledAgent(spec.endpoint, spec.limits, system_prompt=spec.system_prompt)
     async with httpx.AsyncClient() as client:
         agent.bind_tools([Tool(item, spec.server_url, client) for item in spec.tools], server_url=spec.server_url)
         before = asyncio.all_tasks()
@@ -100,4 +100,4 @@ async def test_what_is_no_completion_is_the_models_failure(harness: Harness, bod
 
 
 def test_the_version_is_agentchats() -> None:
-    assert AutoGenAgent.framework_version().startswith("0.")
+    assert ControlledAgent.framework_version().startswith("0.")

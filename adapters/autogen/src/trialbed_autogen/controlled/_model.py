@@ -72,7 +72,7 @@ def chat_model(endpoint: ModelEndpoint, client: TrialClient) -> BaseOpenAIChatCo
     """The trial's model."""
     settings: dict[str, Any] = {
         "model": endpoint.model,
-        "temperature": endpoint.temperature,
+        "temperature": 0.0 if endpoint.temperature is None else endpoint.temperature,
         "seed": endpoint.seed,
     }
     if endpoint.max_tokens is not None:

@@ -9,15 +9,15 @@ from autogen_agentchat.agents import AssistantAgent
 from autogen_core import CancellationToken
 
 from trialbed import Answer, BaseAgent, Limits, ModelEndpoint, Tool
-from trialbed_autogen._model import chat_model, open_client
-from trialbed_autogen._reading import read_messages
-from trialbed_autogen._tools import RawWorkbench
+from trialbed_autogen.controlled._model import chat_model, open_client
+from trialbed_autogen.controlled._reading import read_messages
+from trialbed_autogen.controlled._tools import RawWorkbench
 
 
-class AutoGenAgent(BaseAgent):
+class ControlledAgent(BaseAgent):
     """One assistant agent per trial; it keeps its conversation."""
 
-    contract = "2"
+    contract = "3"
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)

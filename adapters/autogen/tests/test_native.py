@@ -1,0 +1,249 @@
+"""The native profile: what AutoGen 0.7.5 does when it is used as its documentation teaches."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from autogen_agentchat.agents import AssistantAgent
+
+from trialbed import mcp_url
+from trialbed_adapter_kit import (
+    Barrier,
+    CheckFailed,
+    Harness,
+    Raw,
+    Reply,
+    TrialRecord,
+    asks,
+    call,
+    errs,
+    forever,
+    says,
+    tool,
+)
+from trialbed_autogen import native
+
+pytestmark = [
+    pytest.mark.framework("autogen:native"),
+    # AutoGen warns of what a model does; in a worker that is a line on standard error.
+    pytest.mark.filterwarnings("ignore::UserWarning", "ignore:Use `streamable_http_client`:DeprecationWarning"),
+]
+
+ECHO = call("Echo_text", {"text": "one"})
+ERROR = json.dumps({"error": {"message": "no", "type": "server_error"}})
+
+
+def answer_of(record: TrialRecord) -> str:
+    assert record.answer is not None, record.failure
+    return record.answer.final_answer
+
+
+def results(record: TrialRecord) -> list[str]:
+    """What the model was told of its last calls."""
+    return [text for _, text in record.requests[-1].results]
+
+
+async def test_the_first_request_is_autogens_own(harness: Harness) -> None:
+    record = await harness.run("done", temperature=None, seed=7, query="Why?", system_prompt="Be brief.")
+    (request,) = record.requests
+    assert request.body["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "name": "user", "content": "Why?"},
+    ]
+    settings = {key: value for key, value in request.body.items() if key not in ("messages", "tools", "model")}
+    assert settings == {"stream": False, "tool_choice": "auto", "seed": 7}
+    assert {entry["function"]["strict"] for entry in request.body["tools"]} == {False}
+
+
+async def test_sampling_settings_are_sent_where_they_were_given(harness: Harness) -> None:
+    (request,) = (await harness.run("done", temperature=0.5, max_tokens=77, seed=3)).requests
+    assert (request.body["temperature"], request.body["max_tokens"], request.body["seed"]) == (0.5, 77, 3)
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "harness-model", "claude-3-5-haiku", "gemini-2.0-flash"])
+async def test_any_models_name_is_sent_to_the_trials_endpoint(harness: Harness, model: str) -> None:
+    record = await harness.run(asks(ECHO), "done", model=model)
+    assert [request.body["model"] for request in record.requests] == [model] * 2
+    assert answer_of(record) == "done"
+
+
+async def test_a_schema_loses_its_definitions(harness: Harness) -> None:
+    schema = {
+        "type": "object",
+        "$defs": {"City": {"enum": ["Oslo"]}},
+        "properties": {"city": {"$ref": "#/$defs/City", "default": None}},
+    }
+    (request,) = (await harness.run("done", tools=[tool("a-B_1", parameters=schema)])).requests
+    assert request.parameters("a-B_1") == {
+        "type": "object",
+        "properties": schema["properties"],
+        "required": [],
+        "additionalProperties": False,
+    }
+
+
+async def test_all_tools_are_offered_in_their_order(harness: Harness) -> None:
+    names = [f"tool_{number:03}" for number in range(120)]
+    (request,) = (await harness.run("done", tools=[tool(name) for name in names])).requests
+    assert [function["name"] for function in request.functions] == names
+
+
+@pytest.mark.parametrize(("turns", "requests"), [(0, 1), (1, 2), (3, 4)])
+async def test_there_is_a_request_per_turn_and_none_after_the_answer(
+    harness: Harness, turns: int, requests: int
+) -> None:
+    record = await harness.run(*[asks(ECHO)] * turns, "done")
+    assert (len(record.requests), len(record.calls), answer_of(record)) == (requests, turns, "done")
+    assert record.answer is not None
+    assert record.answer.model_turns == requests
+    assert [claimed.arguments for claimed in record.answer.calls] == [{"text": "one"}] * turns
+
+
+async def test_calls_of_a_turn_are_made_at_the_same_time(harness: Harness) -> None:
+    barrier = Barrier(3)
+    record = await harness.run(asks(ECHO, ECHO, ECHO), "done", tools=[tool(behave=barrier.tool())])
+    assert (len(record.calls), answer_of(record)) == (3, "done")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("no_such_tool", "{}", "Error: tool 'no_such_tool' not found in any workbench"),
+        ("Echo_text", '{"text": "a', "Error: Unterminated string starting at"),
+        ("Echo_text", "", "Error: Expecting value: line 1 column 1 (char 0)"),
+    ],
+)
+async def test_the_model_is_told_what_is_wrong_with_a_call(
+    harness: Harness, name: str, arguments: str, told: str
+) -> None:
+    record = await harness.run(asks(call(name, arguments)), "done")
+    assert results(record)[0].startswith(told)
+    assert record.answer is not None
+    assert (record.calls, record.answer.calls, answer_of(record)) == ((), (), "done")
+
+
+async def test_an_invented_name_is_cleaned_first(harness: Harness) -> None:
+    record = await harness.run(asks(call("wea ther!", {})), "done")
+    assert results(record) == ["Error: tool 'wea_ther_' not found in any workbench"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"text": 3}, {}, {"text": "one", "more": [None]}, {"text": ["1", {}]}, {"text": None}]
+)
+async def test_arguments_reach_the_tool_unchecked(harness: Harness, arguments: dict[str, Any]) -> None:
+    record = await harness.run(asks(call("Echo_text", arguments)), "done")
+    assert [seen.arguments for seen in record.calls] == [arguments]
+    assert record.answer is not None
+    assert [claimed.arguments for claimed in record.answer.calls] == [arguments]
+
+
+async def test_null_is_taken_for_no_arguments(harness: Harness) -> None:
+    record = await harness.run(asks(call("Echo_text", "null")), "done")
+    assert record.answer is not None
+    assert [seen.arguments for seen in record.calls] == [{}] == [made.arguments for made in record.answer.calls]
+
+
+@pytest.mark.parametrize("text", ["[1]", "7", '"text"'])
+async def test_arguments_that_are_no_object_are_no_call(harness: Harness, text: str) -> None:
+    record = await harness.run(asks(call("Echo_text", text)), "done")
+    assert record.answer is not None, record.failure
+    assert (record.calls, record.answer.calls, answer_of(record)) == ((), (), "done")
+
+
+async def test_a_number_that_python_cannot_read_hangs_the_run(harness: Harness) -> None:
+    with pytest.raises(CheckFailed, match="still running"):
+        await harness.run(asks(call("Echo_text", '{"text": ' + "1" * 5_000 + "}")), "done", timeout=5)
+
+
+async def test_a_tools_error_is_told_and_claimed(harness: Harness) -> None:
+    record = await harness.run(asks(ECHO), "done", tools=[tool(behave=errs("database is down"))])
+    assert results(record) == ["Error: database is down"]
+    assert record.answer is not None
+    assert [made.response for made in record.answer.calls] == ["Error: database is down"]
+
+
+async def test_text_beside_a_call_is_sent_back(harness: Harness) -> None:
+    record = await harness.run(asks(ECHO, text="Let me see."), "done")
+    assert "Let me see." in record.requests[1].said_by("assistant")
+
+
+@pytest.mark.parametrize("content", ["", None])
+async def test_an_empty_answer_is_an_answer(harness: Harness, content: str | None) -> None:
+    record = await harness.run(Reply(content))
+    assert (len(record.requests), answer_of(record)) == (1, "")
+
+
+async def test_a_cut_text_is_the_answer(harness: Harness) -> None:
+    assert answer_of(await harness.run(Reply("It is", reason="length"))) == "It is"
+
+
+@pytest.mark.parametrize("status", [429, 500])
+async def test_a_failed_request_is_repeated_twice(harness: Harness, status: int) -> None:
+    once = await harness.run(Raw(status, ERROR), "done")
+    assert (len(once.requests), answer_of(once)) == (2, "done")
+    always = await harness.run(forever(Raw(status, ERROR)))
+    assert len(always.requests) == 3
+    assert always.failure is not None
+    assert always.failure.message.startswith({429: "RateLimitError", 500: "InternalServerError"}[status])
+
+
+@pytest.mark.parametrize(("status", "name"), [(400, "BadRequestError"), (403, "PermissionDeniedError")])
+async def test_a_refusal_ends_the_run(harness: Harness, status: int, name: str) -> None:
+    record = await harness.run(asks(ECHO), Raw(status, ERROR))
+    assert (len(record.requests), record.answer) == (2, None)
+    assert record.failure is not None
+    assert record.failure.message.startswith(name)
+
+
+async def test_an_answer_without_choices_is_an_index_error(harness: Harness) -> None:
+    record = await harness.run(Raw(body=json.dumps({"id": "1", "object": "chat.completion", "choices": []})))
+    assert record.failure is not None
+    assert record.failure.message == "IndexError: list index out of range"
+
+
+async def test_after_ten_turns_the_last_results_are_the_answer(harness: Harness) -> None:
+    record = await harness.run(forever(asks(ECHO)), max_steps=12)
+    assert (len(record.requests), len(record.calls)) == (10, 10)
+    assert answer_of(record) == '{"text": "one"}'
+
+
+async def test_without_tokens_from_the_endpoint_none_are_claimed(harness: Harness) -> None:
+    record = await harness.run(says("done", usage=None))
+    assert record.answer is not None
+    assert record.answer.usage is None
+
+
+async def test_nothing_is_left_open(harness: Harness) -> None:
+    prepared = harness.prepare(asks(ECHO), "done")
+    record = await prepared.run()
+    assert (prepared.open_connections, record.strays) == (0, ())
+
+
+async def test_the_documented_limit_and_no_other_setting_is_changed(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {}
+
+    class Watched(AssistantAgent):
+        def __init__(self, *args: Any, **settings: Any) -> None:
+            given.update(settings)
+            super().__init__(*args, **settings)
+
+    monkeypatch.setattr(native, "AssistantAgent", Watched)
+    prepared = harness.prepare("done")
+    await prepared.run()
+    assert set(given) == {"model_client", "workbench", "system_message", "max_tool_iterations"}
+    assert given["max_tool_iterations"] == 10
+    assert given["workbench"].server_params.url == mcp_url(prepared.spec.server_url)
+
+
+def test_the_profiles_do_not_import_one_another() -> None:
+    import subprocess
+    import sys
+
+    for profile, other in (("native", "controlled"), ("controlled", "native")):
+        code = f"import sys, trialbed_autogen.{profile}; print('trialbed_autogen.{other}' in sys.modules)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["False"]

@@ -1,0 +1,249 @@
+"""Fits a call's arguments to the schema under which a request offers its tool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from trialbed_server.gateway.offers import plain_name
+from trialbed_server.gateway.scripted.arguments import first_problem, sample_values
+
+MAX_DEPTH = 60
+"""Levels of references and alternatives that are followed."""
+
+MAX_MESSAGE = 300
+"""Characters of a reason."""
+
+
+class Inexpressible(Exception):
+    """The offered schema has no arguments that say the same; the text says why."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Arguments as the offered schema has them.
+
+    Attributes:
+        filled: path -> value of what the script does not have and the schema requires; nulls are not among it.
+    """
+
+    arguments: Any
+    filled: Mapping[str, Any] = field(default_factory=dict)
+
+
+def fit(arguments: Any, own: Any, offered: Any) -> Fitted:
+    """The arguments under the offered schema.
+
+    Properties are called as they are offered; those that are left out and required now are null where they can be, else
+    their default or a made-up value.
+
+    Args:
+        own: the tool's own schema.
+
+    Raises:
+        Inexpressible: the offered schema cannot have them, though the tool's own can.
+    """
+    if own == offered:
+        return Fitted(arguments)
+    schemas = _Schemas(own, offered)
+    fitted = schemas.fitted(arguments)
+    problem = schemas.problem(fitted.arguments, offered)
+    if problem and not first_problem(own, arguments):
+        raise Inexpressible(problem)
+    return fitted
+
+
+class _Schemas:
+    """A tool's own schema and the offered one."""
+
+    def __init__(self, own: Any, offered: Any) -> None:
+        self._own, self._offered = own, offered
+
+    def fitted(self, arguments: Any) -> Fitted:
+        filled: dict[str, Any] = {}
+        value = self._value(arguments, self._offered, self._own, "", filled, MAX_DEPTH)
+        return Fitted(value, filled)
+
+    def problem(self, value: Any, schema: Any) -> str:
+        """What is wrong with a value under a part of the offered schema."""
+        return first_problem(schema, value, self._offered)[:MAX_MESSAGE]
+
+    def _value(self, value: Any, offered: Any, own: Any, path: str, filled: dict[str, Any], depth: int) -> Any:
+        if depth == 0 or not isinstance(value, dict | list):
+            return value
+        offered, own = _resolved(offered, self._offered), _resolved(own, self._own)
+        if not isinstance(offered, Mapping):
+            return value
+        for part in offered.get("allOf") or ():
+            value = self._value(value, part, own, path, filled, depth - 1)
+        for choice in ("anyOf", "oneOf"):
+            if offered.get(choice):
+                value = self._best(value, offered[choice], own, path, filled, depth - 1)
+        if isinstance(value, list):
+            return self._items(value, offered, own, path, filled, depth)
+        return self._object(value, offered, own, path, filled, depth)
+
+    def _best(self, value: Any, choices: Any, own: Any, path: str, filled: dict[str, Any], depth: int) -> Any:
+        """The value under the choice that it fits with the least made up."""
+        found: list[tuple[Any, dict[str, Any]]] = []
+        reason = ""
+        for choice in choices:
+            more: dict[str, Any] = {}
+            try:
+                fitted = self._value(value, choice, own, path, more, depth)
+            except Inexpressible as error:
+                reason = reason or str(error)
+                continue
+            problem = self.problem(fitted, choice)
+            if not problem:
+                found.append((fitted, more))
+            reason = reason or problem
+        if not found:
+            raise Inexpressible(reason or f"{path or 'the arguments'}: no choice of the offered schema fits")
+        best, more = min(found, key=lambda item: len(item[1]))
+        filled.update(more)
+        return best
+
+    def _items(
+        self, value: list[Any], offered: Mapping[str, Any], own: Any, path: str, filled: dict[str, Any], depth: int
+    ) -> list[Any]:
+        prefix, rest = offered.get("prefixItems") or [], offered.get("items", {})
+        schemas = [prefix[place] if place < len(prefix) else rest for place in range(len(value))]
+        return [
+            self._value(item, schema, _item(own, place, self._own), f"{path}[{place}]", filled, depth - 1)
+            for place, (item, schema) in enumerate(zip(value, schemas, strict=True))
+        ]
+
+    def _object(
+        self, value: dict[str, Any], offered: Mapping[str, Any], own: Any, path: str, filled: dict[str, Any], depth: int
+    ) -> dict[str, Any]:
+        if not _tells_of_properties(offered):
+            return value
+        properties = offered.get("properties") or {}
+        names = _names({*value, *_properties(own, self._own)}, properties)
+        result: dict[str, Any] = {}
+        for key, item in value.items():
+            name = names.get(key, key)
+            where = f"{path}.{key}".lstrip(".")
+            schema = properties[name] if name in properties else _extra(offered, name, where)
+            result[name] = self._value(item, schema, _property(own, key, self._own), where, filled, depth - 1)
+        for name in offered.get("required") or ():
+            if name not in result:
+                self._fill(result, name, offered, (own, names), path, filled)
+        return result
+
+    def _fill(
+        self,
+        result: dict[str, Any],
+        name: str,
+        offered: Mapping[str, Any],
+        own: tuple[Any, Mapping[str, str]],
+        path: str,
+        filled: dict[str, Any],
+    ) -> None:
+        """Give a property that the offered schema requires, unless the tool's own does, too: then it is left out."""
+        key = next((key for key, other in own[1].items() if other == name), name)
+        where = f"{path}.{key}".lstrip(".")
+        if _requires(own[0], key, self._own):
+            return
+        schema = (offered.get("properties") or {}).get(name, {})
+        if not self.problem(None, schema):
+            result[name] = None
+            return
+        own_parts = _parts(_property(own[0], key, self._own), self._own)
+        for part in (*own_parts, *_parts(schema, self._offered)):
+            for value in sample_values(part):
+                if not self.problem(value, schema):
+                    result[name] = filled[where] = value
+                    return
+        raise Inexpressible(f"{where}: the offered schema requires it, and it is not known which values it takes")
+
+
+def _resolved(schema: Any, root: Any) -> Any:
+    """The schema that a reference within the root points to; no schema where it points to nothing."""
+    for _ in range(MAX_DEPTH):
+        reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+        if not isinstance(reference, str):
+            return schema
+        target = root
+        for part in reference.removeprefix("#").split("/")[1:] if reference.startswith("#") else [reference]:
+            key = part.replace("~1", "/").replace("~0", "~")
+            target = target.get(key, {}) if isinstance(target, Mapping) else {}
+        beside = {name: value for name, value in schema.items() if name != "$ref"}
+        schema = {**target, **beside} if isinstance(target, Mapping) else target
+    return {}
+
+
+def _parts(schema: Any, root: Any, depth: int = MAX_DEPTH) -> Iterator[Mapping[str, Any]]:
+    """A schema and those that it combines."""
+    schema = _resolved(schema, root)
+    if not isinstance(schema, Mapping) or depth == 0:
+        return
+    yield schema
+    for name in ("allOf", "anyOf", "oneOf"):
+        for part in schema.get(name) or ():
+            yield from _parts(part, root, depth // 2)
+
+
+def _properties(schema: Any, root: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for part in _parts(schema, root):
+        found = {**(part.get("properties") or {}), **found}
+    return found
+
+
+def _property(schema: Any, name: str, root: Any) -> Any:
+    properties = _properties(schema, root)
+    if name in properties:
+        return properties[name]
+    extra = (part.get("additionalProperties") for part in _parts(schema, root))
+    return next((schema for schema in extra if isinstance(schema, Mapping)), {})
+
+
+def _requires(schema: Any, name: str, root: Any) -> bool:
+    return any(name in (part.get("required") or ()) for part in _parts(schema, root))
+
+
+def _item(schema: Any, place: int, root: Any) -> Any:
+    for part in _parts(schema, root):
+        prefix = part.get("prefixItems") or []
+        if place < len(prefix):
+            return prefix[place]
+        if "items" in part:
+            return part["items"]
+    return {}
+
+
+def _tells_of_properties(schema: Mapping[str, Any]) -> bool:
+    return any(key in schema for key in ("properties", "required", "additionalProperties", "patternProperties"))
+
+
+def _extra(schema: Mapping[str, Any], name: str, where: str) -> Any:
+    """The schema of a property that is not named."""
+    for pattern, found in (schema.get("patternProperties") or {}).items():
+        if re.search(pattern, name):
+            return found
+    extra = schema.get("additionalProperties", True)
+    if extra is False:
+        raise Inexpressible(f"{where}: the offered schema has no such property, and allows no others")
+    return extra
+
+
+def _names(own: set[str], offered: Mapping[str, Any]) -> dict[str, str]:
+    """Own names of properties -> the offered ones that stand for them, where that is certain."""
+    same = {name: name for name in own if name in offered}
+    own_left, offered_left = own - same.keys(), [name for name in offered if name not in own]
+    by_plain = _unique(own_left, plain_name)
+    return same | {
+        by_plain[plain]: name for plain, name in _unique(offered_left, plain_name).items() if plain in by_plain
+    }
+
+
+def _unique(names: Any, plain: Callable[[str], str]) -> dict[str, str]:
+    """Plain name -> the name, where only one has it."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(plain(name), []).append(name)
+    return {key: alike[0] for key, alike in found.items() if key and len(alike) == 1}

@@ -1,0 +1,135 @@
+"""The calls of a script, made with the tools that a request offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from trialbed.chat import Call
+from trialbed.records import FilledArgument, LossReason, LostCall, ScriptedCall, ToolSpec
+from trialbed_server.gateway.offers import Offered, Offers
+from trialbed_server.gateway.scripted.arguments import argument_text, minimal_arguments, wrong_arguments
+from trialbed_server.gateway.scripted.fitting import Fitted, Inexpressible, fit
+
+UNKNOWN = "tool_that_is_not_offered"
+
+SHOWN = 5
+"""Names that a reason lists."""
+
+
+class Lost(Exception):
+    """A call cannot be made."""
+
+    def __init__(self, record: LostCall) -> None:
+        super().__init__(record)
+        self.record = record
+
+
+@dataclass(frozen=True)
+class Play:
+    """A call as the model sends it.
+
+    Attributes:
+        position: its place in the script; None for a call that is not in it.
+        filled: the arguments that had to be made up.
+    """
+
+    call: Call
+    position: int | None = None
+    filled: tuple[FilledArgument, ...] = ()
+
+    def cut(self) -> Play:
+        """This call without the last character of its arguments."""
+        return replace(self, call=replace(self.call, arguments=self.call.arguments[:-1]))
+
+
+class Tools:
+    """A trial's tools as a request offers them.
+
+    Args:
+        tools: the trial's.
+        functions: what the request offers; nothing where it allows no calls.
+    """
+
+    def __init__(self, tools: Sequence[ToolSpec], functions: Iterable[Mapping[str, Any]]) -> None:
+        self._offers = Offers(tools, functions)
+        self._own = {tool.name: tool.parameters for tool in tools}
+
+    def right(self, position: int, call: ScriptedCall) -> Play:
+        """A call of the script.
+
+        Raises:
+            Lost: it cannot be made.
+        """
+        return self._play(position, call.name, call.arguments, self._offered(position, call.name))
+
+    def wrong(self, position: int, call: ScriptedCall) -> Play:
+        """A call of the script with arguments that violate the tool's own schema, which is what the Api checks.
+
+        Raises:
+            Lost: the right one cannot be made.
+        """
+        offered = self._offered(position, call.name)
+        right = self._play(position, call.name, call.arguments, offered)
+        wrong = wrong_arguments(call.arguments, self._schema(call.name, offered))
+        try:
+            return self._play(position, call.name, wrong, offered)
+        except Lost:
+            return replace(right, call=Call(offered.name, argument_text(wrong)))
+
+    def other(self, names: Iterable[str]) -> Play | None:
+        """A call of the first of the trial's tools that has another name and can be called; None if there is none."""
+        excluded = set(names)
+        own = [(name, self._offers.function(name)) for name in self._own if name not in excluded]
+        taken = {function.name for name in excluded if (function := self._offers.function(name)) is not None}
+        foreign = [(name, offered) for name, offered in self._offers.functions.items() if name not in taken]
+        for name, offered in own if any(function for _, function in own) else foreign:
+            if offered is not None:
+                try:
+                    return self._play(None, name, minimal_arguments(self._schema(name, offered)), offered)
+                except Lost:
+                    continue
+        return None
+
+    def unknown(self) -> Play:
+        """A call of a tool that is not offered.
+
+        Raises:
+            Lost: no call is allowed.
+        """
+        if not self._offers.functions:
+            raise Lost(LostCall(position=0, tool=UNKNOWN, reason="no tools"))
+        name = UNKNOWN
+        while name in self._offers.functions:
+            name += "_"
+        return Play(Call(name, "{}"))
+
+    def _schema(self, tool: str, offered: Offered) -> Any:
+        return self._own.get(tool, offered.parameters)
+
+    def _offered(self, position: int, tool: str) -> Offered:
+        offered = self._offers.function(tool)
+        if offered is not None:
+            return offered
+        reason: LossReason = "not offered"
+        detail = f"the request offers {len(self._offers.functions)} functions, and none stands for it"
+        if not self._offers.functions:
+            reason, detail = "no tools", "the request offers no tools"
+        elif several := self._offers.might_be(tool):
+            reason, detail = "ambiguous", f"any of these might stand for it: {', '.join(several[:SHOWN])}"
+        raise Lost(LostCall(position=position, tool=tool, reason=reason, detail=detail))
+
+    def _play(self, position: int | None, tool: str, arguments: Any, offered: Offered) -> Play:
+        try:
+            fitted = fit(arguments, self._schema(tool, offered), offered.parameters)
+        except Inexpressible as error:
+            raise Lost(LostCall(position=position or 0, tool=tool, reason="arguments", detail=str(error))) from error
+        return Play(Call(offered.name, argument_text(fitted.arguments)), position, _filled(position, tool, fitted))
+
+
+def _filled(position: int | None, tool: str, fitted: Fitted) -> tuple[FilledArgument, ...]:
+    return tuple(
+        FilledArgument(position=position, tool=tool, argument=path, value=value)
+        for path, value in fitted.filled.items()
+    )

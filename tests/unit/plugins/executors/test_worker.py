@@ -1,0 +1,45 @@
+"""The engine's end of a worker."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialSpec
+from trialbed_plugins.executors import _pipes, _worker
+from trialbed_plugins.executors._clock import Stopwatch
+from trialbed_plugins.executors.local import LocalExecutor
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+async def test_a_hold_up_while_a_trial_begins_is_not_the_trials_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    jumped = 0.0
+    start = Stopwatch.start
+
+    def held_up_after_it(stopwatch: Stopwatch) -> None:
+        nonlocal jumped
+        start(stopwatch)
+        jumped = 1000.0
+
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + jumped)
+    for module in (_pipes, _worker):
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(Stopwatch, "start", held_up_after_it)
+    spec = TrialSpec(
+        trial="trial-token",
+        key=TrialKey(framework="reference", query_id=1),
+        query="?",
+        system_prompt="",
+        tools=(),
+        endpoint=ModelEndpoint(base_url=f"{NOWHERE}/v1", api_key="none", model="none"),
+        limits=Limits(timeout=600),
+        server_url=f"{NOWHERE}/virtual",
+    )
+    async with LocalExecutor() as executor:
+        outcome = await executor.execute(spec)
+    assert outcome.failure is not None
+    assert outcome.failure.kind == "model", outcome.failure
+    assert outcome.wall_time < 500
