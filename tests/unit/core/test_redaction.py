@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.records import ModelCall
+from trialbed.records import Failure, ModelCall
 from trialbed.redaction import Redaction
 
 SECRET = 'sk-Canary+/Zq9=x"y_4711'
@@ -131,3 +131,12 @@ def test_records_are_masked_wherever_a_text_is() -> None:
     assert not redaction.finds(masked.request)
     assert redaction.record(masked) is masked
     assert Redaction([]).record(call) is call
+
+
+@pytest.mark.parametrize("secret", [SECRET, "schlüssel-wörter", 'quoted"\\slashed', "\ud83d half an emoji"])
+@pytest.mark.parametrize("beside", ["", "\ud83d"])
+def test_a_record_is_masked_whatever_is_beside_the_secret(secret: str, beside: str) -> None:
+    failure = Failure(kind="agent", message=f"{beside} {secret}", detail=json.dumps(secret))
+    masked = Redaction([secret]).record(failure)
+    assert masked.message == f"{beside} [redacted]"
+    assert not Redaction([secret]).finds(masked.detail)
