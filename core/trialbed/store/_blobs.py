@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Connection, Row, Select, delete, func, select, union
+from sqlalchemy import CompoundSelect, Connection, Row, Select, bindparam, delete, func, select, union
 from sqlalchemy.dialects import postgresql, sqlite
 
 from trialbed.errors import DataError
@@ -32,13 +33,19 @@ class Bodies:
 
     def insert(self, connection: Connection) -> None:
         """Write those that the store does not have yet."""
-        known = set(connection.scalars(select(blobs.c.digest).where(blobs.c.digest.in_(self._bodies))))
+        known = set(connection.scalars(_known(), {"digests": list(self._bodies)}))
         rows = [
             {"digest": digest, "size": len(body), "body": zlib.compress(body, LEVEL)}
             for digest, body in sorted(self._bodies.items())  # one order for all writers, so that none deadlock
             if digest not in known
         ]
         insert_new(connection, blobs, rows)
+
+
+@lru_cache(maxsize=1)
+def _known() -> Select[Any]:
+    """Which of the parameter ``digests`` the store has; made once, since making it takes as long as its execution."""
+    return select(blobs.c.digest).where(blobs.c.digest.in_(bindparam("digests", expanding=True)))
 
 
 def insert_new(connection: Connection, table: Any, rows: list[dict[str, Any]]) -> None:

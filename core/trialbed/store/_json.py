@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -17,7 +18,7 @@ R = TypeVar("R", bound=Record)
 
 def encode(value: Any) -> str:
     """JSON as ASCII; keeps NaN, infinities and lone surrogates, which stricter writers refuse or change."""
-    return json.dumps(value, default=_plain, separators=(",", ":"))
+    return _encoder().encode(value)
 
 
 def decode(text: str) -> Any:
@@ -59,6 +60,11 @@ def decode_id(text: str) -> int | str:
 def column_text(text: str | None) -> str | None:
     """A text as any database's column can hold it: without NUL and lone surrogates; the record keeps them."""
     return None if text is None else text.replace("\x00", "").encode(errors="backslashreplace").decode()
+
+
+@lru_cache(maxsize=1)
+def _encoder() -> json.JSONEncoder:
+    return json.JSONEncoder(default=_plain, separators=(",", ":"))
 
 
 def _plain(value: Any) -> str:
