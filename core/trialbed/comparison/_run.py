@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from trialbed.comparison._findings import paired_findings
-from trialbed.comparison._sides import document_side
+from trialbed.comparison._causes import loss_cause
+from trialbed.comparison._findings import HEADLINE, paired_findings
+from trialbed.comparison._sides import QueryId, document_side
 from trialbed.errors import UsageError
-from trialbed.records import CONTROLLED, NATIVE, framework_name, framework_profile, framework_release
+from trialbed.records import CONTROLLED, NATIVE, TrialResult, framework_name, framework_profile, framework_release
 
 Document = Mapping[str, Any]
 
@@ -16,19 +17,21 @@ REFERENCE = "reference"
 
 
 def compare_frameworks(
-    documents: Sequence[Document], *, against: str | None, margin: float
+    documents: Sequence[Document], results: Sequence[TrialResult], *, against: str | None, margin: float
 ) -> dict[str, list[dict[str, Any]]]:
     """The comparisons within a run.
 
     Args:
         documents: one per framework of the run.
+        results: the trials that count, which tell the causes.
         against: the framework that the others are compared with; None for ``reference``, or the first if that is not
             in the run.
         margin: the largest difference of a score that does not matter.
 
     Returns:
         framework -> its comparisons, each with what it is compared ``against``, its ``kind`` (``reference`` or
-        ``profile``) and the findings by score. Empty where trials were not measured and that is not accepted.
+        ``profile``), the findings by score and, for profiles, ``causes``: cause of a lower score -> queries. Empty
+        where trials were not measured and that is not accepted.
 
     Raises:
         UsageError: the framework to compare with is not in the run.
@@ -40,8 +43,35 @@ def compare_frameworks(
     families = {"reference": _with_reference(documents, against), "profile": _with_controlled(documents)}
     for kind, pairs in families.items():
         for baseline, candidate, scores in _findings(pairs, margin):
-            found[candidate].append({"kind": kind, "against": baseline, "scores": scores})
+            comparison = {"kind": kind, "against": baseline, "scores": scores}
+            if kind == "profile":
+                lower = {query for finding in scores.values() for query in finding["worse"]}
+                comparison["causes"] = _causes(results, baseline, candidate, lower)
+            found[candidate].append(comparison)
     return found
+
+
+def _causes(
+    results: Sequence[TrialResult], controlled: str, native: str, queries: Collection[QueryId]
+) -> dict[str, list[QueryId]]:
+    """The causes of lower scores, the most frequent first: each with its queries."""
+    trials = {(result.key.framework, result.key.query_id, result.key.repeat): result for result in results}
+    found: dict[str, list[QueryId]] = {}
+    for (framework, query, repeat), result in trials.items():
+        other = trials.get((controlled, query, repeat))
+        if framework == native and query in queries and other is not None and _is_lower(result, other):
+            known = found.setdefault(loss_cause(result, other), [])
+            known.extend([query] if query not in known else [])
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def _is_lower(native: TrialResult, controlled: TrialResult) -> bool:
+    return any(_value(native, name) < _value(controlled, name) for name in HEADLINE)
+
+
+def _value(result: TrialResult, name: str) -> float:
+    score = result.score(name) if result.status == "answered" else None
+    return 0.0 if score is None or score.value is None else score.value
 
 
 def chosen_baseline(frameworks: Sequence[str], against: str | None) -> str:

@@ -240,7 +240,7 @@ class RunSession:
             )
             documents.append(document)
         options = self._prepared.options
-        comparisons = compare_frameworks(documents, against=options.against, margin=options.margin)
+        comparisons = compare_frameworks(documents, results, against=options.against, margin=options.margin)
         for document in documents:
             document["summary"]["comparisons"] = comparisons[document["metadata"]["agent_name"]]
         return documents

@@ -14,6 +14,7 @@ from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.files import replace_file
+from trialbed.records import PROFILE
 
 MAX_NAME = 80
 """Characters of each part of a file's name."""
@@ -72,7 +73,9 @@ def _unwritable(path: Path, error: OSError) -> DataError:
 
 def _safe(name: str) -> str:
     """The name itself where it is safe; else its safe part and a hash, so that names stay unique."""
-    kept = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".")[:MAX_NAME]
+    if "@" not in name:
+        name = name.replace(PROFILE, "@", 1)
+    kept = re.sub(r"[^A-Za-z0-9._@-]", "_", name).lstrip(".")[:MAX_NAME]
     if kept == name:
         return name
     return f"{kept}-{hashlib.sha256(name.encode(errors='backslashreplace')).hexdigest()[:8]}"

@@ -33,6 +33,7 @@ class Table:
         rows: each with as many cells as there are columns after the first. None for a text that is all notes.
         notes: how to read the figures, and what must be known beside them.
         pinned: how many of the first columns after the labels are repeated in each block of a folded table.
+        narrow: what a terminal shows instead where the table is wider than it.
     """
 
     title: str
@@ -40,6 +41,7 @@ class Table:
     rows: Sequence[TableRow] = ()
     notes: Sequence[str] = ()
     pinned: int = field(default=0, kw_only=True)
+    narrow: Table | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(cls, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str] = ()) -> Table:

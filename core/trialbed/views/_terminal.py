@@ -39,6 +39,8 @@ def print_tables(tables: Iterable[Table], stream: TextIO) -> None:
 
 
 def _print(console: Console, table: Table, room: int) -> None:
+    if table.narrow is not None and _width(_natural([table.columns, *table.lines])) > room:
+        table = table.narrow
     in_corner = bool(table.rows) and not table.columns[0] and cell_len(table.title) <= LABEL_WIDTH
     columns = [table.title if in_corner else table.columns[0], *table.columns[1:]] if table.rows else []
     if table.title and not in_corner:
@@ -62,10 +64,15 @@ def _print(console: Console, table: Table, room: int) -> None:
 
 def _widths(lines: Sequence[Sequence[str]], room: int) -> list[int]:
     """The width of each column: of its longest text if all fits side by side, else of so much that blocks fit."""
-    natural = [max(1, *(cell_len(printable(text)) for text in column)) for column in zip(*lines, strict=True)]
+    natural = _natural(lines)
     if _width(natural) <= room:
         return natural
     return [min(width, COLUMN_WIDTH if index else LABEL_WIDTH) for index, width in enumerate(natural)]
+
+
+def _natural(lines: Sequence[Sequence[str]]) -> list[int]:
+    """The width of the longest text of each column."""
+    return [max(1, *(cell_len(printable(text)) for text in column)) for column in zip(*lines, strict=True)]
 
 
 def _width(widths: Iterable[int]) -> int:

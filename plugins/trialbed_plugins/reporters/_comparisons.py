@@ -6,42 +6,59 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.comparison import finding_cells, signed, verdict_notes
-from trialbed.views import Table
+from trialbed.records import NATIVE, PROFILE
+from trialbed.views import Table, TableRow
 
 Document = Mapping[str, Any]
+Compared = tuple[Document, Document]
+"""A framework's document, and one of its comparisons."""
 
-COLUMNS = ("", "score", "difference", "changed", "p", "verdict")
+COLUMNS = ("", "difference", "changed", "p", "verdict")
 
 
 def comparison_tables(documents: Sequence[Document]) -> list[Table]:
     """A table of every framework against the reference, and one of native profiles against controlled ones."""
     found = [(document, one) for document in documents for one in document["summary"].get("comparisons", ())]
-    tables = []
-    for kind in ("reference", "profile"):
-        own = [(document, one) for document, one in found if one["kind"] == kind and one["scores"]]
-        if own:
-            tables.append(_table(kind, own))
-    return tables
+    kinds = {kind: [item for item in found if item[1]["kind"] == kind] for kind in ("reference", "profile")}
+    return [_table(kind, own) for kind, own in kinds.items() if any(one["scores"] for _, one in own)]
 
 
-def _table(kind: str, found: Sequence[tuple[Document, Document]]) -> Table:
+def _table(kind: str, found: Sequence[Compared]) -> Table:
     title = f"compared with {found[0][1]['against']}" if kind == "reference" else "native compared with controlled"
+    scores = dict.fromkeys(score for _, one in found for score in one["scores"])
+    rows = [row for score in scores for row in _rows(kind, score, found)]
+    return Table(title, COLUMNS, rows, [*_notes(kind, found), *_causes(found)])
+
+
+def _rows(kind: str, score: str, found: Sequence[Compared]) -> Iterator[TableRow]:
+    """The name of a score, and below it a row for each framework."""
+    yield TableRow(score, ("",) * (len(COLUMNS) - 1))
+    for document, comparison in found:
+        finding = comparison["scores"].get(score)
+        if finding is not None:
+            changed = f"{len(finding['better']) + len(finding['worse'])} of {finding['n']}"
+            yield TableRow(f"  {_label(kind, document)}", (signed(finding), changed, *finding_cells(finding)))
+
+
+def _label(kind: str, document: Document) -> str:
+    name: str = document["metadata"]["agent_name"]
+    return name if kind == "reference" else name.replace(f"{PROFILE}{NATIVE}", "", 1)
+
+
+def _notes(kind: str, found: Sequence[Compared]) -> Iterator[str]:
     findings = [finding for _, one in found for finding in one["scores"].values()]
-    rows = [row for document, one in found for row in _rows(kind, document, one)]
-    return Table.of(title, COLUMNS, rows, _notes(kind, findings))
-
-
-def _rows(kind: str, document: Document, comparison: Document) -> Iterator[tuple[str, ...]]:
-    about = document["metadata"]
-    label = about["agent_name"] if kind == "reference" else about["agent_name"].replace(":native", "", 1)
-    for place, (score, finding) in enumerate(comparison["scores"].items()):
-        changed = f"{len(finding['better']) + len(finding['worse'])} of {finding['n']}"
-        yield (label if place == 0 else "", score, signed(finding), changed, *finding_cells(finding))
-
-
-def _notes(kind: str, findings: Sequence[Document]) -> Iterator[str]:
-    yield "difference: the mean over the queries that both have, with its 95% interval. A failed trial is 0."
-    yield "changed: queries on which the two differ."
-    yield from verdict_notes(findings)
+    yield (
+        "difference: the mean over the queries that both have, with its 95% interval; a failed trial is 0. "
+        "changed: queries on which the two differ."
+    )
     if kind == "profile":
         yield "A difference is what the framework's own defaults bring (+) or cost (-)."
+    yield from verdict_notes(findings)
+
+
+def _causes(found: Sequence[Compared]) -> Iterator[str]:
+    """Why native profiles are lower, with the first query of each cause."""
+    for document, comparison in found:
+        for cause, queries in comparison.get("causes", {}).items():
+            many = "1 query" if len(queries) == 1 else f"{len(queries)} queries"
+            yield f"{document['metadata']['agent_name']}: lower on {many} (first: {queries[0]}): {cause}."

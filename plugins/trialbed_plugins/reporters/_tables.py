@@ -14,12 +14,39 @@ REFERENCE = "reference"
 """The framework that the others are compared with; it is repeated in every block of a folded table."""
 
 
+MOST_COLUMNS = 4
+"""Frameworks from more than which on a terminal that is too narrow shows them as rows."""
+
+NARROW_COLUMNS = ("", "answered", "sopr_score", "api_call", "tokens", "turns")
+
+
 def run_table(documents: Sequence[Document]) -> Table:
     """Every figure of a run: frameworks are columns."""
     names = [document["metadata"]["agent_name"] for document in documents]
     pinned = 1 if names[0] == REFERENCE and len(names) > 1 else 0
     shown = comparable(documents)
-    return Table(_heading(documents[0]), ("", *names), _rows(shown), list(run_notes(shown)), pinned=pinned)
+    notes = list(run_notes(shown))
+    narrow = _narrow_table(shown, notes) if len(names) > MOST_COLUMNS else None
+    return Table(_heading(documents[0]), ("", *names), _rows(shown), notes, pinned=pinned, narrow=narrow)
+
+
+def _narrow_table(documents: Sequence[Document], notes: Sequence[str]) -> Table:
+    """The most important figures, with a row for each framework."""
+    rows = [
+        TableRow(document["metadata"]["agent_name"], tuple(_narrow_cells(document["summary"])))
+        for document in documents
+    ]
+    more = "Other figures: in the result documents, or wherever there is room, as in a file."
+    return Table(_heading(documents[0]), NARROW_COLUMNS, rows, [*notes, more])
+
+
+def _narrow_cells(summary: Document) -> Iterator[str]:
+    yield f"{summary['answered_count']}/{_planned(summary)}"
+    yield _cell("sopr_score", summary)
+    for name in ("api_call_score", "total_tokens", "model_turns"):
+        value = summary.get(f"{AVERAGE}{name}")
+        bounded = name in summary["intervals"]
+        yield UNKNOWN if value is None else f"{value:.2f}" if bounded else compact(value)
 
 
 def run_plots(documents: Sequence[Document]) -> list[IntervalPlot]:

@@ -21,7 +21,7 @@ ONES, ZEROS = dict.fromkeys(range(12), 1.0), dict.fromkeys(range(12), 0.0)
 
 
 def compared(*documents: dict[str, Any], against: str | None = None) -> dict[str, list[tuple[str, str]]]:
-    found = compare_frameworks(documents, against=against, margin=0.05)
+    found = compare_frameworks(documents, [], against=against, margin=0.05)
     return {name: [(one["kind"], one["against"]) for one in comparisons] for name, comparisons in found.items()}
 
 
@@ -32,7 +32,7 @@ def test_every_framework_is_compared_with_the_reference() -> None:
         "reference": [],
         "other": [("reference", "reference")],
     }
-    found = compare_frameworks(documents, against=None, margin=0.05)
+    found = compare_frameworks(documents, [], against=None, margin=0.05)
     assert found["acme"][0]["scores"]["sopr_score"]["verdict"] == "worse"
     assert found["acme"][0]["scores"]["sopr_score"]["worse"] == list(range(12))
     assert found["other"][0]["scores"]["sopr_score"]["verdict"] == "identical"

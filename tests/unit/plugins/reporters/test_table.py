@@ -70,14 +70,59 @@ def test_no_number_is_cut_at_any_width(show: Show, width: int, count: int) -> No
 
 
 def test_a_wide_terminal_shows_frameworks_side_by_side(show: Show) -> None:
-    documents = [document(f"f{place}") for place in range(5)]
+    documents = [document(f"f{place}") for place in range(4)]
     assert show(documents, 200).count("\nsopr_score ") == 1
     assert show(documents, 80).count("\nsopr_score ") > 1
 
 
+def test_many_frameworks_are_rows_where_they_do_not_fit_side_by_side(show: Show) -> None:
+    names = [f"framework-{place}:controlled" for place in range(12)]
+    documents = [document(name) for name in names]
+    assert show(documents, 400).count("\nsopr_score ") == 1
+    lines = show(documents, 80).splitlines()
+    rows = [row for row in lines if row.startswith("framework-")]
+    assert [row.split()[0] for row in rows] == names
+    assert all("20/20" in row and len(row) <= 80 for row in rows)
+    assert "Other figures: in the result documents, or wherever there is room, as in a file." in lines
+
+
+def test_differences_fit_a_terminal_of_80_columns(show: Show) -> None:
+    finding = {
+        "n": 60,
+        "difference": -0.25,
+        "low": -0.35,
+        "high": -0.15,
+        "margin": 0.05,
+        "p_adjusted": 0.0001,
+        "verdict": "worse",
+        "queries_needed": None,
+        "better": [7],
+        "worse": [1, 2, 3],
+    }
+    few = {**finding, "verdict": "too few", "queries_needed": 1400, "p_adjusted": 0.41}
+    native = document("openai-agents:native")
+    native["summary"]["comparisons"] = [
+        {"kind": "reference", "against": "reference", "scores": {"sopr_score": finding, "api_call_score": few}},
+        {
+            "kind": "profile",
+            "against": "openai-agents:controlled",
+            "scores": {"sopr_score": finding},
+            "causes": {"an error ended the run (ModelBehaviorError)": [1, 3]},
+        },
+    ]
+    text = show([document(), native, document("openai-agents:controlled")], 80)
+    shown = text[text.index("compared with reference") :]
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "  openai-agents:native   -0.25 [-0.35, -0.15]  4 of 60  <0.001            worse" in shown
+    assert "  openai-agents:native   -0.25 [-0.35, -0.15]  4 of 60   0.410  too few (1,400)" in shown
+    assert "\nnative compared with controlled\n" in shown
+    words = " ".join(shown.split())
+    assert "openai-agents:native: lower on 2 queries (first: 1): an error ended the run (ModelBehaviorError)." in words
+
+
 def test_the_reference_stands_in_every_block(show: Show) -> None:
-    text = show([document(), *(document(f"f{place}") for place in range(4))], 80)
-    heads = [row.split() for row in text.splitlines() if row.endswith(tuple(f"f{place}" for place in range(4)))]
+    text = show([document(), *(document(f"f{place}") for place in range(3))], 80)
+    heads = [row.split() for row in text.splitlines() if row.endswith(tuple(f"f{place}" for place in range(3)))]
     assert len(heads) > 1
     assert {head[0] for head in heads} == {"reference"}
 

@@ -1,0 +1,90 @@
+"""Causes of lower scores under a native profile."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from trialbed.comparison._causes import UNTOLD, loss_cause
+from trialbed.records import (
+    ApiCall,
+    ApiRef,
+    Failure,
+    FailureKind,
+    LostCall,
+    ModelCall,
+    Outcome,
+    SentCall,
+    Timing,
+    TrialKey,
+    TrialResult,
+    WireLog,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+API = ApiRef(category="Weather", tool_name="Weather", api_name="now")
+
+
+def asked(*calls: SentCall, **fields: Any) -> ModelCall:
+    sizes = {"request": "", "response": "", "request_bytes": 0, "response_bytes": 0}
+    return ModelCall(**{"started": 0, "duration": 0, "status": 200, **sizes, "tool_calls": calls, **fields})
+
+
+def called(error: str = "") -> ApiCall:
+    return ApiCall(started=0, duration=0, api=API, offered=True, arguments={}, error=error)
+
+
+def trial(*requests: ModelCall, failure: tuple[FailureKind, str] | None = None, **wire: Any) -> TrialResult:
+    found = None if failure is None else Failure(kind=failure[0], message=failure[1])
+    return TrialResult(
+        trial="token-token",
+        key=TrialKey(framework="acme:native", query_id=1),
+        seed=0,
+        outcome=Outcome(started_at=NOW, wall_time=1, failure=found),
+        wire=WireLog(trial="token-token", opened_at=NOW, model_calls=requests, **wire),
+        timing=Timing(wall=1, model=0, tool=0, framework=1),
+        selected_tools=(),
+    )
+
+
+GOOD = SentCall(name="now", arguments="{}")
+CONTROLLED = trial(asked(GOOD), asked(), api_calls=(called(),))
+
+
+@pytest.mark.parametrize(
+    ("native", "cause"),
+    [
+        (trial(asked(GOOD), failure=("agent", "ModelHTTPError: no")), "an error ended the run (ModelHTTPError)"),
+        (trial(failure=("agent", "openai.BadRequestError: no")), "an error ended the run (BadRequestError)"),
+        (trial(failure=("timeout", "no answer in 3 s")), "an error ended the run (timeout)"),
+        (
+            trial(asked(status=403, cause="limit", limit="max_steps"), failure=("limit", "PermissionDenied: over")),
+            "a limit ended the run (max_steps)",
+        ),
+        (
+            trial(asked(), lost=(LostCall(position=0, tool="now", reason="not offered"),)),
+            "a tool could not be called (not offered)",
+        ),
+        (
+            trial(asked(SentCall(name="now", arguments="{", problem="invalid json"))),
+            "the run ended at arguments that are not a JSON object",
+        ),
+        (
+            trial(asked(SentCall(name="no", arguments="{}", problem="unknown tool"))),
+            "the run ended at a tool that does not exist",
+        ),
+        (trial(asked(GOOD)), "the run ended after calls, without asking the model about their results"),
+        (
+            trial(asked(GOOD), asked(), api_calls=(called("invalid"),)),
+            "calls that the Api refused, from schemas or arguments that the framework changed",
+        ),
+        (trial(asked(SentCall(name="mcp_now", arguments="{}", tool="now")), asked()), "renamed tools"),
+        (trial(asked(GOOD), asked(GOOD), asked()), "requests of the framework's own"),
+        (trial(asked()), "the framework ended the run early"),
+        (trial(asked(GOOD), asked()), UNTOLD),
+    ],
+)
+def test_the_wire_tells_the_cause(native: TrialResult, cause: str) -> None:
+    assert loss_cause(native, CONTROLLED) == cause
