@@ -5,7 +5,7 @@ from __future__ import annotations
 from trialbed_adapter_kit.testing import AdapterConformance
 
 
-class TestOpenAIAgents(AdapterConformance):
+class TestControlled(AdapterConformance):
     """The conformance kit, one test per check."""
 
-    framework = "openai-agents"
+    framework = "openai-agents:controlled"

@@ -1,5 +1,1 @@
-"""Trialbed's adapter for the OpenAI Agents SDK."""
-
-from trialbed_openai_agents._agent import OpenAIAgentsAgent
-
-__all__ = ["OpenAIAgentsAgent"]
+"""Trialbed's adapters for the OpenAI Agents SDK: ``native`` and ``controlled``. Neither profile imports the other."""

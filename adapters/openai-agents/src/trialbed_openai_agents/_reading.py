@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +11,6 @@ from agents import RunErrorDetails, RunResult, ToolCallItem, ToolCallOutputItem
 from agents.items import RunItem
 
 from trialbed import Answer, ApiRef, ClaimedCall, Usage, finish_of
-from trialbed_openai_agents._tools import arguments_of
 
 
 def read_run(run: RunResult | RunErrorDetails, apis: Mapping[str, ApiRef], text: str = "") -> Answer:
@@ -58,3 +58,12 @@ def _usage(run: RunResult | RunErrorDetails) -> Usage | None:
         return None
     total = run.context_wrapper.usage
     return Usage(prompt_tokens=total.input_tokens, completion_tokens=total.output_tokens)
+
+
+def arguments_of(text: str) -> dict[str, Any] | None:
+    """The arguments of a call; None if they are not a JSON object."""
+    try:
+        arguments = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return arguments if isinstance(arguments, dict) else None

@@ -10,9 +10,9 @@ import pytest
 from agents import TracingProcessor, set_trace_processors, set_tracing_disabled
 
 from trialbed_adapter_kit import Harness, Raw, Reply, asks, call, forever, tool
-from trialbed_openai_agents import OpenAIAgentsAgent
+from trialbed_openai_agents.controlled import ControlledAgent
 
-pytestmark = pytest.mark.framework("openai-agents")
+pytestmark = pytest.mark.framework("openai-agents:controlled")
 
 ECHO = call("Echo_text", {"text": "one"})
 LOCKED = {"error": {"message": "locked", "type": "invalid_request_error", "code": "conversation_locked", "param": None}}
@@ -38,6 +38,11 @@ async def test_a_tool_is_offered_without_a_word_about_strictness(harness: Harnes
     record = await harness.run("done")
     assert record.requests[0].body["tools"] == [{"type": "function", "function": record.requests[0].functions[0]}]
     assert set(record.requests[0].functions[0]) == {"name", "description", "parameters"}
+
+
+async def test_the_temperature_is_zero_where_none_is_given(harness: Harness) -> None:
+    record = await harness.run("done", temperature=None)
+    assert record.requests[0].body["temperature"] == 0.0
 
 
 async def test_text_beside_a_call_of_an_unknown_tool_is_not_the_answer(harness: Harness) -> None:
@@ -124,7 +129,7 @@ async def test_a_schema_that_strict_mode_would_reject_is_offered(harness: Harnes
 
 
 def test_the_version_is_the_sdks() -> None:
-    assert OpenAIAgentsAgent.framework_version().startswith("0.")
+    assert ControlledAgent.framework_version().startswith("0.")
 
 
 def _without_id(text: str) -> dict[str, object]:

@@ -71,17 +71,19 @@ def open_client(endpoint: ModelEndpoint, limits: Limits) -> TrialClient:
 def model_settings(endpoint: ModelEndpoint) -> ModelSettings:
     """The fields of every request besides messages and tools."""
     return ModelSettings(
-        temperature=endpoint.temperature, max_tokens=endpoint.max_tokens, extra_args={"seed": endpoint.seed}
+        temperature=endpoint.temperature or 0.0, max_tokens=endpoint.max_tokens, extra_args={"seed": endpoint.seed}
     )
 
 
 def _readable(arguments: str) -> str:
-    """Arguments that the SDK can read: JSON that cannot be written again becomes a string.
+    """Arguments that the SDK can read: nothing becomes an empty object, JSON that cannot be written again a string.
 
     Half an emoji or a thousand nested lists would end the run.
     """
+    if not arguments:
+        return "{}"
     try:
-        json.dumps(json.loads(arguments or "{}"), ensure_ascii=False).encode()
+        json.dumps(json.loads(arguments), ensure_ascii=False).encode()
     except json.JSONDecodeError:
         return arguments
     except (ValueError, RecursionError):

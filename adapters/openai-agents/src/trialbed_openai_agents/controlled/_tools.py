@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, cast
 
 import openai
@@ -10,6 +9,7 @@ from agents import FunctionTool
 from agents.tool_context import ToolContext
 
 from trialbed import Tool
+from trialbed_openai_agents._reading import arguments_of
 
 LEFT_OUT = cast(bool, openai.omit)
 """Without ``strict``, which the SDK would send with every tool."""
@@ -31,12 +31,3 @@ def function_tool(tool: Tool) -> FunctionTool:
         on_invoke_tool=invoke,
         strict_json_schema=LEFT_OUT,
     )
-
-
-def arguments_of(text: str) -> dict[str, Any] | None:
-    """The arguments of a call, None if they are not a JSON object; an empty text means that none are given."""
-    try:
-        arguments = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return None
-    return arguments if isinstance(arguments, dict) else None

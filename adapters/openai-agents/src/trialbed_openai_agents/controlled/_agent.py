@@ -17,15 +17,15 @@ from agents import (
 )
 
 from trialbed import Answer, BaseAgent, Limits, ModelEndpoint, Tool
-from trialbed_openai_agents._model import model_settings, open_client
 from trialbed_openai_agents._reading import read_run
-from trialbed_openai_agents._tools import function_tool
+from trialbed_openai_agents.controlled._model import model_settings, open_client
+from trialbed_openai_agents.controlled._tools import function_tool
 
 
-class OpenAIAgentsAgent(BaseAgent):
+class ControlledAgent(BaseAgent):
     """One agent per trial."""
 
-    contract = "2"
+    contract = "3"
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)

@@ -1,0 +1,85 @@
+"""The native profile: what the SDK's documentation teaches for one agent that answers one question with tools.
+
+From openai-agents 0.24.0 and its documentation, https://openai.github.io/openai-agents-python/;
+docs/reference/frameworks/openai-agents.md says why, where that offers several ways.
+
+* Agent and instructions: quickstart/, "Create your first agent" and "Run your first agent".
+* Tools: tools/, "Custom function tools": a ``FunctionTool`` per JSON Schema, strict by default. The page has errors
+  handled in ``on_invoke_tool``; what the model is told is the SDK's own text.
+* A schema without a strict form: the SDK's error asks for a tool that is not strict.
+* Endpoint: models/, "Non-OpenAI models", and examples/model_providers/custom_example_agent.py of the release.
+* Sampling: models/, ``ModelSettings``; a seed goes into its ``extra_args``. Tracing off: tracing/.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from agents import (
+    Agent,
+    FunctionTool,
+    ModelSettings,
+    OpenAIChatCompletionsModel,
+    RunConfig,
+    Runner,
+    UserError,
+    default_tool_error_function,
+)
+from agents.tool_context import ToolContext
+from openai import AsyncOpenAI
+
+from trialbed import Answer, BaseAgent, Tool
+from trialbed_openai_agents._reading import read_run
+
+
+class NativeAgent(BaseAgent):
+    """One ``agents.Agent`` per trial."""
+
+    contract = "3"
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """The SDK's version."""
+        return version("openai-agents")
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
+        """Build the agent."""
+        endpoint = self.endpoint
+        self._apis = {tool.name: tool.api for tool in tools}
+        self._client = AsyncOpenAI(base_url=endpoint.base_url, api_key=endpoint.api_key)
+        self._agent = Agent(
+            name="Assistant",
+            instructions=self.system_prompt,
+            tools=[function_tool(tool) for tool in tools],
+            model=OpenAIChatCompletionsModel(model=endpoint.model, openai_client=self._client),
+            model_settings=ModelSettings(
+                temperature=endpoint.temperature, max_tokens=endpoint.max_tokens, extra_args={"seed": endpoint.seed}
+            ),
+        )
+
+    async def answer(self, query: str) -> Answer:
+        """Run the agent."""
+        result = await Runner.run(self._agent, query, run_config=RunConfig(tracing_disabled=True))
+        return read_run(result, self._apis, text=str(result.final_output))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+def function_tool(tool: Tool) -> FunctionTool:
+    """The SDK's tool: strict, or not strict where the SDK has no strict form of the schema."""
+
+    async def call(context: ToolContext[Any], arguments: str) -> str:
+        try:
+            return await tool.ainvoke(json.loads(arguments))
+        except Exception as error:  # noqa: BLE001 - as the documentation has it
+            return default_tool_error_function(context, error)
+
+    try:
+        return FunctionTool(tool.name, tool.description, tool.parameters, call)
+    except UserError:
+        return FunctionTool(tool.name, tool.description, tool.parameters, call, strict_json_schema=False)

@@ -1,0 +1,281 @@
+"""Tests of the native profile: what users of the OpenAI Agents SDK get, in the words of its own documentation."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from typing import Any
+
+import pytest
+
+from trialbed_adapter_kit import Barrier, Call, Harness, Raw, Reply, TrialRecord, asks, call, fails, forever, tool
+from trialbed_openai_agents.native import function_tool
+
+as_of_0_24 = pytest.mark.skipif(
+    tuple(map(int, version("openai-agents").split(".")[:2])) < (0, 24), reason="older releases do otherwise"
+)
+pytestmark = pytest.mark.framework("openai-agents:native")
+
+ECHO = call("Echo_text", {"text": "one"})
+TOLD = "An error occurred while running the tool. Please try again."
+REFUSED = "the limit of 3 requests is reached"
+OPTIONAL: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string"},
+        "days": {"type": "integer", "minimum": 1},
+        "options": {"type": "object"},
+        "unit": {"oneOf": [{"const": "C"}, {"const": "F"}], "default": None},
+    },
+    "required": ["city"],
+}
+STRICT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string"},
+        "days": {"type": "integer", "minimum": 1},
+        "options": {"type": "object", "additionalProperties": False},
+        "unit": {"anyOf": [{"const": "C"}, {"const": "F"}]},
+    },
+    "required": ["city", "days", "options", "unit"],
+    "additionalProperties": False,
+}
+OPEN_MAP = {"type": "object", "properties": {"map": {"type": "object", "additionalProperties": {"type": "number"}}}}
+
+
+def said(record: TrialRecord) -> str:
+    """The answer, or the type of the exception that ended the run."""
+    if record.answer is not None:
+        return record.answer.final_answer
+    assert record.failure is not None
+    return record.failure.message.partition(":")[0]
+
+
+def failure(record: TrialRecord) -> str:
+    assert record.failure is not None, record.answer
+    return record.failure.message
+
+
+def results(record: TrialRecord) -> list[str]:
+    return [text for _, text in record.requests[-1].results]
+
+
+def refusal(status: int) -> Raw:
+    error = {"message": REFUSED, "type": "invalid_request_error", "code": None, "param": None}
+    return Raw(status, json.dumps({"error": error}))
+
+
+def completion(message: dict[str, Any]) -> Raw:
+    choices = [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "tool_calls"}]
+    return Raw(
+        body=json.dumps({"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices})
+    )
+
+
+async def test_the_first_request_has_the_prompt_as_it_is_and_strict_tools(harness: Harness) -> None:
+    record = await harness.run("done", query="Why?", system_prompt="Be brief.", max_tokens=9, seed=7, temperature=0.5)
+    assert record.requests[0].body == {
+        "model": "harness-model",
+        "messages": [{"content": "Be brief.", "role": "system"}, {"role": "user", "content": "Why?"}],
+        "temperature": 0.5,
+        "seed": 7,
+        "max_tokens": 9,
+        "tools": [{"type": "function", "function": {**record.requests[0].functions[0], "strict": True}}],
+    }
+
+
+async def test_sampling_that_is_not_given_is_left_to_the_sdk(harness: Harness) -> None:
+    record = await harness.run("done", temperature=None)
+    assert set(record.requests[0].body) == {"model", "messages", "seed", "tools"}
+
+
+@pytest.mark.parametrize("name", ["get-weather", "GetWeather", "a" * 64])
+async def test_names_are_kept(harness: Harness, name: str) -> None:
+    record = await harness.run(asks(call(name, {"text": "x"})), "done", tools=(tool(name),))
+    assert [made.tool for made in record.calls] == [name]
+    assert [entry["name"] for entry in record.requests[0].functions] == [name]
+
+
+async def test_optional_properties_become_required_and_not_nullable(harness: Harness) -> None:
+    record = await harness.run("done", tools=(tool(parameters=OPTIONAL),))
+    assert record.requests[0].functions[0] == {
+        "name": "Echo_text",
+        "description": "Returns its arguments.",
+        "parameters": STRICT,
+        "strict": True,
+    }
+
+
+@as_of_0_24
+@pytest.mark.parametrize("schema", [OPEN_MAP, {"anyOf": [{"type": "object", "properties": {}}, {"type": "object"}]}])
+async def test_a_schema_without_a_strict_form_is_offered_as_it_is(harness: Harness, schema: dict[str, Any]) -> None:
+    record = await harness.run(asks(call("Map", {"map": {"a": 1.5}})), "done", tools=(tool("Map", parameters=schema),))
+    assert (record.requests[0].functions[0]["parameters"], record.requests[0].functions[0]["strict"]) == (schema, False)
+    assert [made.arguments for made in record.calls] == [{"map": {"a": 1.5}}]
+
+
+@pytest.mark.parametrize("model", ["gpt-5.5", "o1-mini", "openai/gpt-4o", "claude"])
+async def test_the_models_name_decides_nothing(harness: Harness, model: str) -> None:
+    named = await harness.run("done", model=model)
+    plain = await harness.run("done")
+    assert named.requests[0].body == {**plain.requests[0].body, "model": model}
+
+
+async def test_an_answer_costs_one_request_and_a_call_one_more(harness: Harness) -> None:
+    record = await harness.run(asks(ECHO, text="Let me see."), "done")
+    assert record.answer is not None
+    assert (record.answer.final_answer, record.answer.finish, record.answer.model_turns) == ("done", "give_answer", 2)
+    assert [(made.name, made.arguments, made.response) for made in record.answer.calls] == [
+        ("Echo_text", {"text": "one"}, '{"text": "one"}')
+    ]
+    assert record.answer.usage is not None
+    assert record.answer.usage.total_tokens == 28
+    assert record.requests[1].said_by("assistant") == ["Let me see."]
+    assert len(record.requests) == 2
+
+
+@pytest.mark.parametrize("turn", [[call("no_such")], [ECHO, call("no_such")]], ids=["alone", "beside a good call"])
+async def test_an_unknown_tool_ends_the_run(harness: Harness, turn: list[Call]) -> None:
+    record = await harness.run(asks(*turn), "done")
+    assert failure(record) == "ModelBehaviorError: Tool no_such not found in agent Assistant"
+    assert (len(record.requests), record.calls) == (1, ())
+
+
+@as_of_0_24
+@pytest.mark.parametrize("text", ['{"text": ', "", "'text'"])
+async def test_a_model_that_writes_invalid_json_is_told_a_fixed_sentence(harness: Harness, text: str) -> None:
+    record = await harness.run(asks(call("Echo_text", text)), "done")
+    assert (said(record), results(record), record.calls) == ("done", [TOLD], ())
+    assert record.answer is not None
+    assert [made.arguments for made in record.answer.calls if isinstance(made.arguments, dict)] == []
+
+
+@pytest.mark.parametrize("text", ["[1]", '"text"', "null"])
+async def test_json_that_is_no_object_goes_to_the_tool(harness: Harness, text: str) -> None:
+    record = await harness.run(asks(call("Echo_text", text)), "done")
+    assert (said(record), record.calls) == ("done", ())
+    assert results(record)[0].startswith("Error: the call could not be made")
+
+
+@pytest.mark.parametrize("arguments", [{"text": 1}, {}, {"text": "x", "more": 1}, {"text": None}])
+async def test_arguments_are_not_validated(harness: Harness, arguments: dict[str, Any]) -> None:
+    record = await harness.run(asks(call("Echo_text", arguments)), "done")
+    assert (said(record), [made.arguments for made in record.calls]) == ("done", [arguments])
+
+
+@as_of_0_24
+async def test_a_tool_that_raises_is_told_as_a_fixed_sentence(
+    monkeypatch: pytest.MonkeyPatch, harness: Harness
+) -> None:
+    async def explode(*_: object) -> str:
+        raise RuntimeError("backend exploded")
+
+    monkeypatch.setattr("trialbed.Tool.ainvoke", explode)
+    record = await harness.run(asks(ECHO), "done")
+    assert (said(record), results(record)) == ("done", [TOLD])
+
+
+async def test_parallel_calls_run_together_and_are_answered_in_order(harness: Harness) -> None:
+    barrier = Barrier(12, timeout=10.0)
+    turn = asks(*[call("Echo_text", {"text": str(number)}) for number in range(12)])
+    record = await harness.run(turn, "done", tools=(tool(behave=barrier.tool()),))
+    assert barrier.all_arrived
+    assert record.answer is not None
+    assert [made.arguments for made in record.answer.calls] == [{"text": str(number)} for number in range(12)]
+    assert [made for made, _ in record.requests[1].results] == [f"call_0_{number}" for number in range(12)]
+
+
+@as_of_0_24
+@pytest.mark.parametrize(
+    ("reply", "seen"),
+    [
+        (Reply(""), ""),
+        (Reply(None), ""),
+        (Reply("cut", reason="length"), "cut"),
+        (Reply(None, reason="length"), "ModelBehaviorError"),
+        (Reply("text", reason="content_filter"), "text"),
+        (Reply(None, extras={"refusal": "I would rather not."}), "ModelRefusalError"),
+        (Raw(body='{"choices": []}'), "ModelBehaviorError"),
+        (Raw(body='{"error": {"message": "busy"}}'), "ModelBehaviorError"),
+    ],
+)
+async def test_an_odd_end(harness: Harness, reply: Reply | Raw, seen: str) -> None:
+    record = await harness.run(reply, "done")
+    assert (said(record), len(record.requests)) == (seen, 1)
+    assert record.answer is None or (record.answer.finish is None) is not seen
+
+
+@as_of_0_24
+@pytest.mark.parametrize(("second", "seen"), [("two", "ModelBehaviorError"), ("one", "done")])
+async def test_a_call_id_that_is_used_again(harness: Harness, second: str, seen: str) -> None:
+    turns = [asks(call("Echo_text", {"text": text}, id="same")) for text in ("one", second)]
+    record = await harness.run(*turns, "done")
+    assert (said(record), len(record.calls)) == (seen, 1)
+
+
+@as_of_0_24
+@pytest.mark.parametrize("ids", [("same", "same"), ("", "")])
+async def test_call_ids_that_are_not_unique_in_a_turn_end_the_run(harness: Harness, ids: tuple[str, str]) -> None:
+    wanted = [
+        {"id": made, "type": "function", "function": {"name": "Echo_text", "arguments": f'{{"text": "{number}"}}'}}
+        for number, made in enumerate(ids)
+    ]
+    record = await harness.run(completion({"content": None, "tool_calls": wanted}), "done")
+    assert (said(record), len(record.requests), record.calls) == ("ModelBehaviorError", 1, ())
+
+
+@pytest.mark.parametrize("status", [429, 500])
+async def test_a_request_that_fails_once_is_repeated(harness: Harness, status: int) -> None:
+    record = await harness.run(asks(ECHO), fails(status), "done")
+    assert (said(record), len(record.requests)) == ("done", 3)
+    assert record.requests[1].body == record.requests[2].body
+
+
+@pytest.mark.parametrize(
+    ("status", "requests", "seen"),
+    [
+        (429, 3, "RateLimitError"),
+        (500, 3, "InternalServerError"),
+        (400, 1, "BadRequestError"),
+        (401, 1, "AuthenticationError"),
+        (403, 1, "PermissionDeniedError"),
+    ],
+)
+async def test_an_endpoint_that_always_fails(harness: Harness, status: int, requests: int, seen: str) -> None:
+    record = await harness.run(forever(fails(status)))
+    assert (said(record), len(record.requests)) == (seen, requests)
+
+
+async def test_a_model_that_never_stops_is_stopped_by_the_sdk_after_ten_turns(harness: Harness) -> None:
+    record = await harness.run(forever(asks(ECHO)), max_steps=30)
+    assert failure(record) == "MaxTurnsExceeded: Max turns (10) exceeded"
+    assert (len(record.requests), len(record.calls)) == (10, 10)
+
+
+@pytest.mark.parametrize(("status", "seen"), [(400, "BadRequestError"), (403, "PermissionDeniedError")])
+async def test_the_refusal_at_a_limit_ends_the_run(harness: Harness, status: int, seen: str) -> None:
+    record = await harness.run(*[asks(ECHO)] * 3, forever(refusal(status)))
+    assert (said(record), len(record.requests)) == (seen, 4)
+    assert REFUSED in failure(record)
+
+
+async def test_nothing_but_the_endpoint_is_contacted(harness: Harness) -> None:
+    await harness.run(asks(ECHO), "done")
+    assert (harness.contacts(), harness.strays) == ([], ())
+
+
+def test_a_tools_own_schema_is_left_alone(harness: Harness) -> None:
+    from trialbed import Tool
+
+    given = json.loads(json.dumps(OPTIONAL))
+    function_tool(Tool(tool(parameters=given).spec, "http://127.0.0.1"))
+    assert given == OPTIONAL
+
+
+@pytest.mark.parametrize(("one", "other"), [("native", "controlled"), ("controlled", "native")])
+def test_a_profile_does_not_import_the_other(one: str, other: str) -> None:
+    code = f"import sys, trialbed_openai_agents.{one}; print([m for m in sys.modules if 'agents.{other}' in m])"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
