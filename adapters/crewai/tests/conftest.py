@@ -1,4 +1,8 @@
-"""Lets CrewAI warn of itself: it reads fields that it deprecates, and replaces modules while they are imported."""
+"""Lets CrewAI warn of itself.
+
+It reads fields that it deprecates, replaces modules while they are imported, and leaves connections that it made for
+summaries to the garbage collector.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
-ITS_OWN = ("ignore::DeprecationWarning:crewai", "ignore:Cannot set an attribute on 'crewai:ImportWarning")
+ITS_OWN = (
+    "ignore::DeprecationWarning:crewai",
+    "ignore:Cannot set an attribute on 'crewai:ImportWarning",
+    "ignore:Exception ignored in. <(socket|function _SelectorTransport):pytest.PytestUnraisableExceptionWarning",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trialbed_adapter_kit.testing import AdapterConformance
 
 
-class TestCrewAI(AdapterConformance):
+class TestControlled(AdapterConformance):
     """The conformance kit, one test per check."""
 
-    framework = "crewai"
+    framework = "crewai:controlled"

@@ -14,8 +14,8 @@ from openai.types.chat import ChatCompletion
 from pydantic import PrivateAttr, model_validator
 
 from trialbed import Limits, ModelEndpoint, ModelFailed, Tool
-from trialbed_crewai._names import ToolNames
-from trialbed_crewai._transcript import Message, Transcript
+from trialbed_crewai.controlled._names import ToolNames
+from trialbed_crewai.controlled._transcript import Message, Transcript
 
 EMPTY = " "
 """Given to CrewAI for an empty answer and past the step limit; it treats an empty text as a failure."""
@@ -45,7 +45,7 @@ class TrialCompletion(OpenAICompletion):
             base_url=endpoint.base_url,
             api_key=endpoint.api_key,
             provider="openai",
-            temperature=endpoint.temperature,
+            temperature=endpoint.temperature or 0.0,
             seed=endpoint.seed,
             max_tokens=endpoint.max_tokens,
         )

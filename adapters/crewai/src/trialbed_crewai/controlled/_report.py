@@ -11,8 +11,8 @@ from crewai.events.types.llm_events import LLMCallCompletedEvent
 from crewai.events.types.tool_usage_events import ToolUsageFinishedEvent
 
 from trialbed import Answer, ApiRef, ClaimedCall, Usage, finish_of
-from trialbed_crewai._names import ToolNames
-from trialbed_crewai._tools import unnumbered
+from trialbed_crewai.controlled._names import ToolNames
+from trialbed_crewai.controlled._tools import unnumbered
 
 
 class Report:

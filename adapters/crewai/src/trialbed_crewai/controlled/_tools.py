@@ -10,7 +10,7 @@ from crewai.tools import BaseTool
 from pydantic import BaseModel, ConfigDict
 
 from trialbed import Tool
-from trialbed_crewai._bridge import LoopBridge
+from trialbed_crewai.controlled._bridge import LoopBridge
 
 MARK = "\0"
 

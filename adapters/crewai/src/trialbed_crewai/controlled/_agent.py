@@ -11,17 +11,17 @@ from crewai import Agent
 from crewai.events.utils.console_formatter import set_suppress_console_output
 
 from trialbed import Answer, BaseAgent, Deviation, Limits, ModelEndpoint, Tool
-from trialbed_crewai._bridge import BridgeTransport, LoopBridge
-from trialbed_crewai._model import RunFailed, TrialCompletion
-from trialbed_crewai._names import ToolNames
-from trialbed_crewai._report import Report
-from trialbed_crewai._tools import crew_tools
+from trialbed_crewai.controlled._bridge import BridgeTransport, LoopBridge
+from trialbed_crewai.controlled._model import RunFailed, TrialCompletion
+from trialbed_crewai.controlled._names import ToolNames
+from trialbed_crewai.controlled._report import Report
+from trialbed_crewai.controlled._tools import crew_tools
 
 
-class CrewAIAgent(BaseAgent):
+class ControlledAgent(BaseAgent):
     """One CrewAI agent per trial, in a thread of its own."""
 
-    contract = "2"
+    contract = "3"
     deviations = (
         Deviation(
             text="makes at most eight calls of one turn at the same time",

@@ -8,7 +8,7 @@ from typing import Any
 
 from openai.types.chat import ChatCompletionMessage
 
-from trialbed_crewai._tools import unnumbered
+from trialbed_crewai.controlled._tools import unnumbered
 
 Message = dict[str, Any]
 

@@ -15,7 +15,7 @@ import pytest
 from trialbed.records import Answer
 from trialbed_adapter_kit import Barrier, Call, Gate, Harness, Raw, Reply, TrialRecord, asks, call, forever, tool
 
-pytestmark = pytest.mark.framework("crewai")
+pytestmark = pytest.mark.framework("crewai:controlled")
 
 ECHO = call("Echo_text", {"text": "one"})
 COMPLETION = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
@@ -31,8 +31,9 @@ def refused(status: int, message: str, code: str | None = None) -> Raw:
     return Raw(status, json.dumps({"error": error}))
 
 
-async def test_the_request_is_all_of_it_the_rigs(harness: Harness) -> None:
-    record = await harness.run("done", query="Why?", system_prompt="Be brief.", max_tokens=9)
+@pytest.mark.parametrize("temperature", [None, 0.0])
+async def test_the_request_is_all_of_it_the_rigs(harness: Harness, temperature: float | None) -> None:
+    record = await harness.run("done", query="Why?", system_prompt="Be brief.", max_tokens=9, temperature=temperature)
     definition = {"type": "function", "function": record.requests[0].functions[0]}
     assert record.requests[0].body == {
         "model": "harness-model",
@@ -215,9 +216,10 @@ async def test_trials_in_one_loop_do_not_wait_for_each_other(harness: Harness) -
     assert [answered(record).final_answer for record in records] == [str(number) for number in range(many)]
 
 
-def test_crewai_neither_reports_home_nor_leaves_folders_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("profile", ["native", "controlled"])
+def test_crewai_neither_reports_home_nor_leaves_folders_there(tmp_path: Path, profile: str) -> None:
     code = (
-        "import signal, trialbed_crewai\n"
+        f"import signal, trialbed_crewai.{profile}\n"
         "from crewai.events.listeners.tracing import utils\n"
         "from crewai.telemetry.telemetry import Telemetry\n"
         "assert not Telemetry().ready\n"

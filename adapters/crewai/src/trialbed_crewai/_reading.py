@@ -1,0 +1,60 @@
+"""Reads the result of the native profile as an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from crewai.lite_agent_output import LiteAgentOutput
+from crewai.utilities.string_utils import sanitize_tool_name
+
+from trialbed import Answer, ApiRef, ClaimedCall, Tool, Usage, finish_of
+
+
+def read_output(output: LiteAgentOutput, tools: Sequence[Tool]) -> Answer:
+    """The answer that CrewAI gives, with what it reports of the run."""
+    spent = output.usage_metrics or {}
+    usage = Usage(prompt_tokens=spent.get("prompt_tokens", 0), completion_tokens=spent.get("completion_tokens", 0))
+    return Answer(
+        final_answer=output.raw,
+        calls=tuple(_calls(output, _names(tools))),
+        finish=finish_of(output.raw),
+        usage=usage if usage.total_tokens else None,
+        model_turns=spent.get("successful_requests"),
+    )
+
+
+def given(value: Any) -> Any:
+    """The value without members that are None, as CrewAI's MCP client sends arguments (crewai/mcp/client.py)."""
+    if isinstance(value, dict):
+        return {name: given(member) for name, member in value.items() if member is not None}
+    return [given(member) for member in value] if isinstance(value, list) else value
+
+
+def _calls(output: LiteAgentOutput, apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCall]:
+    """The calls in the conversation that CrewAI returns, without those of which it says that they failed."""
+    failed = [(failure.tool_name, failure.tool_args) for failure in getattr(output, "tool_failures", ())]
+    results = {said["tool_call_id"]: said["content"] for said in output.messages if said["role"] == "tool"}
+    for call in (call for said in output.messages for call in said.get("tool_calls") or ()):
+        name = call["function"]["name"]
+        try:
+            arguments = json.loads(call["function"]["arguments"])
+        except ValueError:
+            continue
+        if isinstance(arguments, dict) and (name, arguments) not in failed:
+            sent, response = given(arguments), results.get(call["id"], "")
+            yield ClaimedCall(name=name, api=apis.get(name), arguments=sent, response=response)
+
+
+def _names(tools: Sequence[Tool]) -> dict[str, ApiRef]:
+    """The Apis by the names under which CrewAI offers them: of two tools with one name, the second gets ``_2``."""
+    apis: dict[str, ApiRef] = {}
+    for tool in tools:
+        plain = name = sanitize_tool_name(tool.name)
+        number = 1
+        while name in apis:
+            number += 1
+            name = sanitize_tool_name(f"{plain}_{number}")
+        apis[name] = tool.api
+    return apis

@@ -1,0 +1,98 @@
+"""The native profile: what CrewAI's documentation teaches for one agent that answers one question with tools.
+
+From crewai 1.15.30 and its documentation; docs/reference/frameworks/crewai.md says why, where that offers several ways.
+
+* Agent and instructions: https://docs.crewai.com/en/concepts/agents, "Direct Agent Interaction with kickoff()".
+* Tools: https://docs.crewai.com/en/learn/create-custom-tools, "Subclassing BaseTool". ``args_schema`` may be a JSON
+  Schema (crewai/tools/base_tool.py), which CrewAI converts as it converts those of MCP tools.
+* Endpoint and sampling: https://docs.crewai.com/en/concepts/llms, "Custom OpenAI-Compatible Endpoint".
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from packaging.version import Version
+from pydantic import PrivateAttr
+from pydantic_core import to_jsonable_python
+
+from trialbed import Answer, BaseAgent, Tool, UsageError
+from trialbed_crewai import _quiet  # noqa: F401 - before CrewAI is imported
+from trialbed_crewai._reading import given, read_output
+
+from crewai import LLM, Agent  # isort: skip
+from crewai.tools import BaseTool  # isort: skip
+
+OLDEST = "1.15.3"
+"""The first release with ``LLM(custom_openai=True)``."""
+
+
+class ApiTool(BaseTool):
+    """A tool of the trial."""
+
+    _call: Callable[[Mapping[str, Any]], Coroutine[Any, Any, str]] = PrivateAttr()
+    _loop: asyncio.AbstractEventLoop = PrivateAttr()
+
+    def _run(self, **arguments: Any) -> str:
+        """Make the call, on the trial's loop; CrewAI runs this in a thread of its own."""
+        sent = given(to_jsonable_python(arguments))  # dates and the like are Python objects here
+        return asyncio.run_coroutine_threadsafe(self._call(sent), self._loop).result()
+
+
+class NativeAgent(BaseAgent):
+    """One ``crewai.Agent`` per trial."""
+
+    contract = "3"
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """CrewAI's version.
+
+        Raises:
+            UsageError: it is older than what this program uses.
+        """
+        found = version("crewai")
+        if Version(found) < Version(OLDEST):
+            raise UsageError(
+                f"crewai:native needs crewai {OLDEST} or newer, and {found} is installed; ask for a newer release, or "
+                f"for crewai:controlled"
+            )
+        return found
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
+        """Build the agent."""
+        endpoint = self.endpoint
+        fields = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
+        sampling: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+        self._tools = tools
+        self._llm: Any = LLM(
+            endpoint.model, base_url=endpoint.base_url, api_key=endpoint.api_key, custom_openai=True, **sampling
+        )
+        self._agent = Agent(
+            role="Assistant",
+            goal="Answer the user's question",
+            backstory=self.system_prompt,
+            llm=self._llm,
+            tools=[bound(tool) for tool in tools],
+        )
+
+    async def answer(self, query: str) -> Answer:
+        """Run the agent."""
+        return read_output(await self._agent.kickoff_async(query), self._tools)
+
+    async def close(self) -> None:
+        """Close the connections, which CrewAI does not.
+
+        Those of its other client, with which it asks for summaries, belong to an event loop that has ended.
+        """
+        self._llm._get_sync_client().close()
+
+
+def bound(tool: Tool) -> ApiTool:
+    """CrewAI's tool, which makes a pydantic class of the JSON Schema."""
+    made = ApiTool(name=tool.name, description=tool.description, args_schema=tool.parameters)
+    made._call, made._loop = tool.ainvoke, asyncio.get_running_loop()
+    return made
