@@ -54,6 +54,7 @@ class IdentitySettings:
 
     Attributes:
         frameworks: their names; ``NAME:PROFILE`` asks for a profile of a framework, ``NAME==VERSION`` for a release.
+        commands: programs that are agents; each is a framework of its own in the run, under its name.
         dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
         model_name: frameworks decide by a model's name what they send; the endpoint gets the model's own.
         base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
@@ -71,6 +72,15 @@ class IdentitySettings:
             document="",
         ),
     ] = ("reference",)
+    commands: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--command",),
+            "Program to run as an agent, without an adapter; repeatable.",
+            metavar="[NAME=]COMMAND",
+            document="",
+        ),
+    ] = ()
     dataset: Annotated[str, Setting(("-d", "--dataset"), "Queries to run.", metavar="NAME[:TEST_SET]|FILE")] = "mini"
     model: Annotated[str, Setting(("-m", "--model"), "A scripted model, or a model of --base-url.")] = "scripted:gold"
     model_name: Annotated[

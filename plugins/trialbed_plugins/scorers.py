@@ -58,8 +58,11 @@ def score_claims(context: ScoreContext) -> Iterable[Score]:
     Over multisets of (tool_name, api_name, arguments); a claim without arguments matches any call of its Api.
     The detail lists the calls that were invented (claimed, never made), unreported (made, never claimed) and unasked
     (made, though no answer of the model asked for them), and the calls as the model sent them and as the agent claims
-    them. It says nothing of the quality of an answer, so failed trials are left out of its mean.
+    them. It says nothing of the quality of an answer, so failed trials are left out of its mean. Answers that are plain
+    text claim nothing, and have no such score.
     """
+    if not context.answer.reports_calls:
+        return
     found = compare_calls(context.answer, context.wire)
     detail = {
         "invented": list(map(list, found.invented)),

@@ -14,6 +14,12 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 """Types of options: a file or a folder that need not be there."""
 
 
+class Line(click.types.StringParamType):
+    """A text that may have spaces: several in one variable stand on lines of their own."""
+
+    envvar_list_splitter = "\n"
+
+
 class Finite(click.types.FloatParamType):
     """A finite number, as requests cannot hold ``nan`` and infinities."""
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import ClassVar, Self
 
+from trialbed.commands import AgentCommand
 from trialbed.errors import TrialbedError
 from trialbed.records import Environment, FrameworkInfo, Outcome, TrialSpec
 from trialbed.sandbox import NONE, Sandbox
@@ -23,19 +24,23 @@ class Executor(ABC):
     Attributes:
         reuses_workers: whether a trial may run in a process that ran others. If so, one that fails there before it asks
             the model anything is repeated once, with ``TrialSpec.fresh``.
+        runs_commands: whether it can run programs without an adapter.
         sandboxes: the values of ``--sandbox`` that it can carry out.
         sandbox: set by the engine before it is entered: the sandbox of its workers; None for none.
+        commands: set by the engine before it is entered: label in the run -> the program that runs under it.
         waited: set by the engine before the first trial: tells how many seconds a trial has spent waiting for failed
             model requests to be repeated. A trial's deadline is that much later, since no framework is to blame for it.
     """
 
     reuses_workers: ClassVar[bool] = False
+    runs_commands: ClassVar[bool] = False
     sandboxes: ClassVar[tuple[str, ...]] = (NONE,)
     sandbox: Sandbox | None = None
     waited: Callable[[str], Awaitable[float]] | None = None
 
     def __init__(self, *, environments: Mapping[str, Environment] | None = None) -> None:
         self.environments = dict(environments or {})
+        self.commands: dict[str, AgentCommand] = {}
 
     def connect(self, server_url: str) -> None:  # noqa: B027 - most need not know
         """Learn where the server is, the only place that sandboxed workers can connect to.

@@ -18,7 +18,7 @@ LATEST = 50
 """Number of runs among which one is looked for that a remark is about."""
 
 CODE = ("adapter_versions", "adapter_digests")
-GROWING = ("frameworks", "query_ids", "repeat")
+GROWING = ("frameworks", "commands", "query_ids", "repeat")
 """Fields that tell the adapters' code, and those that may grow in a run that is extended."""
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
+from trialbed.commands import AgentCommand, check_names
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._identity import config_digest, environment_digest, new_run_id
@@ -51,6 +52,17 @@ def with_profiles(options: RunOptions) -> RunOptions:
         label: options.environments[asked] for label, asked in labels.items() if asked in options.environments
     }
     return replace(options, frameworks=tuple(labels), environments=environments)
+
+
+def with_commands(options: RunOptions, commands: Mapping[str, AgentCommand]) -> RunOptions:
+    """The options with the programs among the frameworks.
+
+    Raises:
+        UsageError: a program is called like a framework.
+    """
+    check_names(commands, options.frameworks)
+    declared = tuple(command.declaration for command in commands.values())
+    return replace(options, frameworks=(*options.frameworks, *commands), commands=declared)
 
 
 def open_dataset(spec: str, data_dir: Path) -> Dataset:
@@ -104,20 +116,30 @@ class Prepared:
     dataset: Dataset
     queries: tuple[Query, ...]
     config: RunConfig
+    commands: Mapping[str, AgentCommand] = field(default_factory=dict)
 
 
 def run_config(
-    options: RunOptions, dataset: Dataset, queries: Sequence[Query], version: str, *, in_process: bool
+    options: RunOptions,
+    dataset: Dataset,
+    queries: Sequence[Query],
+    version: str,
+    commands: Mapping[str, AgentCommand],
+    *,
+    in_process: bool,
 ) -> RunConfig:
     """The frozen configuration of these options.
 
     Args:
+        commands: the programs among the frameworks.
         in_process: the framework is a live object, which no installed distribution answers for.
     """
+    adapters = () if in_process else [name for name in options.frameworks if name not in commands]
     return RunConfig(
         **{item.name: getattr(options, item.name) for item in fields(IdentitySettings)},
-        adapter_versions={} if in_process else adapter_versions(options.frameworks, options.environments),
-        adapter_digests={} if in_process else adapter_digests(options.frameworks, options.environments),
+        adapter_versions=adapter_versions(adapters, options.environments) | dict.fromkeys(commands, "command"),
+        adapter_digests=adapter_digests(adapters, options.environments)
+        | {name: command.digest() for name, command in commands.items()},
         test_set=dataset.test_set,
         dataset_digest=dataset.digest(),
         query_ids=tuple(query.query_id for query in queries),

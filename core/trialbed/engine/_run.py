@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from contextlib import ExitStack, suppress
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+from trialbed.commands import agent_commands
 from trialbed.comparison import chosen_baseline
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
@@ -20,11 +22,12 @@ from trialbed.engine._plan import (
     new_run,
     open_dataset,
     run_config,
+    with_commands,
     with_profiles,
 )
 from trialbed.engine._sandbox import check_run_sandbox
 from trialbed.engine._session import NoProgress, Progress, RunSession
-from trialbed.errors import DataError
+from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
 from trialbed.results import check_folder
 from trialbed.store import Store
@@ -62,16 +65,22 @@ def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
     options = with_endpoint(options if in_process else with_profiles(options))
+    commands = {} if in_process else agent_commands(options.commands, Path.cwd())
+    options = with_commands(options, commands)
     dataset = open_dataset(options.dataset, options.data_dir)
     queries = choose_queries(dataset, options.limit, options.query_ids)
-    config = run_config(options, dataset, queries, version("trialbed"), in_process=in_process)
+    config = run_config(options, dataset, queries, version("trialbed"), commands, in_process=in_process)
     if options.against is not None and options.frameworks:
         chosen_baseline(options.frameworks, options.against)
     load_driver("selectors", config.selector)
     executor = None if in_process else load_driver("executors", options.executor)
     check_folder(options.output)
     check_run_sandbox(options, executor)
-    return Prepared(options, dataset, queries, config)
+    if executor is not None and commands and not executor.runs_commands:
+        raise UsageError(
+            f"--executor {options.executor} cannot run programs; leave out --command, or use another executor"
+        )
+    return Prepared(options, dataset, queries, config, commands)
 
 
 def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, progress: Progress) -> Run:

@@ -147,6 +147,7 @@ class RunSession:
             "Executor", load_driver("executors", options.executor)(environments=options.environments)
         )
         executor.sandbox = run_sandbox(options)
+        executor.commands = dict(prepared.commands)
         # Workers import their frameworks while the tools are selected and the server starts.
         async with executor, _meanwhile(self._describe(executor)) as described:
             tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store)

@@ -36,6 +36,7 @@ class Answer(Record):
         finish: how the agent ended: an answer, giving up, or None when it did not finish (step limit, empty text).
         usage: tokens as the framework counts them, None where it does not.
         model_turns: model calls as the framework counts them, None where it does not.
+        reports_calls: whether it says which calls were made; if not, ``calls`` is empty and claims nothing.
     """
 
     final_answer: str
@@ -43,3 +44,4 @@ class Answer(Record):
     finish: Finish | None = None
     usage: Usage | None = None
     model_turns: int | None = None
+    reports_calls: bool = True

@@ -39,6 +39,11 @@ class RunConfig(Record, IdentitySettings):
         """The bounds of each trial."""
         return Limits(max_steps=self.max_steps, timeout=self.timeout)
 
+    def command(self, framework: str) -> str | None:
+        """The program that runs under this label, as it was given; None for an adapter."""
+        declared = dict(text.split("=", 1) for text in self.commands)
+        return declared.get(framework)
+
     @property
     def told_model(self) -> str:
         """The name of the model that frameworks are told."""

@@ -104,6 +104,7 @@ def _framework(run: Run, name: str) -> dict[str, Any]:
     return {
         "framework": name,
         "profile": framework_profile(name) if name in run.config.adapter_versions else None,
+        "command": run.config.command(name),
         "framework_version": info.version if info else None,
         "adapter": info.adapter if info else None,
         "adapter_version": info.adapter_version if info else None,

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trialbed.errors import UsageError
@@ -75,6 +75,7 @@ def launch(
     server: ServerAddress | None,
     *,
     environment_lock: str | None = None,
+    files: Sequence[Path] = (),
 ) -> Iterator[Launch]:
     """How to start a worker. Leave the context once the worker is ready: it closes the descriptors.
 
@@ -84,6 +85,7 @@ def launch(
         folder: the worker's own, the only one that it may write to.
         server: what the worker may connect to; needed if there is a sandbox.
         environment_lock: the lock of the worker's own environment; None if it runs in this interpreter.
+        files: what the worker may read beside its interpreter.
 
     Raises:
         UsageError: the sandbox cannot reach a server there, or what must be hidden holds the worker's packages.
@@ -95,6 +97,7 @@ def launch(
     python_path = environment.get("PYTHONPATH", "")
     own = environment_lock is None
     interpreter = own_interpreter(python_path) if own else environment_interpreter(command[0], environment_lock or "")
+    interpreter = replace(interpreter, readable=(*interpreter.readable, *_resolved(files)))
     _check_hidden(sandbox, interpreter)
     server.check(sandbox.mode)
     with Descriptors() as descriptors:
@@ -103,6 +106,11 @@ def launch(
             command, folder, interpreter, sandbox.hidden, server, descriptors, writable
         )
         yield Launch(parts, sandboxed_environment(environment, folder), descriptors.passed, sandbox, readable)
+
+
+def _resolved(files: Sequence[Path]) -> list[Path]:
+    """Files, and what they are links to."""
+    return [place for path in files for place in dict.fromkeys((path, path.resolve()))]
 
 
 def _check_hidden(sandbox: Sandbox, interpreter: Interpreter) -> None:

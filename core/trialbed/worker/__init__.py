@@ -4,6 +4,7 @@
 executor starts it with ``worker_command`` in ``worker_environment``.
 """
 
+from trialbed.worker._command import CommandSpec
 from trialbed.worker._environment import WORKER_MARK, worker_command, worker_environment
 from trialbed.worker._loop import load_agent
 from trialbed.worker._messages import (
@@ -29,6 +30,7 @@ __all__ = [
     "Begin",
     "Clock",
     "Command",
+    "CommandSpec",
     "Done",
     "Failed",
     "Hello",

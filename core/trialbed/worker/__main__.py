@@ -15,11 +15,12 @@ def main() -> int:
     """Read the arguments and serve; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m trialbed.worker", description="Run trials of one framework.")
     parser.add_argument("--framework", required=True, help="the driver's name, as `bench plugins` shows it")
-    framework = parser.parse_args().framework
+    parser.add_argument("--command", metavar="JSON", help="a program to run instead of an adapter")
+    arguments = parser.parse_args()
     if hasattr(signal, "SIGUSR1"):
         # The executor asks where a worker hangs before it kills it.
         faulthandler.register(signal.SIGUSR1, file=os.dup(2))
-    return serve(framework)
+    return serve(arguments.framework, arguments.command)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from trialbed.secrets import is_secret
+from trialbed.worker._command import CommandSpec
 
 WORKER_MARK = "TRIALBED_WORKER"
 """The variable that marks a worker and all that it starts, so that stray processes are found."""
@@ -38,13 +39,15 @@ PLACES = ("PWD", "OLDPWD")
 LOOPBACK = "127.0.0.1,localhost,::1"
 
 
-def worker_command(framework: str, python: str | None = None) -> list[str]:
+def worker_command(framework: str, python: str | None = None, command: CommandSpec | None = None) -> list[str]:
     """The command of a worker.
 
     Args:
         python: the interpreter that has the adapter; default: this one.
+        command: a program to run instead of an adapter.
     """
-    return [python or sys.executable, "-m", "trialbed.worker", "--framework", framework]
+    program = [] if command is None else ["--command", command.model_dump_json()]
+    return [python or sys.executable, "-m", "trialbed.worker", "--framework", framework, *program]
 
 
 def worker_environment(

@@ -9,6 +9,7 @@ import sys
 import traceback
 from contextlib import suppress
 from functools import partial
+from typing import ClassVar
 
 import httpx
 
@@ -34,15 +35,19 @@ SETTLE = 1.0
 """Seconds in which leaked tasks must end after they are cancelled."""
 
 
-def serve(framework: str) -> int:
-    """Serve one executor over the standard streams; returns the exit code."""
+def serve(framework: str, command: str | None = None) -> int:
+    """Serve one executor over the standard streams; returns the exit code.
+
+    Args:
+        command: a ``CommandSpec`` in JSON, of a program to run instead of an adapter.
+    """
     channel = Channel.take_over()
     hello = channel.receive()
     if not isinstance(hello, Hello):
         sys.stderr.write("trialbed.worker: the first line must be hello; workers are started by an executor\n")
         return 2
     try:
-        agent_class, info = load_agent(framework)
+        agent_class, info = load_agent(framework) if command is None else command_agent(framework, command)
     except Exception as error:  # noqa: BLE001 - any error of an adapter on import is reported, not hidden
         name = type(error).__name__ if isinstance(error, DriverError) else DriverBroken.__name__
         detail = "".join(traceback.format_exception(error))
@@ -69,6 +74,25 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
             f"a subclass of trialbed.BaseAgent; correct the entry point"
         )
     return loaded, _info(entry, loaded)
+
+
+def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkInfo]:
+    """The agent that runs a program, and its description."""
+    from trialbed import __version__
+    from trialbed.worker._command import CommandAgent, CommandSpec
+
+    class NamedAgent(CommandAgent):
+        command: ClassVar[CommandSpec]
+
+    NamedAgent.command = CommandSpec.model_validate_json(command)
+    info = FrameworkInfo(
+        name=name,
+        version=NamedAgent.framework_version(),
+        adapter="trialbed",
+        adapter_version=__version__,
+        python=platform.python_version(),
+    )
+    return NamedAgent, info
 
 
 def _entry(framework: str) -> DriverInfo:

@@ -17,12 +17,14 @@ from typing import Self
 
 import psutil
 
+from trialbed.commands import AgentCommand
 from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec, framework_driver
 from trialbed.redaction import redact
 from trialbed.sandbox import Launch
 from trialbed.worker import (
     SUPERVISED,
     Begin,
+    CommandSpec,
     Done,
     Failed,
     Hello,
@@ -56,6 +58,9 @@ DISMISSAL = 5.0
 LAST_TRACE = 0.2
 """Seconds in which a worker past its deadline can write where it hangs."""
 
+VERSION = 8
+"""Characters of the digest of a program that are its version."""
+
 TimeWaited = Callable[[str], Awaitable[float]]
 """A trial's token -> the seconds that count for no framework."""
 
@@ -85,8 +90,9 @@ class Worker:
 
     info: FrameworkInfo
 
-    def __init__(self, framework: str, memory_limit: int) -> None:
+    def __init__(self, framework: str, memory_limit: int, command: AgentCommand | None = None) -> None:
         self.framework = framework
+        self._command = command
         self.mark = secrets.token_hex(12)
         self._memory_limit = memory_limit
         self._nonce = secrets.token_hex(16)
@@ -110,7 +116,7 @@ class Worker:
             WorkerFault: the process crashed, hung or broke the protocol while it loaded the adapter.
         """
         began = time.monotonic()
-        command = worker_command(framework_driver(self.framework), python)
+        command = worker_command(framework_driver(self.framework), python, self._program())
         environment = worker_environment(self.mark, own_packages=python is not None)
         with contextlib.ExitStack() as stack:
             launched = await asyncio.to_thread(stack.enter_context, preparing(command, environment, folder))
@@ -127,6 +133,11 @@ class Worker:
         self._helpers = frozenset(process.pid for process in processes.descendants(self.pid))
         self._start_seconds = time.monotonic() - began
         return self
+
+    def _program(self) -> CommandSpec | None:
+        if self._command is None:
+            return None
+        return CommandSpec(arguments=self._command.arguments, version=self._command.digest()[:VERSION])
 
     async def _launch(self, launched: Launch, folder: Path) -> None:
         if shutil.which(launched.command[0]) is None:

@@ -54,6 +54,7 @@ class LocalExecutor(Executor):
     """
 
     reuses_workers = True
+    runs_commands = True
     sandboxes = SANDBOXES
 
     def __init__(
@@ -168,13 +169,15 @@ class LocalExecutor(Executor):
         if self.sandbox is not None:
             await self._connected.wait()
         environment = self.environments.get(framework)
+        command = self.commands.get(framework)
         preparing = partial(
             launch,
             sandbox=self.sandbox,
             server=self._server,
             environment_lock=environment.lock if environment else None,
+            files=command.files if command else (),
         )
-        worker = Worker(framework, self._memory_limit)
+        worker = Worker(framework, self._memory_limit, command)
         self._workers.add(worker)
         folder = self._folder / worker.mark
         folder.mkdir(parents=True)  # an agent may have removed the one above

@@ -26,6 +26,7 @@ Examples:
   bench run --framework reference --framework langgraph --limit 20
   bench run --framework crewai --framework openai-agents --yes
   bench run --framework langgraph==1.2.11 --framework langgraph
+  bench run --command 'node agent.mjs' --framework reference
   bench run --framework langgraph --dataset stabletoolbench:G1_instruction --concurrency 8
   bench run --framework reference --framework langgraph --limit 60 --extend
   bench run --retry-failed
@@ -119,15 +120,23 @@ def _options(given: dict[str, Any]) -> RunOptions:
     from trialbed.engine import RunOptions
 
     chosen = {name: value for name, value in given.items() if value is not None}
-    return RunOptions(**chosen | {"frameworks": tuple(dict.fromkeys(given["frameworks"]))})
+    return RunOptions(**chosen | {"frameworks": _frameworks(given)})
+
+
+def _frameworks(given: dict[str, Any]) -> tuple[str, ...]:
+    """The frameworks, each once; none by default if programs are given."""
+    default = click.get_current_context().get_parameter_source("frameworks") is click.core.ParameterSource.DEFAULT
+    return () if default and given["commands"] else tuple(dict.fromkeys(given["frameworks"]))
 
 
 def _with_environments(options: RunOptions, *, yes: bool, env_dir: Path | None) -> RunOptions:
     def check() -> None:
-        """Find a wrong dataset or model before minutes go into environments."""
+        """Find a wrong dataset, model or program before minutes go into environments."""
+        from trialbed.commands import agent_commands
         from trialbed.engine import prepare
 
-        prepare(replace(options, frameworks=()))
+        prepare(replace(options, frameworks=(), commands=()))
+        agent_commands(options.commands, Path.cwd())
 
     environments = chosen_environments(options.frameworks, yes=yes, env_dir=env_dir, check=check)
     return replace(options, environments=environments)

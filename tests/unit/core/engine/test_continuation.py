@@ -111,7 +111,14 @@ def test_failed_trials_are_repeated_in_the_latest_run_of_the_configuration(store
 
 
 @pytest.mark.parametrize(
-    "changes", [{"query_ids": (3, 2, 1)}, {"frameworks": ("langgraph", "reference")}, {"repeat": 2}, MORE]
+    "changes",
+    [
+        {"query_ids": (3, 2, 1)},
+        {"frameworks": ("langgraph", "reference")},
+        {"frameworks": ("reference", "agent"), "commands": ("agent=node agent.mjs",)},
+        {"repeat": 2},
+        MORE,
+    ],
 )
 def test_a_run_is_extended_by_queries_frameworks_and_repeats(
     store: Store, add_run: AddRun, changes: dict[str, object]
@@ -163,7 +170,7 @@ def test_a_run_with_another_setting_is_not_extended(store: Store, add_run: AddRu
 
 
 def test_every_setting_that_may_not_change_is_tested() -> None:
-    grow = {"frameworks", "query_ids", "repeat", "adapter_versions", "adapter_digests"}
+    grow = {"frameworks", "commands", "query_ids", "repeat", "adapter_versions", "adapter_digests"}
     assert set(SETTINGS) == set(RunConfig.model_fields) - grow
 
 

@@ -1,0 +1,245 @@
+"""An agent that is a program of its own, started anew for each trial."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any, ClassVar
+
+from pydantic import ValidationError
+
+from trialbed.addresses import mcp_url
+from trialbed.answers import answer_names, read_answer
+from trialbed.contracts import BaseAgent
+from trialbed.errors import AnswerError
+from trialbed.prompts import finish_of
+from trialbed.records import Answer, Record
+from trialbed.tools import Tool
+
+MAX_OUTPUT = 8 * 2**20
+"""Bytes of standard output; a program that writes more has failed."""
+
+TAIL = 16 * 2**10
+"""Bytes of the end of standard error that are kept."""
+
+LAST_OUTPUT = 5.0
+"""Seconds in which output of the program may still arrive after it has ended."""
+
+SHOWN = 300
+"""Characters of a command, and of standard error, in a message."""
+
+
+class CommandSpec(Record):
+    """The program of a worker.
+
+    Attributes:
+        arguments: the program's path and its arguments.
+        version: tells it from its other versions.
+    """
+
+    arguments: tuple[str, ...]
+    version: str
+
+
+class CommandFailed(Exception):
+    """The program ended with an exit code other than 0, or wrote too much."""
+
+
+class CommandAgent(BaseAgent):
+    """Starts the program, writes the task to its standard input, and takes what it prints for the answer."""
+
+    contract = "3"
+    command: ClassVar[CommandSpec]
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """The version of the program's files."""
+        return cls.command.version
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:
+        """Keep the tools for the task."""
+        self._tools = tools
+        self._server_url = server_url
+
+    def answer(self, query: str) -> Answer:
+        """Run the program.
+
+        Raises:
+            CommandFailed: it fails.
+            AnswerError: it prints a document that is not an answer.
+        """
+        with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix="trial-", ignore_cleanup_errors=True) as folder:
+            text = self._output(json.dumps(self.task(query)).encode(), folder)
+        return read_output(text, self._tools)
+
+    def task(self, query: str) -> dict[str, Any]:
+        """The task, as the program gets it."""
+        url = mcp_url(self._server_url)
+        return {
+            "query": query,
+            "instructions": self.system_prompt,
+            "endpoint": self.endpoint.model_dump(mode="json"),
+            "tools": [_described(tool) for tool in self._tools],
+            "tools_url": self._server_url,
+            "mcp_url": url,
+            "mcp_command": [sys.executable, "-m", "trialbed.mcp", url],
+            "limits": self.limits.model_dump(mode="json"),
+        }
+
+    def environment(self) -> dict[str, str]:
+        """The variables of the program: the worker's, which have no secrets, and the trial's addresses."""
+        return {
+            **os.environ,
+            "OPENAI_BASE_URL": self.endpoint.base_url,
+            "OPENAI_API_KEY": self.endpoint.api_key,
+            "OPENAI_MODEL": self.endpoint.model,
+            "TRIALBED_TOOLS_URL": self._server_url,
+            "TRIALBED_MCP_URL": mcp_url(self._server_url),
+        }
+
+    def _output(self, task: bytes, folder: str) -> str:
+        shown = shlex.join((Path(self.command.arguments[0]).name, *self.command.arguments[1:]))[:SHOWN]
+        process = subprocess.Popen(
+            self.command.arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.environment(),
+            cwd=folder,
+            start_new_session=True,
+        )
+        try:
+            streams = _Streams(process, task)
+            code = process.wait()
+        finally:
+            # What it has left running holds its output open. All else that it started is ended with the trial.
+            end_group(process)
+        streams.join()
+        if streams.too_much:
+            raise CommandFailed(f"{shown} wrote more than {MAX_OUTPUT >> 20} MiB to standard output")
+        if code != 0:
+            raise _failure(f"{shown} {_ending(code)}", streams.errors())
+        return streams.output()
+
+
+class _Streams:
+    """The standard streams of a process, each served by a thread, so that none can block another."""
+
+    def __init__(self, process: subprocess.Popen[bytes], task: bytes) -> None:
+        self.too_much = False
+        self._process = process
+        self._task = task
+        self._output = bytearray()
+        self._errors = bytearray()
+        pipes = ((self._write, process.stdin), (self._read, process.stdout), (self._keep, process.stderr))
+        self._threads = [threading.Thread(target=work, args=(pipe,), daemon=True) for work, pipe in pipes]
+        for thread in self._threads:
+            thread.start()
+
+    def join(self) -> None:
+        """Wait until everything is read."""
+        for thread in self._threads:
+            thread.join(LAST_OUTPUT)
+
+    def output(self) -> str:
+        """Standard output as text."""
+        return bytes(self._output).decode(errors="replace")
+
+    def errors(self) -> str:
+        """The end of standard error as text."""
+        return bytes(self._errors).decode(errors="replace").strip()
+
+    def _write(self, pipe: IO[bytes]) -> None:
+        # A program need not read its task.
+        with contextlib.suppress(OSError), pipe:
+            pipe.write(self._task)
+
+    def _read(self, pipe: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError), pipe:
+            while part := os.read(pipe.fileno(), 2**16):
+                self._output += part
+                if len(self._output) > MAX_OUTPUT:
+                    self.too_much = True
+                    end_group(self._process)
+                    return
+
+    def _keep(self, pipe: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError), pipe:
+            while part := os.read(pipe.fileno(), 2**16):
+                self._errors += part
+                del self._errors[:-TAIL]
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process and the processes of its group."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+
+
+def read_output(text: str, tools: Sequence[Tool]) -> Answer:
+    """The answer that a program printed: a JSON document with ``final_answer`` or ``answer``, or else plain text.
+
+    Raises:
+        AnswerError: it is such a document, and malformed.
+    """
+    document = _document(text)
+    names = answer_names([tool.spec for tool in tools])
+    if document is None:
+        said = text.strip()
+        return Answer(final_answer=said, finish=finish_of(said), reports_calls=False)
+    if "final_answer" not in document:
+        return read_answer(document, names)
+    try:
+        answer = Answer.model_validate({"reports_calls": "calls" in document, **document})
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(map(str, ("answer", *problem["loc"])))
+        raise AnswerError(f"{place}: {problem['msg']}") from error
+    calls = [call.model_copy(update={"api": call.api or names.get(call.name)}) for call in answer.calls]
+    finish = answer.finish if "finish" in document else finish_of(answer.final_answer)
+    return answer.model_copy(update={"calls": tuple(calls), "finish": finish})
+
+
+def _document(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and ("final_answer" in value or "answer" in value) else None
+
+
+def _described(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "api": tool.api.model_dump(mode="json"),
+    }
+
+
+def _failure(what: str, errors: str) -> CommandFailed:
+    last = errors.splitlines()[-1][-SHOWN:] if errors else "it wrote nothing to standard error"
+    failure = CommandFailed(f"{what}: {last}")
+    if errors:
+        failure.add_note(f"the end of its standard error:\n{errors}")
+    return failure
+
+
+def _ending(code: int) -> str:
+    if code > 0:
+        return f"ended with exit code {code}"
+    with contextlib.suppress(ValueError):
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"was killed by signal {-code}"

@@ -1,0 +1,152 @@
+"""An agent that is a program: what it is given, and what becomes of its output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trialbed.errors import AnswerError
+from trialbed.records import Answer, ApiRef, Limits, ModelEndpoint, ToolSpec
+from trialbed.tools import Tool
+from trialbed.worker import _command
+from trialbed.worker._command import CommandAgent, CommandFailed, CommandSpec, read_output
+from trialbed.worker._loop import command_agent
+
+ROOT = "http://127.0.0.1:1/t/token"
+API = ApiRef(category="Weather", tool_name="Now", api_name="Current")
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {"city": {"$ref": "#/x"}}}
+TOOL = Tool(ToolSpec(name="Now_Current", description="d", parameters=SCHEMA, api=API), f"{ROOT}/virtual")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def agent(code: str, *, shell: bool = False) -> CommandAgent:
+    """An agent of a program in Python, or of a shell."""
+    arguments = ("/bin/sh", "-c", code) if shell else (sys.executable, "-c", code)
+    spec = CommandSpec(arguments=arguments, version="1a2b")
+    agent_class, info = command_agent("mine", spec.model_dump_json())
+    assert (info.name, info.version, info.adapter) == ("mine", "1a2b", "trialbed")
+    endpoint = ModelEndpoint(base_url=f"{ROOT}/v1", api_key="dummy", model="gpt-4o", seed=3)
+    made = agent_class(endpoint, Limits(max_steps=5, timeout=9), system_prompt="Be brief.")
+    made.bind_tools([TOOL], server_url=f"{ROOT}/virtual")
+    assert isinstance(made, CommandAgent)
+    return made
+
+
+def test_the_task_is_on_standard_input() -> None:
+    task = json.loads(agent("cat", shell=True).answer("Why? ä").final_answer)
+    assert task == {
+        "query": "Why? ä",
+        "instructions": "Be brief.",
+        "endpoint": {
+            "base_url": f"{ROOT}/v1",
+            "api_key": "dummy",
+            "model": "gpt-4o",
+            "temperature": None,
+            "max_tokens": None,
+            "seed": 3,
+        },
+        "tools": [
+            {"name": "Now_Current", "description": "d", "parameters": SCHEMA, "api": API.model_dump(mode="json")}
+        ],
+        "tools_url": f"{ROOT}/virtual",
+        "mcp_url": f"{ROOT}/mcp",
+        "mcp_command": [sys.executable, "-m", "trialbed.mcp", f"{ROOT}/mcp"],
+        "limits": {"max_steps": 5, "timeout": 9.0},
+    }
+
+
+def test_its_addresses_are_in_variables_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://elsewhere")
+    code = 'echo "$OPENAI_BASE_URL $OPENAI_API_KEY $OPENAI_MODEL $TRIALBED_TOOLS_URL $TRIALBED_MCP_URL"'
+    said = agent(code, shell=True).answer("Why?").final_answer
+    assert said == f"{ROOT}/v1 dummy gpt-4o {ROOT}/virtual {ROOT}/mcp"
+
+
+def test_each_trial_has_an_empty_folder_of_its_own(folder: Path) -> None:
+    first, second = (agent("pwd; ls -A; echo x > left", shell=True).answer("?").final_answer for _ in range(2))
+    assert first != second
+    assert Path(first).parent == folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        (" It rains.\n", Answer(final_answer="It rains.", finish="give_answer", reports_calls=False)),
+        ("", Answer(final_answer="", reports_calls=False)),
+        ('{"weather": "rain"}', Answer(final_answer='{"weather": "rain"}', finish="give_answer", reports_calls=False)),
+        ('["final_answer"]', Answer(final_answer='["final_answer"]', finish="give_answer", reports_calls=False)),
+        ('{"final_answer": "rain"}', Answer(final_answer="rain", finish="give_answer", reports_calls=False)),
+        ('{"final_answer": "rain", "finish": null}', Answer(final_answer="rain", reports_calls=False)),
+        ('{"final_answer": "", "calls": []}', Answer(final_answer="")),
+    ],
+)
+def test_text_is_the_answer_and_a_document_may_say_more(printed: str, expected: Answer) -> None:
+    assert read_output(printed, [TOOL]) == expected
+
+
+def test_claimed_calls_are_found_by_their_tools_names() -> None:
+    calls = [{"name": "Now_Current", "arguments": {"city": "Oslo"}, "response": "rain"}, {"name": "other"}]
+    document = {"final_answer": "rain", "calls": calls, "usage": {"prompt_tokens": 3}, "model_turns": 2}
+    answer = read_output(json.dumps(document), [TOOL])
+    assert [(call.name, call.api, call.arguments) for call in answer.calls] == [
+        ("Now_Current", API, {"city": "Oslo"}),
+        ("other", None, None),
+    ]
+    assert answer.usage is not None
+    assert (answer.usage.prompt_tokens, answer.model_turns, answer.reports_calls) == (3, 2, True)
+
+
+def test_the_document_of_a_python_agent_is_read_too() -> None:
+    assert read_output(json.dumps({"answer": {"final_answer": "rain"}}), [TOOL]).final_answer == "rain"
+
+
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [
+        ({"final_answer": 5}, "answer.final_answer"),
+        ({"final_answer": "x", "calls": [{"arguments": {}}]}, r"answer.calls.0.name"),
+        ({"final_answer": "x", "mood": "good"}, "answer.mood"),
+        ({"answer": "x"}, "answer: must be an object"),
+    ],
+)
+def test_a_wrong_document_is_named_with_the_place(document: Any, place: str) -> None:
+    with pytest.raises(AnswerError, match=place):
+        read_output(json.dumps(document), [TOOL])
+
+
+def test_a_failed_program_is_reported_with_the_end_of_its_standard_error() -> None:
+    with pytest.raises(CommandFailed, match=r"sh -c .* ended with exit code 3: second") as caught:
+        agent("echo an answer; echo first >&2; echo second >&2; exit 3", shell=True).answer("?")
+    assert caught.value.__notes__ == ["the end of its standard error:\nfirst\nsecond"]
+    with pytest.raises(CommandFailed, match="was killed by SIGKILL: it wrote nothing to standard error"):
+        agent("kill -9 $$", shell=True).answer("?")
+
+
+def test_what_it_writes_beside_an_answer_is_no_failure() -> None:
+    assert agent("echo warning >&2; echo done", shell=True).answer("?").final_answer == "done"
+
+
+def test_a_large_task_and_much_noise_do_not_block_it() -> None:
+    code = "import sys; sys.stderr.write('x' * 2**20); print(len(sys.stdin.read()) > 2**20)"
+    assert agent(code).answer("q" * 2**20).final_answer == "True"
+    assert agent("true", shell=True).answer("q" * 2**20).final_answer == ""
+
+
+def test_endless_output_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_command, "MAX_OUTPUT", 2**20)
+    with pytest.raises(CommandFailed, match="wrote more than 1 MiB"):
+        agent("yes", shell=True).answer("?")
+
+
+def test_a_process_that_it_leaves_in_its_group_is_ended_and_holds_up_nothing() -> None:
+    assert agent("sleep 600 & echo done", shell=True).answer("?").final_answer == "done"
