@@ -12,6 +12,8 @@ QUICKLY := $(PYTEST) --dist worksteal
 # share what takes long to make, and the files that take longest are begun first.
 MORE_JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 SLOWLY := $(BIN)/python -m pytest -n $(MORE_JOBS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+# Where slow tests are: each worker would take seconds to import the thousands of others.
+SLOW := tests/docs tests/functional tests/packaging tests/suites tests/unit/core/store
 SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml adapters/vendors/pyproject.toml
 
 # Without bytecode, every program that is started would compile all that it imports anew.
@@ -30,14 +32,14 @@ test: $(VENV)/.test
 	$(QUICKLY) -m "not slow"
 
 test-slow: $(VENV)/.dev
-	$(SLOWLY) -m "slow and not matrix"
+	$(SLOWLY) -m "slow and not matrix" $(SLOW)
 
 # The documentation as a site with search, in build/site.
 docs: $(VENV)/.test
 	$(BIN)/python docs/generate.py
 	$(BIN)/mkdocs build --quiet
 
-# Parts of test-slow: each adapter beside its framework at today's newest releases; unit tests on all Pythons.
+# Parts of test-slow: each adapter beside its framework at today's newest releases; quick unit tests on all Pythons.
 adapters: $(VENV)/.dev
 	$(QUICKLY) tests/suites/test_adapters.py
 

@@ -1,4 +1,4 @@
-"""The unit tests on every Python that Trialbed declares."""
+"""The quick unit tests on every Python that Trialbed declares; the slow ones run on this one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def test_the_unit_tests_pass(
     uv("venv", "--quiet", "--python", interpreter, str(folder))
     python = folder / "bin" / "python"
     uv("pip", "install", "--quiet", "--python", str(python), f"{wheels.wheel}[test]", str(wheels.langgraph))
-    suite(f"Python {version}", python, "-p", "hypothesispytest", "tests/unit", HYPOTHESIS_PROFILE="few")
+    quick = ("-m", "not slow and not matrix")
+    suite(f"Python {version}", python, "-p", "hypothesispytest", "tests/unit", *quick, HYPOTHESIS_PROFILE="few")
 
 
 def found(version: str) -> str | None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
@@ -19,7 +17,7 @@ from support.processes import family, started, wait_until, wait_until_ended
 from trialbed.records import TrialResult
 from trialbed.store import Store
 
-pytestmark = pytest.mark.slow(80)
+pytestmark = pytest.mark.slow(60)
 
 COMMAND = ("run", "-f", "reference", "-f", "langgraph", "--limit", "6", "--model", "scripted:slow", "-j", "2")
 TRIALS = 12
@@ -48,19 +46,17 @@ def count(folder: Path) -> int:
         return 0
 
 
-@pytest.mark.parametrize("wanted", [1, 3, 6])
 def test_a_run_that_was_killed_goes_on_and_repeats_nothing(
-    wanted: int, bench: Bench, tmp_path: Path, bench_environment: dict[str, str]
+    bench: Bench, tmp_path: Path, bench_environment: dict[str, str]
 ) -> None:
     with running(tmp_path, bench_environment) as process:
-        wait_until(lambda: count(tmp_path) >= wanted)
+        wait_until(lambda: count(tmp_path) >= 3)
         children = family(process.pid)
         assert len(children) >= 3  # the server, and a worker of each framework
-        time.sleep(random.Random(wanted).uniform(0, 0.2))  # any moment of a trial, not only just after a commit
         os.killpg(process.pid, signal.SIGKILL)
     wait_until_ended(children)
     before = {result.trial: result for result in kept(tmp_path)}
-    assert wanted <= len(before) < TRIALS
+    assert 3 <= len(before) < TRIALS
 
     done = bench(*COMMAND)
     assert f"{len(before)} of them kept" in done.err

@@ -55,7 +55,7 @@ def test_the_worst_cost_their_own_trial(bench: Bench, tmp_path: Path) -> None:
     check(run(bench, tmp_path, agents), agents)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(75)
 def test_every_hostile_agent_costs_its_own_trial_and_nothing_else(bench: Bench, tmp_path: Path) -> None:
     agents = (*FAULTS, *HARMLESS)
     check(run(bench, tmp_path, agents), agents)

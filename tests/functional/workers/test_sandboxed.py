@@ -9,7 +9,7 @@ from trialbed.errors import SandboxUnavailable
 from trialbed.sandbox import Sandbox, check_sandbox
 from trialbed_plugins.executors.local import LocalExecutor
 
-pytestmark = [pytest.mark.slow(60), pytest.mark.usefixtures("hostile_distribution")]
+pytestmark = [pytest.mark.slow(45), pytest.mark.usefixtures("hostile_distribution")]
 
 
 @pytest.fixture(params=["process", "container"])
