@@ -94,15 +94,15 @@ def score_trial(context: ScoreContext) -> Iterable[Score] | Awaitable[Iterable[S
 
 @hookspec
 def declare_scores() -> Iterable[str]:  # type: ignore[empty-body]
-    """Name the scores that ``score_trial`` gives, so that a misspelt name is found before a run begins.
+    """Name the scores that ``score_trial`` returns, so that a misspelt name is found before a run begins.
 
-    A plugin that scores trials and does not implement this hook is asked nothing; ``--fail-under`` then takes any
-    name, and looks it up when the run has ended.
+    If a plugin scores trials but does not implement this hook, ``--fail-under`` accepts any name, and looks it up
+    when the run has ended.
 
     .. versionadded:: 0.2
 
     Returns:
-        The names, of every score that a trial may get.
+        The names of all scores that a trial may get.
     """
 
 
@@ -110,7 +110,8 @@ def declare_scores() -> Iterable[str]:  # type: ignore[empty-body]
 def aggregate_scores(run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:  # type: ignore[empty-body]
     """Add figures over all trials of one framework to the ``summary`` of its result document.
 
-    An exception, or a figure that is not JSON, leaves out the plugin's figures and is logged under its name.
+    If the hook raises, or returns a figure that is not JSON, the plugin's figures are left out and the error is
+    logged under the plugin's name.
 
     .. versionadded:: 0.1
 

@@ -38,7 +38,7 @@ def vendor_drivers() -> str:
     """Every vendor of ``trialbed-vendors``: where it is, whose key it needs, which names of models it maps."""
     found = [entry for entry in entry_points(group=GROUPS["vendors"]) if entry.value.startswith("trialbed_vendors")]
     return table(
-        ("name", "endpoint", "key", "models it has a name of its own for"),
+        ("name", "endpoint", "key", "models to which it gives another name"),
         [_vendor(entry.name, entry.load()) for entry in sorted(found, key=lambda entry: entry.name)],
     )
 

@@ -69,7 +69,7 @@ def command(
 
 
 def mounts(interpreter: Interpreter, hidden: Iterable[Path]) -> Iterator[str]:
-    """The arguments that show a worker what it may read, and then cover what of that is hidden."""
+    """The arguments that show a worker what it may read, and then cover what is hidden in there."""
     secret = {*interpreter.hidden, *hidden}
     covered: set[Path] = set()
     for path in (path for path in SYSTEM if path.is_symlink()):
@@ -105,7 +105,7 @@ def find_bubblewrap() -> str:
 
 @cache
 def version(bubblewrap: str) -> str:
-    """The version of a ``bwrap``, as it says it: ``bubblewrap 0.8.0``."""
+    """The version that a ``bwrap`` reports: ``bubblewrap 0.8.0``."""
     return subprocess.run([bubblewrap, "--version"], capture_output=True, text=True, check=False).stdout.strip()
 
 

@@ -17,7 +17,7 @@ FOLDERS = {
 
 PLACES = ("PWD", "OLDPWD", "TEMP", "TMP", "XDG_RUNTIME_DIR")
 SOCKETS = ("DBUS_", "DISPLAY", "DOCKER_", "GPG_", "SSH_", "WAYLAND_")
-"""How the names of variables begin that lead to the user's other programs."""
+"""Prefixes of the variables that lead to the user's other programs."""
 
 OWN = "TRIALBED_"
 MARK = "TRIALBED_WORKER"
@@ -29,7 +29,7 @@ def sandboxed_environment(environment: Mapping[str, str], folder: Path) -> dict[
     Variables that say where Trialbed keeps things, or that lead to other programs of the user, are left out.
     """
     kept = {name: value for name, value in environment.items() if name == MARK or not _leads_out(name)}
-    # Packages cannot be written to: Python need not try to keep bytecode there.
+    # Packages cannot be written to, so Python need not try to keep bytecode there.
     return kept | {name: str(folder / place) for name, place in FOLDERS.items()} | {"PYTHONDONTWRITEBYTECODE": "1"}
 
 

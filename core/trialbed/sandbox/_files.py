@@ -49,9 +49,9 @@ class View:
 
 
 def view(readable: Iterable[Path], hidden: Collection[Path]) -> View:
-    """What is readable without what is hidden: a folder with something hidden in it is taken apart.
+    """What is readable, without what is hidden: a folder that contains something hidden is split into its entries.
 
-    What is put into such a folder later is not seen, so that a hidden file need not be there yet.
+    What is put into such a folder later is not seen, so a hidden file need not exist yet.
     """
     whole: list[Path] = []
     listed: list[Path] = []

@@ -1,4 +1,4 @@
-"""What of the file system belongs to a worker's interpreter and its packages, and what of that it must not see."""
+"""The files of a worker's interpreter and its packages, and those among them that it must not see."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Interpreter:
     Attributes:
         readable: what it needs to read.
         listed: folders of which it needs to know the names, beside those in ``readable``.
-        hidden: what of that a worker must not see: the packages of datasets, and packages of other interpreters.
+        hidden: what a worker must not see of these: the packages of datasets, and packages of other interpreters.
         needed: files without which it would not run, or would run as another interpreter.
     """
 
@@ -62,8 +62,8 @@ def own_interpreter(python_path: str = "") -> Interpreter:
 def environment_interpreter(python: str, lock: str = "") -> Interpreter:
     """The interpreter of a framework's own environment.
 
-    What the environment's packages say about other folders is not believed, since they are not trusted: only what its
-    lock says was installed editable, at the user's wish, is looked for outside.
+    The environment's packages are not trusted, so what they say about other folders is ignored: only packages that its
+    lock gives as editable, which the user has asked for, are looked for outside.
     """
     folder = Path(python).parent.parent
     packages = [found.resolve() for found in sorted(folder.glob("lib*/python3*/site-packages"))]
@@ -95,7 +95,7 @@ def _interpreter(
         folders: what is its own.
         packages: the folders of its packages; none that ``folders`` do not hold.
         sources: folders on its path, from which no package was copied.
-        modules: module -> where it is, for what is on no path.
+        modules: module -> where it is, for modules that are on no path.
     """
     executable, prefix, exec_prefix, library = _base(python)
     base = [Path(executable), Path(prefix), Path(exec_prefix)]

@@ -18,7 +18,7 @@ from trialbed.sandbox._modes import CONTAINER, PROCESS
 from trialbed.sandbox._server import ServerAddress
 
 REPORT = 1 << 16
-"""Bytes of the report of a launcher at most."""
+"""The largest size of a launcher's report, in bytes."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Runs and trials in a database: written by the engine, read by all others."""
+"""Runs and trials in a database: written by the engine, read by everything else."""
 
 from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._reader import StoredRun, StoredTrial, StoreReader, open_store

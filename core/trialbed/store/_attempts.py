@@ -44,11 +44,11 @@ A = TypeVar("A", bound=Attempt)
 
 
 def counted_attempts(attempts: Iterable[A]) -> list[A]:
-    """Of each trial the attempt that counts, in the order in which they are given.
+    """The attempt of each trial that counts, in the order in which they are given.
 
     This is the first that was measured: a further attempt with the same adapter does not improve a score. If the
     adapter or its environment changed before a later one, it is the first that was measured with the latest code.
-    Where none was measured, it is the last.
+    If none was measured, it is the last.
     """
     of_trial: dict[TrialKey, list[A]] = defaultdict(list)
     given = list(attempts)

@@ -56,10 +56,10 @@ def insert_new(connection: Connection, table: Any, rows: list[dict[str, Any]]) -
 
 
 def read_bodies(connection: Connection, digests: Select[Any]) -> dict[str, str]:
-    """The bodies of these digests.
+    """The bodies with these digests.
 
     Raises:
-        DataError: a body is not what its digest says.
+        DataError: a body does not have its digest.
     """
     rows = connection.execute(select(blobs.c.digest, blobs.c.body).where(blobs.c.digest.in_(digests)))
     return {row.digest: _text(row.digest, row.body) for row in rows}
@@ -76,10 +76,10 @@ def unused_bodies(connection: Connection) -> int:
 
 
 def check_body(row: Row[Any]) -> None:
-    """See that a body is what its digest and its size say.
+    """Check that a body has its digest and its size.
 
     Raises:
-        DataError: it is not.
+        DataError: it does not.
     """
     text = _text(row.digest, row.body)
     if len(text.encode("utf-8", "surrogatepass")) != row.size:

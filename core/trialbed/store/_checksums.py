@@ -37,7 +37,7 @@ def with_checksum(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check(found: Iterable[Mapping[Any, Any]], expected: str, what: str) -> None:
-    """See that rows are as they were written.
+    """Check that rows are as they were written.
 
     Args:
         what: names them in the error: the table, the run and the trial.

@@ -65,8 +65,8 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
 
     Raises:
         UsageError: the URL is malformed or its driver is not installed.
-        DataError: the database is damaged, not a store, or written by a newer Trialbed; or it is to be read only
-            and is absent.
+        DataError: the database is damaged, not a store, or written by a newer Trialbed; or it does not exist and is to
+            be read only.
     """
     url = _url(url_or_path)
     if read_only:

@@ -24,7 +24,7 @@ UNDER_WAY = "the same run is running in another process; wait until it ends, or 
 
 @contextmanager
 def hold(engine: Engine, name: str) -> Iterator[None]:
-    """Hold the lock of this name; the system frees it when the process dies, however it dies.
+    """Hold the lock of this name; the system releases it when the process ends, however it ends.
 
     Raises:
         UsageError: another process has it.
@@ -48,7 +48,7 @@ def _file(engine: Engine, name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # Removed while it is held: afterwards it could be another process's, and a third would take a new file.
+        # Removed while the lock is held: later the file could be another process's, and a third would lock a new file.
         with suppress(OSError):
             path.unlink()
         lock.release()

@@ -15,7 +15,7 @@ from trialbed.store._schema import SCHEMA_VERSION, about
 
 
 def migrate(connection: Connection, version: int) -> None:
-    """Lead the schema from this version to today's, in the connection's transaction."""
+    """Bring the schema from this version to the current one, in the connection's transaction."""
     for step in range(version, SCHEMA_VERSION):
         MIGRATIONS[step](connection)
     connection.execute(about.update().values(schema_version=SCHEMA_VERSION))
@@ -172,9 +172,9 @@ VERSION_3 = (
 """The tables of version 3 that replace those of version 2, in SQLite's words."""
 
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _flat_limits, 2: _attempts_and_checksums}
-"""Schema version -> what leads from it to the next.
+"""Schema version -> the migration to the next one.
 
-A migration names tables and columns itself: those of ``_schema`` are today's, and would change under a migration that
-was written for others. SQLite changes a column by a copy of its table. A migration that changes a row writes its
+A migration names tables and columns itself: those of ``_schema`` are the current ones, which an older migration does
+not have. SQLite changes a column by a copy of its table. A migration that changes a row writes its
 checksum anew.
 """

@@ -101,7 +101,7 @@ class StoreReader:
             return tuple(StoredRun(self, run) for run in islice(found, limit))
 
     def run(self, run_id: str) -> StoredRun:
-        """The run of this id.
+        """The run with this id.
 
         Raises:
             DataError: the store has no such run; lists the latest.

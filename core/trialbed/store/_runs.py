@@ -1,4 +1,4 @@
-"""Runs as rows, and what each query of a run was offered."""
+"""Runs as rows, and the tools that each query of a run was offered."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def change_run(connection: Connection, run_id: str, changes: dict[str, Any]) -> 
 
 
 def read_run(connection: Connection, run_id: str) -> Run:
-    """The run of this id."""
+    """The run with this id."""
     row = connection.execute(select(runs).where(runs.c.run_id == run_id)).one_or_none()
     return _required(row, connection, run_id)
 
@@ -123,7 +123,7 @@ def read_selection(connection: Connection, run_id: str, query_id: int | str) -> 
 
 
 def check_selection(row: Row[Any]) -> None:
-    """See that the row of a selection is as it was written.
+    """Check that the row of a selection is as it was written.
 
     Raises:
         DataError: it is not.

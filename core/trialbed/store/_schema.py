@@ -1,6 +1,6 @@
 """The tables.
 
-Columns are for asking, ``record`` is what is read back: the JSON of a frozen record, without the parts that
+Columns are for queries; ``record`` is what is read back: the JSON of a frozen record, without the parts that
 have rows of their own. ``checksum`` covers the other columns of its row (see ``_checksums``), and a trial has one more
 for its scores and one for its calls. Only types that SQLite and PostgreSQL share are used.
 """
@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 SCHEMA_VERSION = 3
-"""Goes up with every change of the tables or of a stored record; ``_migrations`` leads from each to the next."""
+"""Incremented with every change of the tables or of a stored record; ``_migrations`` has the steps between versions."""
 
 metadata = MetaData()
 

@@ -1,4 +1,4 @@
-"""The store's face."""
+"""The store as the engine uses it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from trialbed.store._trials import insert_trial, read_attempts, read_results
 class Store:
     """Runs and trials in a database.
 
-    Every method is one transaction: it has happened as a whole when it returns, and not at all when it raises
-    or the process dies. Methods block; any number of threads and processes may call them at once.
+    Every method is one transaction: it is complete when it returns, and has changed nothing if it raises or the process
+    dies. Methods block; any number of threads and processes may call them at once.
 
     Every method raises ``DataError`` for a database that is damaged, full, locked or out of reach, and those
     that change or return a run for one that the store does not have; the text says what to do.
@@ -63,7 +63,7 @@ class Store:
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
-        """Hold the lock of this name, which is free again when the process ends, however it ends.
+        """Hold the lock of this name, which is released when the process ends, however it ends.
 
         Locks of a file are files beside it, those of a database are its own advisory locks.
 
@@ -79,7 +79,7 @@ class Store:
         """Add a run.
 
         Raises:
-            DataError: there is a run of this id.
+            DataError: there is a run with this id.
         """
         try:
             with self._database.write() as connection:
@@ -112,7 +112,7 @@ class Store:
             change_run(connection, run_id, changes)
 
     def run(self, run_id: str) -> Run:
-        """The run of this id."""
+        """The run with this id."""
         with self._database.read() as connection:
             return read_run(connection, run_id)
 
@@ -158,7 +158,7 @@ class Store:
             return read_attempts(connection, run_id)
 
     def results(self, run_id: str, framework: str | None = None) -> list[TrialResult]:
-        """Of each committed trial the attempt that counts, bodies included, in the order in which they were added.
+        """The attempt of each committed trial that counts, bodies included, in the order in which they were added.
 
         This is the first attempt that was measured, unless a later one was measured with another adapter or
         environment. Where no attempt was measured, it is the last.
@@ -178,7 +178,7 @@ class Store:
             return read_results(connection, run_id, framework)
 
     def add_selection(self, run_id: str, query_id: int | str, selector: str, tools: tuple[ToolSpec, ...]) -> None:
-        """Keep what a query of this run is offered; what was kept first stays."""
+        """Keep the tools that a query of this run is offered; those that were kept first stay."""
         try:
             with self._database.write() as connection:
                 insert_selection(connection, run_id, query_id, selector, tools)

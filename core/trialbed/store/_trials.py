@@ -76,7 +76,7 @@ def read_wire(connection: Connection, trial_id: int, wire: WireLog) -> WireLog:
 
 
 def check_trial(connection: Connection, row: Row[Any]) -> None:
-    """See that the row of an attempt, its scores and its calls are as they were written.
+    """Check that the row of an attempt, its scores and its calls are as they were written.
 
     Raises:
         DataError: they are not.
@@ -94,7 +94,7 @@ def _chosen(run_id: str, columns: Mapping[str, Any]) -> Select[Any]:
 
 
 def _read(connection: Connection, chosen: Select[Any]) -> tuple[Sequence[Row[Any]], ByTrial]:
-    """The rows of trials and their scores, each seen to be as it was written."""
+    """The rows of trials and their scores, each checked to be as it was written."""
     rows = connection.execute(chosen).all()
     found = _grouped(connection.execute(_scores_of(_ids(chosen))))
     decoded: ByTrial = defaultdict(list)
@@ -217,7 +217,7 @@ def _insert(connection: Connection, table: Any, trial_id: int, rows: Rows) -> No
 
 
 def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select[Any]) -> tuple[ByTrial, ByTrial]:
-    """The calls of trials and their bodies, each seen to be as it was written."""
+    """The calls of trials and their bodies, each checked to be as it was written."""
     of_trials = calls.c.trial_id.in_(_ids(chosen))
     digests = union(select(calls.c.request).where(of_trials), select(calls.c.response).where(of_trials))
     bodies = read_bodies(connection, select(digests.subquery()))

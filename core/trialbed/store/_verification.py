@@ -1,4 +1,4 @@
-"""Looks at every record and body of a store for damage."""
+"""Checks every record and body of a store for damage."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ TABLES: Mapping[str, Table] = {
 
 @dataclass(frozen=True)
 class StoreReport:
-    """What a look at every record of a store found.
+    """What a check of every record of a store found.
 
     Attributes:
         place: the store's file, or its URL without the password.
         counts: how many records of each kind it holds.
         unused: bodies that no record refers to; they only take space.
-        problems: each damage in words.
+        problems: each damage that was found, in words.
     """
 
     place: str
@@ -44,7 +44,7 @@ class StoreReport:
 
 
 def verify_store(url_or_path: str) -> StoreReport:
-    """Look at every record and body of a store.
+    """Check every record and body of a store.
 
     Nothing is changed, except that a store of an older version is brought up to date first.
 
@@ -66,7 +66,7 @@ def _problems(database: Database) -> Iterator[str]:
 
 
 def _found(database: Database, look: Callable[[Connection], Iterator[str]]) -> Iterator[str]:
-    """What a look finds, and what keeps it from going on."""
+    """What a check finds, and what keeps it from continuing."""
     try:
         with database.read() as connection:
             yield from look(connection)
@@ -75,7 +75,7 @@ def _found(database: Database, look: Callable[[Connection], Iterator[str]]) -> I
 
 
 def _file(connection: Connection) -> Iterator[str]:
-    """SQLite's own look at its pages and indexes; PostgreSQL watches over its files by itself."""
+    """SQLite's own check of its pages and indexes; PostgreSQL checks its files itself."""
     if connection.dialect.name == "sqlite":
         for (line,) in connection.execute(text("PRAGMA integrity_check")):
             if line != "ok":
@@ -118,7 +118,7 @@ REFERENCES: tuple[tuple[str, Column[Any], Column[Any]], ...] = (
     ("responses of calls are missing", calls.c.response, blobs.c.digest),
     ("selections' tools are missing", selections.c.tools, blobs.c.digest),
 )
-"""What is wrong where a column has a value that the other does not have."""
+"""What is wrong if the first column has a value that the second does not have."""
 
 
 def _references(connection: Connection) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 UNKNOWN = "-"
-"""Stands where nothing is known: never a number."""
+"""Shown where nothing is known; never a number."""
 
 LARGE = 100
 
@@ -31,7 +31,7 @@ def estimate(found: Mapping[str, Any] | None, digits: int = 4, *, with_n: bool =
     Args:
         found: ``value``, ``low``, ``high`` and ``n``, as ``trialbed.statistics.Estimate`` writes them.
         digits: after the point.
-        with_n: add how many observations stand behind it.
+        with_n: add the number of observations.
     """
     if found is None or found["value"] is None:
         return UNKNOWN

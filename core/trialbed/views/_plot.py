@@ -1,4 +1,4 @@
-"""Points with their intervals, as they are drawn."""
+"""Plots of points with their intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Point:
     """One row of a plot.
 
     Attributes:
-        label: what it is of.
+        label: what the row is about.
         value: None draws no point: it is not known.
         low, high: the interval; None where there is none.
         text: the figure in words, beside the point and for readers that do not see the plot.
@@ -90,7 +90,7 @@ class IntervalPlot:
 
     @property
     def description(self) -> str:
-        """All of it in words."""
+        """The plot in words."""
         return "; ".join(f"{point.label}: {point.text or compact(point.value)}" for point in self.points)
 
     def x(self, value: float) -> float:

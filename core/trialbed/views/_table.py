@@ -13,7 +13,7 @@ class TableRow:
     Attributes:
         label: what the row is about.
         cells: one text per column after the first.
-        alarming: any text in the cells is bad news; shown in red on a terminal.
+        alarming: whether any text in the cells is bad news; a terminal shows it in red.
     """
 
     label: str
@@ -29,9 +29,9 @@ class Table:
 
     Attributes:
         title: may be empty.
-        columns: the heads; the first one is that of the labels.
+        columns: the headings; the first is that of the labels.
         rows: each with as many cells as there are columns after the first. None for a text that is all notes.
-        notes: how to read the figures, and what must be known beside them.
+        notes: how to read the figures, and what else readers must know.
         pinned: how many of the first columns after the labels are repeated in each block of a folded table.
         narrow: what a terminal shows instead where the table is wider than it.
     """

@@ -63,7 +63,7 @@ def _print(console: Console, table: Table, room: int) -> None:
 
 
 def _widths(lines: Sequence[Sequence[str]], room: int) -> list[int]:
-    """The width of each column: of its longest text if all fits side by side, else of so much that blocks fit."""
+    """The width of each column: of its longest text if all fits side by side, otherwise narrow enough for blocks."""
     natural = _natural(lines)
     if _width(natural) <= room:
         return natural

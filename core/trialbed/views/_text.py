@@ -24,7 +24,7 @@ def markdown(tables: Iterable[Table], *, level: int = 2) -> str:
 
 
 def placed(page: str, text: str, begin: str, end: str) -> str | None:
-    """A page with a text in its place between two marks, each on a line of its own; None where it has no such place."""
+    """A page with this text between its two marks, each on a line of its own; None if the page lacks the marks."""
     place = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
     if not place.search(page):
         return None

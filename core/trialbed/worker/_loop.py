@@ -28,7 +28,7 @@ from trialbed.worker._trial import Trial
 LAST_RESORT = 3600.0
 """Seconds past its limit after which a trial ends its worker, if the engine is gone and the code never yields.
 
-Where a worker has a supervisor, that ends it at once.
+A worker that has a supervisor is ended by it at once.
 """
 
 SETTLE = 1.0
@@ -98,7 +98,7 @@ def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkIn
 def _entry(framework: str) -> DriverInfo:
     with suppress(DriverNotFound):
         return driver_info("frameworks", framework)
-    # Says how to install it too; imported only now, since every worker would pay for it.
+    # Its message also says how to install the adapter. Imported here, since it would slow every worker down.
     from trialbed.environments import adapter_info
 
     return adapter_info(framework)
@@ -153,7 +153,7 @@ def _run_trial(
 
 
 def _cancel_leaked_tasks(runner: asyncio.Runner) -> bool:
-    """Cancel the tasks that the trial left; returns whether all ended, else the worker must not run another trial."""
+    """Cancel the tasks that the trial left; returns whether all ended. If not, the worker must run no other trial."""
     try:
         return runner.run(_cancelled(asyncio.all_tasks(runner.get_loop())))
     except BaseException:  # noqa: BLE001 - a leaked task may raise SystemExit; then the worker is not used again

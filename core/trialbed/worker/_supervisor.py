@@ -1,4 +1,4 @@
-"""The parent of a worker, which outlives it: ends all that the worker started, whatever happened to it or the engine.
+"""The parent of a worker: outlives it and ends all that it started, whatever happens to it or to the engine.
 
 Linux gives the descendants of a *subreaper* back to it when their own parent ends, even those that have left the
 worker's session and environment. The subreaper is a process of its own, since the worker may end in any way, and is
@@ -25,13 +25,13 @@ PR_SET_CHILD_SUBREAPER = 36
 """From ``<linux/prctl.h>``, Linux 3.4."""
 
 IGNORED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
-"""Signals that end a process which does not expect them; only its executor ends a supervisor, by closing its input."""
+"""Signals that end a process unless it handles them; only its executor ends a supervisor, by closing its input."""
 
 NOT_STARTED = 126
 """Exit code if the command cannot be run, as in a shell."""
 
 MOST_INHERITED = 1024
-"""Descriptors of the worker that the supervisor lets go of; those for a sandbox are among the first."""
+"""The supervisor closes the worker's descriptors below this one; those for a sandbox are among the first."""
 
 ROUNDS = 500
 PAUSE = 0.01
@@ -60,7 +60,7 @@ def supervise(command: Sequence[str]) -> NoReturn:
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execvp(command[0], list(command))  # noqa: S606 - there is no shell to be wanted
+        os.execvp(command[0], list(command))  # noqa: S606 - an argument list, not a shell
     except OSError as error:
         os.write(2, f"{command[0]} cannot be started: {error}\n".encode())
         os._exit(NOT_STARTED)
@@ -90,7 +90,7 @@ class Supervisor:
         _end_as(self._status or 0)
 
     def _set_signals(self) -> int:
-        """Ignore what asks to end; returns the descriptor from which can be read at any signal."""
+        """Ignore requests to end; returns a descriptor that becomes readable at any signal."""
         wake, woken = os.pipe()
         os.set_blocking(woken, False)
         signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
@@ -100,7 +100,7 @@ class Supervisor:
         return wake
 
     def _leave_descriptors(self) -> None:
-        """Let go of all that is the worker's but its input, so that the executor sees when the worker closes it."""
+        """Close the worker's descriptors except its input, so that the executor sees when the worker closes them."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for output in (1, 2):
             os.dup2(nowhere, output)
@@ -147,7 +147,7 @@ def _processes() -> Iterator[tuple[int, int]]:
     for name in os.listdir("/proc"):
         if name.isdecimal():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
-                # The name before these fields may hold anything, brackets too.
+                # The name before these fields may contain anything, even brackets.
                 yield int(name), int(stat.read().rpartition(b")")[2].split()[1])
 
 

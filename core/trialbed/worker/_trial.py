@@ -26,7 +26,7 @@ MAX_DETAIL = 16_000
 
 
 class Trial:
-    """The running of one trial specification.
+    """Runs one trial specification.
 
     Args:
         owner_only: ends the process if it is a fork; called wherever an agent hands control back.
@@ -91,7 +91,7 @@ class Trial:
 
 
 def _no_clock(running: bool) -> None:
-    """Tell nothing: who runs the trial does not time it."""
+    """Do nothing: the trial is not timed."""
 
 
 def failure_of(error: BaseException) -> Failure:
@@ -152,7 +152,7 @@ def _kind(error: BaseException) -> FailureKind:
 def _text(error: BaseException) -> str:
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - an exception whose text cannot be had still has a type
+    except Exception:  # noqa: BLE001 - an exception whose text cannot be read still has a type
         text = ""
     if isinstance(error, (ModelFailed, AnswerError)):
         return text

@@ -12,7 +12,7 @@ OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
         "tool_calls": "a complete answer with the finish reason `tool_calls`",
         "stop": "a complete answer with the finish reason `stop`",
         "other": "a complete answer with any other finish reason, such as `length`",
-        "protocol_error": "an answer that breaks the protocol; it is the vendor's own and is not tried again",
+        "protocol_error": "an answer that breaks the protocol; it is the vendor's own, so the request is not retried",
         "transport_error": "no complete answer: the connection failed, or the HTTP status is not a success",
         "timeout": "no complete answer within `--timeout`",
     }
