@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import ssl
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from trialbed.records import ApiRef, ToolSpec
+
+if TYPE_CHECKING:
+    from trialbed._langchain import LangChainTool
 
 TOOL_TIMEOUT = 60.0
 
@@ -52,6 +55,23 @@ class Tool:
             "api_name": api.api_name,
         }
 
+    @property
+    def args_schema(self) -> Mapping[str, Any]:
+        """The JSON Schema of the arguments, under the name that LangChain gives it."""
+        return self.parameters
+
+    def as_langchain(self) -> LangChainTool:
+        """The same as a LangChain ``BaseTool``, with the raw schema.
+
+        Raises:
+            ImportError: langchain-core is not installed.
+        """
+        try:
+            from trialbed._langchain import LangChainTool
+        except ModuleNotFoundError as error:
+            raise ImportError("as_langchain() needs langchain-core: pip install langchain-core") from error
+        return LangChainTool.of(self)
+
     async def __call__(self, /, **arguments: Any) -> str:
         """Call the Api with these arguments."""
         return await self.ainvoke(arguments)
@@ -73,6 +93,10 @@ class Tool:
                 return _text(client.post(self._server_url, json=self._payload(arguments)))
         except (httpx.HTTPError, TypeError, ValueError) as error:
             return _unreachable(error)
+
+    def run(self, arguments: Mapping[str, Any]) -> str:
+        """The same as ``invoke``."""
+        return self.invoke(arguments)
 
     def _payload(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         api = self.spec.api

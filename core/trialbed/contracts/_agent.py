@@ -22,6 +22,12 @@ by itself. Contract 1 calls ``deviations`` ``capabilities``.
 """
 
 
+NO_ENDPOINT = ModelEndpoint(base_url="", api_key="", model="")
+"""The endpoint of an agent that brings its own model."""
+
+NO_LIMITS = Limits()
+
+
 class BaseAgent(ABC):
     """One framework, wrapped so that it answers one query with the tools it is given.
 
@@ -29,6 +35,8 @@ class BaseAgent(ABC):
     its framework up in several ways. ``native`` is the program that the framework's own documentation teaches, with
     nothing undone; ``controlled`` has all made equal but the framework's engine. Per trial the worker makes a fresh
     instance, calls ``bind_tools`` once, ``answer`` once and ``close`` once, all on one event loop.
+
+    For ``run_benchmark``, which takes an object, ``answer`` is enough: an object makes itself, with a model of its own.
 
     The endpoint, the tools and the system prompt are the trial's in every profile. The gateway and the worker enforce
     the limits, so an agent need not: a model request past the last one is refused, and ends the trial.
@@ -48,18 +56,19 @@ class BaseAgent(ABC):
         if "capabilities" in vars(cls) and "deviations" not in vars(cls):
             cls.deviations = tuple(vars(cls)["capabilities"])
 
-    def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
+    def __init__(
+        self, endpoint: ModelEndpoint = NO_ENDPOINT, limits: Limits = NO_LIMITS, *, system_prompt: str = ""
+    ) -> None:
         self.endpoint = endpoint
         self.limits = limits
         self.system_prompt = system_prompt
 
     @classmethod
-    @abstractmethod
     def framework_version(cls) -> str:
-        """The version of the framework itself, as installed."""
+        """The version of the framework itself, as installed; unless it is overridden, the name of this class."""
+        return f"{cls.__module__}.{cls.__qualname__}"
 
-    @abstractmethod
-    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
         """Hand the tools to the framework, in the form that it takes; no code is generated from tool text.
 
         A controlled profile hands over the raw schemas, unaltered.
@@ -68,6 +77,7 @@ class BaseAgent(ABC):
             tools: sorted by name.
             server_url: the trial's virtual API; an adapter needs it only to show it.
         """
+        self.tools = list(tools)
 
     @abstractmethod
     def answer(self, query: str) -> Answer | Mapping[str, Any] | Awaitable[Answer | Mapping[str, Any]]:

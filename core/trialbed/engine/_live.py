@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import platform
+import sys
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable
@@ -97,7 +98,9 @@ class LiveExecutor(Executor):
     async def _answer(self, spec: TrialSpec) -> Answer:
         from trialbed.tools import Tool  # its HTTP client takes long to import, and runs of workers do not need it
 
-        tools = [Tool(tool, spec.server_url) for tool in spec.tools]
+        made = [Tool(tool, spec.server_url) for tool in spec.tools]
+        # An agent of a program that uses LangChain may hand its tools to LangChain, which takes only its own.
+        tools = [tool.as_langchain() for tool in made] if "langchain_core" in sys.modules else made
         if hasattr(self._agent, "bind_tools"):
             await _call(self._agent.bind_tools, tools=tools, server_url=spec.server_url)
         value = await _call(self._agent.answer, spec.query)
