@@ -76,7 +76,7 @@ def test_an_adapter_is_found_when_it_is_installed(with_langgraph: Installation, 
         assert document["summary"]["total_queries"] == 2
         assert document["summary"]["error_count"] == 0
         assert document["summary"]["average_sopr_score"] == 1.0
-    assert [document["metadata"]["agent_name"] for document in documents] == ["reference", "langgraph"]
+    assert [document["metadata"]["agent_name"] for document in documents] == ["reference", "langgraph:native"]
 
 
 def test_an_adapter_that_is_not_installed_is_named_with_its_command(installation: Installation, tmp_path: Path) -> None:

@@ -6,4 +6,4 @@ from trialbed_adapter_kit.testing import AdapterConformance
 
 
 class TestAgno(AdapterConformance):
-    framework = "agno"
+    framework = "agno:controlled"

@@ -15,10 +15,9 @@ from trialbed import Tool, Usage
 from trialbed_adapter_kit import Raw, Reply, asks, call, errs, fails, forever, says, tool
 from trialbed_adapter_kit.harness import settled
 from trialbed_agno import native
-from trialbed_agno.native import NativeAgent
 
 pytestmark = [
-    pytest.mark.framework(agent=NativeAgent),
+    pytest.mark.framework("agno:native"),
     pytest.mark.skipif(version("agno") < "3.1", reason="the tables are about newer releases"),
 ]
 
@@ -57,6 +56,10 @@ class TestFirstRequest:
         assert body["messages"] == [{"role": "system", "content": words}, {"role": "user", "content": words}]
         assert (body["temperature"], body["seed"], body["max_tokens"]) == (0.0, 7, 77)
         assert set(body["tools"][0]["function"]) == {"name", "description", "parameters"}
+
+    async def test_the_temperature_is_agnos_where_none_is_given(self, harness):
+        record = await harness.run("done", temperature=None)
+        assert set(record.requests[0].body) == {"model", "messages", "tools", "seed"}
 
     async def test_tools_are_sorted_by_name(self, harness):
         trial = harness.prepare("done", tools=[tool("b"), tool("Z"), tool("a")])

@@ -6,4 +6,4 @@ from trialbed_adapter_kit.testing import AdapterConformance
 
 
 class TestLangGraph(AdapterConformance):
-    framework = "langgraph"
+    framework = "langgraph:controlled"

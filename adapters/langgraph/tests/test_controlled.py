@@ -9,7 +9,7 @@ import pytest
 from trialbed import Usage
 from trialbed_adapter_kit import Raw, asks, call, forever, tool
 
-pytestmark = pytest.mark.framework("langgraph")
+pytestmark = pytest.mark.framework("langgraph:controlled")
 
 TEXT = {"type": "string"}
 
@@ -79,3 +79,8 @@ async def test_a_completion_without_a_message_is_the_models_failure(harness, cho
     assert record.failure.kind == "model"
     assert "did not answer with a completion" in record.failure.message
     assert len(record.requests) == 1
+
+
+async def test_the_temperature_is_zero_where_none_is_given(harness):
+    record = await harness.run("done", temperature=None)
+    assert record.requests[0].body["temperature"] == 0.0

@@ -15,9 +15,8 @@ from trialbed import Tool, Usage
 from trialbed_adapter_kit import Raw, Reply, asks, call, errs, fails, forever, says, tool
 from trialbed_adapter_kit.harness import settled
 from trialbed_langgraph import native
-from trialbed_langgraph.native import NativeAgent
 
-pytestmark = pytest.mark.framework(agent=NativeAgent)
+pytestmark = pytest.mark.framework("langgraph:native")
 
 newer = pytest.mark.skipif(version("langchain") < "1.4", reason="the tables are about newer releases")
 
@@ -59,6 +58,10 @@ class TestFirstRequest:
         assert (body["stream"], body["temperature"], body["seed"]) == (False, 0.0, 7)
         assert [set(entry["function"]) for entry in body["tools"]] == [{"name", "description", "parameters"}] * 3
         assert [function["name"] for function in record.requests[0].functions] == names
+
+    async def test_the_temperature_is_langchains_where_none_is_given(self, harness):
+        record = await harness.run("done", temperature=None)
+        assert set(record.requests[0].body) == {"model", "stream", "messages", "tools", "seed"}
 
     async def test_the_limit_of_tokens_has_another_name(self, harness):
         record = await harness.run("done", max_tokens=77)

@@ -28,7 +28,7 @@ that the data is inconclusive. For a verdict, the baseline needs several trials 
 
 EPILOG = """\b
 Examples:
-  bench compare results/tools/reference_mini.json results/tools/langgraph_mini.json
+  bench compare results/tools/reference_mini.json results/tools/langgraph@native_mini.json
   bench compare 20261121T231039-52d790 20261122T090211-0c4b1e --markdown report.md
   bench compare official.jsonl vendor.jsonl
   bench compare --baseline official.jsonl --vendor vendor.jsonl --output comparison.json

@@ -72,10 +72,12 @@ def _unwritable(path: Path, error: OSError) -> DataError:
 
 
 def _safe(name: str) -> str:
-    """The name itself where it is safe; else its safe part and a hash, so that names stay unique."""
-    if "@" not in name:
-        name = name.replace(PROFILE, "@", 1)
-    kept = re.sub(r"[^A-Za-z0-9._@-]", "_", name).lstrip(".")[:MAX_NAME]
-    if kept == name:
-        return name
+    """The name itself where it is safe; else its safe part and a hash, so that names stay unique.
+
+    The colon before a profile, which not every file system takes, becomes ``@``.
+    """
+    safe = re.sub(r"[^A-Za-z0-9._:-]", "_", name).lstrip(".")[:MAX_NAME]
+    kept = safe.replace(PROFILE, "@")
+    if safe == name:
+        return kept
     return f"{kept}-{hashlib.sha256(name.encode(errors='backslashreplace')).hexdigest()[:8]}"

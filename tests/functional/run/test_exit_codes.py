@@ -34,7 +34,7 @@ def test_results_go_to_stdout_and_progress_to_stderr(bench: Bench) -> None:
 
 def test_several_frameworks_give_a_list_of_documents(bench: Bench) -> None:
     done = bench("run", "--limit", 1, "--json", "-f", "reference", "-f", "langgraph")
-    assert [document["metadata"]["agent_name"] for document in done.documents] == ["reference", "langgraph"]
+    assert [document["metadata"]["agent_name"] for document in done.documents] == ["reference", "langgraph:native"]
 
 
 @pytest.mark.parametrize(("threshold", "code"), [("sopr_score=1", 0), ("sopr_score=1.01", 1), ("api_call_score=2", 1)])

@@ -39,7 +39,7 @@ Play = Callable[..., Awaitable[tuple[Outcome, WireLog]]]
 FRAMEWORKS = [
     "reference",
     pytest.param(
-        "langgraph",
+        "langgraph:controlled",
         marks=pytest.mark.skipif(find_spec("trialbed_langgraph") is None, reason="trialbed-langgraph is not installed"),
     ),
 ]

@@ -29,7 +29,7 @@ from trialbed_agno._reading import claimed_calls, claimed_usage
 class NativeAgent(BaseAgent):
     """One Agno agent, without a session store, per trial."""
 
-    contract = "2"
+    contract = "3"
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)

@@ -28,7 +28,7 @@ from trialbed_langgraph._reading import read_messages
 class NativeAgent(BaseAgent):
     """One agent graph per trial."""
 
-    contract = "2"
+    contract = "3"
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)

@@ -68,6 +68,11 @@ def test_two_names_never_meet_in_one_file(one: str, other: str) -> None:
     assert (_safe(one) == _safe(other)) == (one == other)
 
 
+def test_a_profile_is_part_of_the_name(tmp_path: Path) -> None:
+    assert write_document(document("langgraph:native", "mini"), tmp_path).name == "langgraph@native_mini.json"
+    assert write_document(document("langgraph@native", "mini"), tmp_path).name != "langgraph@native_mini.json"
+
+
 def test_a_lone_surrogate_survives(tmp_path: Path) -> None:
     path = write_document(document(x="\ud83d"), tmp_path)
     assert json.loads(path.read_text(encoding="utf-8"))["x"] == "\ud83d"

@@ -20,7 +20,7 @@ from trialbed_agno.controlled._tools import RawFunction
 class ControlledAgent(BaseAgent):
     """One Agno agent, without a session store, per trial."""
 
-    contract = "2"
+    contract = "3"
     deviations = (
         Deviation(
             text="takes the model's reasoning in <think> tags, and what precedes it, out of the conversation and "

@@ -43,7 +43,7 @@ class BoundedChat(OpenAILike):
         super().__init__(
             id=endpoint.model,
             api_key=endpoint.api_key,
-            temperature=endpoint.temperature,
+            temperature=endpoint.temperature or 0.0,
             seed=endpoint.seed,
             max_tokens=endpoint.max_tokens,
         )

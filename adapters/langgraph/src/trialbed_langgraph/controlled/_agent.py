@@ -23,7 +23,7 @@ STEPS_PER_REQUEST = 10
 class ControlledAgent(BaseAgent):
     """One agent graph per trial."""
 
-    contract = "2"
+    contract = "3"
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)

@@ -63,7 +63,7 @@ def chat_model(endpoint: ModelEndpoint, limits: Limits, connections: Connections
         model=endpoint.model,
         base_url=endpoint.base_url,
         api_key=SecretStr(endpoint.api_key),
-        temperature=endpoint.temperature,
+        temperature=endpoint.temperature or 0.0,
         seed=endpoint.seed,
         extra_body=None if endpoint.max_tokens is None else {"max_tokens": endpoint.max_tokens},
         timeout=limits.request_timeout,
