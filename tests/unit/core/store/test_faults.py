@@ -21,7 +21,7 @@ from trialbed.errors import DataError
 from trialbed.records import Run, TrialResult
 from trialbed.store import Store, _database
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(20)
 
 WRITER = """
 import sys

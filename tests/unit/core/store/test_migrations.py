@@ -113,6 +113,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
         assert len(store.runs()) == 2
 
 
+@pytest.mark.slow
 def test_a_store_is_brought_up_to_date_once_by_however_many_open_it(old: Path) -> None:
     command = [sys.executable, "-c", OPENER, str(old)]
     openers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]

@@ -99,6 +99,7 @@ def contents(path: Path) -> list[object]:
     return found
 
 
+@pytest.mark.slow(10)
 def test_a_flipped_bit_is_noticed_or_harmless(path: Path, make_run: MakeRun, make_trial: MakeTrial) -> None:
     fill(str(path), make_run, make_trial)
     whole, written = path.read_bytes(), contents(path)
