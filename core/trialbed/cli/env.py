@@ -179,7 +179,7 @@ def _request(text: str, adapter: str | None, **more: Any) -> Request:
 def _lock_text(store: EnvironmentStore, request: Request) -> str:
     import asyncio
 
-    from trialbed.environments import Uv, lock_text, resolve
+    from trialbed.environments import Uv, lock_text, resolve, with_distributions
     from trialbed.settings import make_folder
 
     found = None if request.refresh or request.adapter else store.find(request)
@@ -187,7 +187,11 @@ def _lock_text(store: EnvironmentStore, request: Request) -> str:
         return found.lock
     make_folder(store.folder, "--env-dir")
     uv = Uv(store.folder, lambda: click.echo("no network; using only uv's cache", err=True))
-    return lock_text(asyncio.run(resolve(uv, store.with_last_choices(request))))
+
+    async def resolved() -> tuple[str, ...]:
+        return await resolve(uv, await with_distributions(uv, store.with_last_choices(request)))
+
+    return lock_text(asyncio.run(resolved()))
 
 
 def _named(store: EnvironmentStore, name: str) -> list[InstalledEnvironment]:

@@ -5,7 +5,7 @@ changed. So runs may share it, and a run that records a lock records exactly wha
 """
 
 from trialbed.environments._adapter_code import adapter_digest
-from trialbed.environments._build import resolve
+from trialbed.environments._build import resolve, with_distributions
 from trialbed.environments._frameworks import (
     FIRST_PARTY,
     FrameworkSpec,
@@ -49,4 +49,5 @@ __all__ = [
     "read_requirement",
     "resolve",
     "runs_here",
+    "with_distributions",
 ]

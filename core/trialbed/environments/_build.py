@@ -7,7 +7,9 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import Distribution, distributions, version
 from pathlib import Path
@@ -16,7 +18,14 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from trialbed.drivers import GROUPS
-from trialbed.environments._frameworks import OWN, FrameworkSpec
+from trialbed.environments._frameworks import (
+    FIRST_PARTY,
+    OWN,
+    FrameworkSpec,
+    adapter_requirement,
+    declared_distributions,
+    runs_here,
+)
 from trialbed.environments._installed import (
     LOCK,
     METADATA,
@@ -58,6 +67,29 @@ async def resolve(uv: Uv, request: Request) -> tuple[str, ...]:
     except UvFailed as failure:
         raise EnvironmentFailed(_unresolved(request.framework, failure)) from failure
     return requirements(found)
+
+
+async def with_distributions(uv: Uv, request: Request) -> Request:
+    """The request with the distributions that its adapter declares as its framework's own.
+
+    It is looked at only where a release is asked for, and neither this interpreter nor Trialbed knows the adapter: it
+    is installed alone, into a folder that is deleted again. Nothing of it is imported.
+
+    Raises:
+        EnvironmentFailed: it cannot be installed; has uv's reason.
+    """
+    spec = request.framework
+    if spec.release is None or request.lock or spec.declared or spec.name in FIRST_PARTY or runs_here(spec.name):
+        return request
+    line = request.adapter or adapter_requirement(spec.name)
+    with tempfile.TemporaryDirectory() as folder:
+        install = ("pip", "install", "--quiet", "--no-deps", "--python", sys.executable, "--target", folder)
+        try:
+            await uv(*install, *_refresh_options([line]), "--requirement", "-", stdin=line)
+        except UvFailed as failure:
+            raise EnvironmentFailed(_unresolved(spec, failure)) from failure
+        found = (declared_distributions(item, spec.name) for item in distributions(path=[folder]))
+        return replace(request, framework=replace(spec, declared=next(filter(None, found), ())))
 
 
 async def build(
@@ -135,7 +167,8 @@ def _write_metadata(folder: Path, framework: FrameworkSpec, lock: str, uv_versio
     }
     adapter = _adapter(packages, framework)
     _check_versions(packages, framework)
-    own = packages.get(canonicalize_name(framework.packages[0]))
+    declared = declared_distributions(adapter, framework.name) or framework.packages
+    own = packages.get(canonicalize_name(declared[0]))
     metadata = EnvironmentMetadata(
         name=framework.name,
         framework_version=own.version if own else "",

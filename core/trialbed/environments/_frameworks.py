@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import Distribution, PackageNotFoundError, version
 from pathlib import Path
 from typing import Self
 
@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from trialbed.drivers import DriverInfo, driver_info, list_drivers
+from trialbed.drivers import GROUPS, DriverInfo, driver_info, list_drivers
 from trialbed.environments._requirements import (
     DirectUrl,
     direct_url,
@@ -42,6 +42,13 @@ from trialbed.records import (
 OWN = "trialbed"
 """The distribution whose frameworks have no releases of their own."""
 
+DISTRIBUTIONS = "trialbed.distributions"
+"""The entry-point group in which an adapter declares its framework's own distributions.
+
+The name is a distribution's, and the value the module of the adapter: ``autogen-core = trialbed_autogen``. They are
+released together, so a release that is asked for pins them all; the first by name gives the framework's version.
+"""
+
 PACKAGES = {
     "agno": ("agno",),
     "autogen": ("autogen-agentchat", "autogen-core", "autogen-ext"),
@@ -49,7 +56,7 @@ PACKAGES = {
     "langgraph": ("langgraph",),
     "openai-agents": ("openai-agents",),
 }
-"""Framework -> its own distributions, which are released together; the first one gives the framework's version."""
+"""The same for frameworks whose adapters are published with Trialbed, where the adapter is not installed here."""
 
 COMPANIONS = {"langgraph": (("<1.1.5", "langgraph-prebuilt<1.0.9"),)}
 """Framework -> releases and a further requirement of these: their own metadata allow newer packages that cannot be
@@ -68,11 +75,13 @@ class FrameworkSpec:
     Attributes:
         text: ``NAME`` or ``NAME==VERSION``.
         release: of the framework; None for any.
+        declared: the framework's own distributions, as its adapter in another environment declares them.
     """
 
     text: str
     name: str
     release: str | None = None
+    declared: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -97,8 +106,8 @@ class FrameworkSpec:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The framework's own distributions."""
-        return PACKAGES.get(self.name, (self.name,))
+        """The framework's own distributions: as an adapter declares them, else the one of the framework's name."""
+        return self.declared or _declared_here(self.name) or PACKAGES.get(self.name, (self.name,))
 
     @property
     def pins(self) -> tuple[str, ...]:
@@ -111,6 +120,17 @@ class FrameworkSpec:
             if SpecifierSet(releases).contains(self.release, prereleases=True)
         ]
         return (*(f"{package}=={self.release}" for package in self.packages), *companions)
+
+
+def declared_distributions(adapter: Distribution, name: str) -> tuple[str, ...]:
+    """The distributions that an adapter declares as its framework's own, by name; empty where it declares none."""
+    modules = {
+        entry.value.partition(":")[0].partition(".")[0]
+        for entry in adapter.entry_points
+        if entry.group == GROUPS["frameworks"] and framework_name(entry.name) == name
+    }
+    declared = (entry for entry in adapter.entry_points if entry.group == DISTRIBUTIONS)
+    return tuple(sorted(entry.name for entry in declared if entry.value.partition(".")[0] in modules))
 
 
 def runs_here(text: str) -> bool:
@@ -199,6 +219,11 @@ def _how_to_install(name: str, close: str | None, installed: Sequence[str]) -> s
 def _installed() -> dict[str, DriverInfo]:
     """The adapters that are installed here, by framework; the first of a name counts."""
     return {framework_name(driver.name): driver for driver in reversed(list_drivers("frameworks"))}
+
+
+def _declared_here(name: str) -> tuple[str, ...]:
+    adapter = _installed().get(name)
+    return () if adapter is None else declared_distributions(installed_distribution(adapter.distribution), name)
 
 
 def _lacks_profile(text: str) -> bool:

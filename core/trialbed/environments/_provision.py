@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from functools import partial
 
-from trialbed.environments._build import build, resolve
+from trialbed.environments._build import build, resolve, with_distributions
 from trialbed.environments._installed import InstalledEnvironment
 from trialbed.environments._lockfile import lock_text, locked_version
 from trialbed.environments._mutex import acquired
@@ -99,6 +99,7 @@ async def _new(store: EnvironmentStore, request: Request, progress: Progress) ->
     framework = request.framework.text
     uv = Uv(store.folder, partial(progress.offline, framework))
     progress.resolving(framework)
+    request = await with_distributions(uv, request)
     lines = await resolve(uv, request)
     is_new = False
 

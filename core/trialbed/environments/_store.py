@@ -76,6 +76,7 @@ class CachedResolution(Record):
         adapter: the requirement that was given for its adapter; empty if none was.
         locked: the environment was built from a given lock, not resolved.
         environment: the folder's name.
+        distributions: of the framework, as its adapter declares them; empty where it was not asked.
     """
 
     label: str
@@ -83,6 +84,7 @@ class CachedResolution(Record):
     adapter: str
     locked: bool
     environment: str
+    distributions: tuple[str, ...] = ()
 
 
 class EnvironmentStore:
@@ -110,6 +112,8 @@ class EnvironmentStore:
         if cached is None:
             return request
         request = replace(request, adapter=request.adapter or cached.adapter)
+        if cached.distributions and not request.framework.declared:
+            request = replace(request, framework=replace(request.framework, declared=cached.distributions))
         installed = InstalledEnvironment.read(self.folder / cached.environment)
         if cached.locked and installed and not request.lock and not request.refresh:
             request = replace(request, lock=requirements(installed.lock))
@@ -132,6 +136,7 @@ class EnvironmentStore:
             adapter=without_credentials(request.adapter),
             locked=bool(request.lock),
             environment=installed.name,
+            distributions=request.framework.declared,
         )
         path = self._resolution_path(request.key)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -42,6 +42,28 @@ def test_a_release_is_pinned_and_both_are_kept(machine: Machine, index: Index) -
     assert rows == {newest["environment"]: ["acme"], pinned["environment"]: ["acme==1.0"]}
 
 
+def test_a_release_pins_what_the_adapter_declares_as_its_framework(machine: Machine, index: Index) -> None:
+    """Not the distribution that happens to have the framework's name, which may be somebody else's."""
+    points = "[trialbed.frameworks]\nparted = trialbed_parted:Agent\n\n[trialbed.distributions]\n"
+    declared = "parted-core = trialbed_parted\nparted-slim = trialbed_parted\n"
+    for release in ("1.0", "2.0"):
+        index.publish("parted-core", release)
+        index.publish("parted-slim", release)
+    index.publish("parted", "7.7")
+    requires = ["trialbed", "parted-core", "parted-slim"]
+    index.publish("trialbed-parted", "0.1", requires=requires, entry_points=points + declared)
+    row = machine.add("parted==1.0")
+    assert {"parted-core==1.0", "parted-slim==1.0"} <= set(row["packages"])
+    assert not any(package.startswith("parted==") for package in row["packages"])
+    assert row["framework_version"] == "1.0"
+    assert machine.add("parted")["framework_version"] == "2.0"
+    lock = machine.bench("env", "lock", "parted==1.0", "--refresh").out.splitlines()
+    assert "parted-slim==1.0" in lock
+    # The environment is found again without asking the adapter anew.
+    index.stop()
+    assert "build" not in machine.bench("env", "add", "parted==1.0").err
+
+
 def test_two_names_of_the_same_packages_share_an_environment(machine: Machine) -> None:
     done = machine.bench("env", "add", "acme", "acme==1.0", "acme==1.0.0", "--json")
     assert len({row["environment"] for row in json.loads(done.out)}) == 1
