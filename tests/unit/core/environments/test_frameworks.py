@@ -21,12 +21,13 @@ from trialbed.environments import (
     install_command,
     runs_here,
 )
-from trialbed.environments._frameworks import adapter_requirement, own_requirement
+from trialbed.environments._frameworks import DISTRIBUTIONS, PACKAGES, adapter_requirement, own_requirement
 from trialbed.environments._requirements import local_path
 from trialbed.errors import DriverNotFound, UsageError
 from trialbed.records import framework_name
 
 FakeDistribution = Callable[..., Path]
+GROUP = "trialbed.frameworks"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ADAPTERS = Path(__file__).parents[4] / "adapters"
 PROJECTS = {
@@ -126,6 +127,27 @@ def test_every_adapter_of_the_repository_is_known_by_its_folder() -> None:
     for name, project in FRAMEWORKS.items():
         assert project["name"] == adapter_distribution(name)
         assert {framework_name(label) for label in project["entry-points"]["trialbed.frameworks"]} == {name}
+
+
+def test_every_adapter_of_the_repository_declares_what_trialbed_knows_of_its_framework() -> None:
+    for name, project in FRAMEWORKS.items():
+        declared = project["entry-points"]["trialbed.distributions"]
+        assert tuple(sorted(declared)) == PACKAGES[name]
+        modules = {target.partition(":")[0].partition(".")[0] for target in project["entry-points"][GROUP].values()}
+        assert set(declared.values()) == modules
+
+
+@pytest.mark.parametrize(("label", "here"), [("parted==2.0", True), ("parted==7.7", False), ("parted", True)])
+def test_an_adapter_says_which_distributions_are_its_framework(
+    fake_distribution: FakeDistribution, label: str, here: bool
+) -> None:
+    points = {GROUP: {"parted": "trialbed_parted:Agent"}, DISTRIBUTIONS: {"parted-slim": "trialbed_parted"}}
+    fake_distribution("trialbed-parted", "0.3", entry_points=points, modules={})
+    fake_distribution("parted-slim", "2.0", entry_points={}, modules={})
+    fake_distribution("parted", "7.7", entry_points={}, modules={})
+    spec = FrameworkSpec.parse("parted==2.0")
+    assert (spec.packages, spec.pins) == (("parted-slim",), ("parted-slim==2.0",))
+    assert runs_here(label) is here
 
 
 def test_what_a_release_pins_is_what_the_adapter_requires() -> None:
