@@ -67,17 +67,17 @@ def document_keys() -> str:
 
 
 def checks() -> str:
-    """Every check of the conformance kit, by theme: name, level, what it looks at, why, and a hint."""
+    """Every check of the conformance kit, by theme: name, level, whom it binds, what it looks at, why, and a hint."""
     return "\n\n".join(_theme(theme) for theme in THEMES)
 
 
 def _theme(theme: ModuleType) -> str:
     title = (inspect.getdoc(theme) or "").rstrip(".")
     rows = [
-        (f"`{check.name}`", check.level, *map(escaped, (check.summary, check.reason, check.hint)))
+        (f"`{check.name}`", check.level, check.binds, *map(escaped, (check.summary, check.reason, check.hint)))
         for check in theme.CHECKS
     ]
-    return f"### {title}\n\n" + table(("check", "level", "what is checked", "why", "hint"), rows)
+    return f"### {title}\n\n" + table(("check", "level", "binds", "what is checked", "why", "hint"), rows)
 
 
 def _load(target: str) -> Any:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from trialbed.errors import TrialbedError
+from trialbed.records import framework_profile
 from trialbed_adapter_kit import (
     CHECKS,
     LEVELS,
@@ -30,7 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with like_a_worker(), NetworkWatch() as network:
             agent_class, names = named_agent(options.framework)
-            report = check_adapter(agent_class, _wanted(options), network=network, progress=_print, **names)
+            wanted = _wanted(options, framework_profile(names["framework"]))
+            report = check_adapter(agent_class, wanted, network=network, progress=_print, **names)
     except TrialbedError as error:
         sys.stderr.write(f"{error}\n")
         return USAGE
@@ -55,9 +57,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _wanted(options: argparse.Namespace) -> list[Check]:
+def _wanted(options: argparse.Namespace, profile: str | None) -> list[Check]:
     levels = LEVELS[: LEVELS.index(options.level) + 1]
-    return [check for check in CHECKS if check.level in levels and (not options.check or check.name in options.check)]
+    chosen = [check for check in CHECKS if not options.check or check.name in options.check]
+    return [check for check in chosen if check.level_for(profile) in levels]
 
 
 def _print(finding: Finding) -> None:

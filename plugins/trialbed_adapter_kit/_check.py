@@ -6,27 +6,32 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from trialbed.records import Record
+from trialbed.records import CONTROLLED, Record
 
 if TYPE_CHECKING:
     from trialbed_adapter_kit.harness import Harness
 
 Level = Literal["must", "should", "may"]
-"""The weight of a check.
+"""The weight of a check for an adapter that it binds.
 
 ``must``: without it, numbers about the framework would be wrong; a deviation from it cannot be declared.
 ``should``: it fails unless the adapter's ``deviations`` declare it.
-``may``: it is observed and reported, and never fails.
+``may``: what is seen is reported, and never fails.
 """
+
+Bound = Literal["all", "controlled"]
+"""The profiles that a check binds: all, for what keeps a measurement sound, or only ``controlled``, for what is a
+property of the framework. For an adapter that it does not bind, a check is a ``may``."""
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 
-Outcome = Literal["passed", "failed", "declared", "outdated", "error"]
-"""The outcome of a check: ``declared`` failed as the adapter's deviations say it would, ``outdated`` passed although
-they say it would fail (or names a check that does not exist), ``error`` could not be completed."""
+Outcome = Literal["passed", "failed", "finding", "declared", "outdated", "error"]
+"""The outcome of a check: ``finding`` is what a ``may`` saw otherwise than the check has it, ``declared`` failed as the
+adapter's deviations say it would, ``outdated`` passed although they say it would fail (or names a check that does not
+exist), ``error`` could not be completed."""
 
 PROBLEMS = ("failed", "outdated", "error")
-MARKS = {"passed": "✓", "failed": "✗", "declared": "-", "outdated": "✗", "error": "!"}
+MARKS = {"passed": "✓", "failed": "✗", "finding": "·", "declared": "-", "outdated": "✗", "error": "!"}
 """Outcome -> the character before it in text."""
 
 Procedure = Callable[["Harness"], Awaitable[None]]
@@ -39,9 +44,11 @@ class Check:
 
     Attributes:
         name: unique; what ``Deviation.check`` and the command line refer to.
+        level: for the adapters that it binds.
         reason: why it is needed, in a sentence.
         hint: what usually makes an adapter pass.
         run: the check itself.
+        binds: the profiles that it binds.
     """
 
     name: str
@@ -49,6 +56,11 @@ class Check:
     reason: str
     hint: str
     run: Procedure
+    binds: Bound = "all"
+
+    def level_for(self, profile: str | None) -> Level:
+        """Its weight for an adapter's profile; None is an adapter without profiles."""
+        return self.level if self.binds == "all" or profile == CONTROLLED else "may"
 
     @property
     def theme(self) -> str:
@@ -61,14 +73,14 @@ class Check:
         return (self.run.__doc__ or self.name).strip().splitlines()[0]
 
 
-def must(*, reason: str, hint: str) -> Callable[[Procedure], Check]:
-    """Make a function a check that every adapter has to pass; its name and first line are the check's."""
-    return _check("must", reason, hint)
+def must(*, reason: str, hint: str, binds: Bound = "all") -> Callable[[Procedure], Check]:
+    """Make a function a check that an adapter that it binds has to pass; its name and first line are the check's."""
+    return _check("must", reason, hint, binds)
 
 
-def should(*, reason: str, hint: str) -> Callable[[Procedure], Check]:
-    """Make a function a check that an adapter passes or declares."""
-    return _check("should", reason, hint)
+def should(*, reason: str, hint: str, binds: Bound = "all") -> Callable[[Procedure], Check]:
+    """Make a function a check that an adapter that it binds passes or declares."""
+    return _check("should", reason, hint, binds)
 
 
 def may(*, reason: str, hint: str) -> Callable[[Procedure], Check]:
@@ -80,7 +92,8 @@ class Finding(Record):
     """The outcome of one check.
 
     Attributes:
-        message: what was expected and seen, why it matters, and what to do; empty if the check passed.
+        level: of the check for this adapter.
+        message: what was expected and seen; of a failure also why it matters and what to do; empty if the check passed.
         seconds: wall time.
     """
 
@@ -93,7 +106,7 @@ class Finding(Record):
     @property
     def ok(self) -> bool:
         """Whether an adapter may be released with it."""
-        return self.outcome not in PROBLEMS or (self.level == "may" and self.outcome == "failed")
+        return self.outcome not in PROBLEMS
 
 
 class Report(Record):
@@ -132,20 +145,21 @@ class Report(Record):
 
     @property
     def badge(self) -> str:
-        """One line: ``acme 1.2 · must 24/24 · should 14/15 (1 declared) · may 3/5``."""
+        """One line: ``acme 1.2 · must 24/24 · should 14/15 (1 declared) · may 3/5 (2 findings)``."""
         levels = [self._badge(level) for level in LEVELS if self.count(level)]
         return " · ".join([f"{self.framework} {self.version}", *levels])
 
     def _badge(self, level: Level) -> str:
-        words: Iterable[Outcome] = ("declared", "outdated", "error")
-        apart = [f"{self.count(level, word)} {word}" for word in words if self.count(level, word)]
+        words: Iterable[Outcome] = ("finding", "declared", "outdated", "error")
+        counts = [(self.count(level, word), word) for word in words]
+        apart = [f"{count} {word}{'s' * (word == 'finding' and count > 1)}" for count, word in counts if count]
         return f"{level} {self.count(level, 'passed')}/{self.count(level)}" + (
             f" ({', '.join(apart)})" if apart else ""
         )
 
 
-def _check(level: Level, reason: str, hint: str) -> Callable[[Procedure], Check]:
+def _check(level: Level, reason: str, hint: str, binds: Bound = "all") -> Callable[[Procedure], Check]:
     def made(run: Procedure) -> Check:
-        return Check(name=run.__name__, level=level, reason=reason, hint=hint, run=run)
+        return Check(name=run.__name__, level=level, reason=reason, hint=hint, run=run, binds=binds)
 
     return made

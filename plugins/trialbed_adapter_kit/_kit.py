@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Self
 
 from trialbed.contracts import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
-from trialbed.records import Deviation
+from trialbed.records import Deviation, framework_profile
 from trialbed_adapter_kit._check import Check, Finding, Outcome, Report
 from trialbed_adapter_kit.harness import (
     BLOCKED,
@@ -34,12 +34,18 @@ class Kit:
         agent_class: the adapter.
         checks: all that the adapter's declarations may name.
         network: as for ``Harness``.
+        profile: the adapter's; None if it has none.
     """
 
     def __init__(
-        self, agent_class: type[BaseAgent], checks: Iterable[Check], network: NetworkWatch | None = None
+        self,
+        agent_class: type[BaseAgent],
+        checks: Iterable[Check],
+        network: NetworkWatch | None = None,
+        profile: str | None = None,
     ) -> None:
         self.agent_class = agent_class
+        self._profile = profile
         self._checks = {check.name: check for check in checks}
         # With a factory, the runner does not change the thread's current loop.
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
@@ -54,7 +60,7 @@ class Kit:
         outcome, message = self._with_declarations(check, outcome, message)
         return Finding(
             check=check.name,
-            level=check.level,
+            level=check.level_for(self._profile),
             outcome=outcome,
             message=message,
             seconds=round(time.perf_counter() - begun, 3),
@@ -103,10 +109,13 @@ class Kit:
     def _with_declarations(self, check: Check, outcome: Outcome, message: str) -> tuple[Outcome, str]:
         """The outcome, given what the adapter declares."""
         declared = next((item for item in self.agent_class.deviations if item.check == check.name), None)
+        level = check.level_for(self._profile)
         if outcome == "failed":
+            if declared is None and level == "may":
+                return "finding", message
             if declared is None:
                 return "failed", f"{message}\n{_advice(check)}"
-            if check.level == "must":
+            if level == "must":
                 return (
                     "failed",
                     f"{message}\n{_advice(check)}\ndeviations declares it, but a must cannot be declared",
@@ -125,6 +134,7 @@ def check_adapter(
     framework: str = "",
     adapter: str = "",
     adapter_version: str = "",
+    profile: str | None = None,
     network: NetworkWatch | None = None,
     progress: Callable[[Finding], None] | None = None,
 ) -> Report:
@@ -134,13 +144,14 @@ def check_adapter(
         agent_class: the adapter.
         checks: by default all.
         framework, adapter, adapter_version: for the report.
+        profile: the adapter's; by default the one in ``framework``.
         network: as for ``Harness``.
         progress: called with each finding as soon as it is there.
     """
     from trialbed_adapter_kit.checks import CHECKS
 
     findings: list[Finding] = []
-    with Kit(agent_class, CHECKS, network) as kit:
+    with Kit(agent_class, CHECKS, network, profile or framework_profile(framework)) as kit:
         for finding in chain(map(kit.run, CHECKS if checks is None else checks), kit.misnamed()):
             findings.append(finding)
             if progress is not None:

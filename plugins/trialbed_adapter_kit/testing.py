@@ -24,6 +24,7 @@ except ImportError as error:
 
 from trialbed.contracts import BaseAgent
 from trialbed.errors import UsageError
+from trialbed.records import framework_profile
 from trialbed_adapter_kit import CHECKS, Check, Finding, Kit, NetworkWatch, Report, like_a_worker, named_agent
 from trialbed_adapter_kit._kit import contract_warnings
 from trialbed_adapter_kit.pytest_plugin import REPORT
@@ -32,18 +33,20 @@ __all__ = ["AdapterConformance"]
 
 
 class AdapterConformance:
-    """One test per check. Subclass it, and name the adapter.
+    """One test per check. Subclass it, and name the adapter: one class for each of its profiles.
 
-    A declared deviation is an expected failure, one that is no longer true a failure. A ``may`` that the
-    adapter does not do is skipped, with the reason.
+    A declared deviation is an expected failure, one that is no longer true a failure. A finding is skipped, with what
+    was seen.
 
     Class attributes:
         framework: the name of its entry point; or
-        agent: its class.
+        agent: its class, and
+        profile: the profile that the class is for; None if the adapter has none.
     """
 
     framework: ClassVar[str] = ""
     agent: ClassVar[type[BaseAgent] | None] = None
+    profile: ClassVar[str | None] = None
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
     def test_conformance(self, check: Check, request: pytest.FixtureRequest) -> None:
@@ -58,8 +61,8 @@ class AdapterConformance:
             pytest.xfail(_first_line(finding))
         if not finding.ok:
             pytest.fail(finding.message, pytrace=False)
-        if finding.outcome == "failed":
-            pytest.skip(f"may: {_first_line(finding)}")
+        if finding.outcome == "finding":
+            pytest.skip(f"finding: {_first_line(finding)}")
 
     def test_declarations_name_checks(self, request: pytest.FixtureRequest) -> None:
         """Every deviation that names a check names one that exists."""
@@ -84,7 +87,8 @@ class _ClassKit:
             stack.enter_context(like_a_worker())
             network = stack.enter_context(NetworkWatch())
             agent_class, self._report = _subject(owner)
-            self.kit = stack.enter_context(Kit(agent_class, CHECKS, network))
+            profile = owner.profile or framework_profile(self._report.framework)
+            self.kit = stack.enter_context(Kit(agent_class, CHECKS, network, profile))
             self.close = stack.pop_all().close
 
     def note(self, request: pytest.FixtureRequest, *findings: Finding) -> None:

@@ -9,3 +9,9 @@ class TestControlled(AdapterConformance):
     """The conformance kit, one test per check."""
 
     framework = "autogen:controlled"
+
+
+class TestNative(AdapterConformance):
+    """The same for the native profile: what the framework does by itself is a finding."""
+
+    framework = "autogen:native"

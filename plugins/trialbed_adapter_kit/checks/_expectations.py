@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed.differences import differences
 from trialbed.records import Answer
-from trialbed_adapter_kit.harness import CheckFailed, ModelRequest, TrialRecord
+from trialbed_adapter_kit.harness import CheckFailed, ModelRequest, TrialRecord, text_of
 
 SHOWN = 300
 """Characters of a value that a message shows."""
@@ -63,6 +63,29 @@ def asked(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
         len(record.requests) == times, f"{times} model request{'s' * (times != 1)}", f"{len(record.requests)}{ended}"
     )
     return record.requests
+
+
+def asked_at_least(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
+    """The requests of a trial that asked the model this many times or more: what a framework adds is its own.
+
+    Raises:
+        CheckFailed: it asked less often.
+    """
+    ended = f", and the trial failed: {_failure(record)}" if record.failure else ""
+    seen = len(record.requests)
+    expect(seen >= times, f"at least {times} model request{'s' * (times != 1)}", f"{seen}{ended}")
+    return record.requests
+
+
+def knows(request: ModelRequest, words: Sequence[str]) -> None:
+    """Fail unless each of these words is in some message of the request.
+
+    Raises:
+        CheckFailed: one is in none.
+    """
+    texts = [text_of(entry.get("content")) for entry in request.messages]
+    for word in words:
+        expect(any(word in text for text in texts), f"{shown(word)} in a message to the model", texts)
 
 
 def called(record: TrialRecord, *calls: tuple[str, Any]) -> None:

@@ -53,6 +53,7 @@ INVALID = {"count": "seven", "kind": "c", "colour": None}
 
 
 @must(
+    binds="controlled",
     reason="Scores compare the arguments that the Api got with those that were right.",
     hint="Do not build a typed object from the arguments: pass the parsed JSON on.",
 )
@@ -63,6 +64,7 @@ async def argument_types_are_kept(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="A text that says `7` or `true` is not a number; a changed value makes a different call.",
     hint="Switch the framework's coercion of arguments off, or pass the arguments around it.",
 )
@@ -73,6 +75,7 @@ async def text_arguments_stay_text(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Parameters of real Apis have such names; they break frameworks that pass arguments by keyword.",
     hint="Let the framework call with one mapping, and use tool.ainvoke(mapping), never tool(**mapping) by keyword.",
 )
@@ -83,6 +86,7 @@ async def hostile_argument_names(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Queries are written in many languages.",
     hint="Do not encode arguments by hand.",
 )
@@ -94,6 +98,7 @@ async def unicode_arguments(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="Some Apis take documents as arguments.",
     hint="Look for a limit that the framework sets on the length of arguments.",
 )
@@ -106,6 +111,7 @@ async def large_arguments(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="Models may write no arguments at all for a tool that needs none.",
     hint="Read an empty text as {}; some frameworks do not.",
 )
@@ -118,6 +124,7 @@ async def empty_arguments(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="The model must learn that its call was wrong, and the run must go on.",
     hint="Either make the call as it is, or answer it with a tool message that says what is wrong.",
 )
@@ -131,6 +138,7 @@ async def invalid_arguments_do_not_end_the_run(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="The Api decides whether arguments are right; a framework that repairs them hides the model's mistakes.",
     hint="Bind the raw schema, and switch validation, defaults and coercion of arguments off.",
 )
@@ -140,6 +148,7 @@ async def arguments_are_not_repaired(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="The Api fills in defaults; a value that the model did not write makes a different call.",
     hint="Do not fill in defaults, or None for parameters that are left out.",
 )

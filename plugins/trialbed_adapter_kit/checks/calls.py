@@ -7,8 +7,17 @@ import json
 from typing import Any
 
 from trialbed_adapter_kit._check import must, should
-from trialbed_adapter_kit.checks._expectations import answered, asked, called, expect, expect_equal, told
-from trialbed_adapter_kit.harness import ApiReply, Barrier, Harness, Reply, ToolCall, asks, call, tool
+from trialbed_adapter_kit.checks._expectations import (
+    answered,
+    asked,
+    asked_at_least,
+    called,
+    expect,
+    expect_equal,
+    knows,
+    told,
+)
+from trialbed_adapter_kit.harness import ApiReply, Barrier, Harness, Reply, ToolCall, asks, call, returns, tool
 
 EXTRAS = {
     "refusal": None,
@@ -26,15 +35,16 @@ WORDS = ("one", "two", "three")
     hint="Return the model's text as final_answer, with finish_of(text) as finish.",
 )
 async def plain_answer(harness: Harness) -> None:
-    """The model answers at once: one request, no calls, and its text is the final answer."""
+    """The model answers at once: no calls are made, and its text is the final answer."""
     record = await harness.run("Polly says hello.")
     answer = answered(record, "Polly says hello.")
-    asked(record, 1)
+    asked_at_least(record, 1)
     called(record)
     expect_equal("finish", answer.finish, "give_answer")
 
 
 @must(
+    binds="controlled",
     reason="Some queries have no tools, and many endpoints reject an empty list of tools.",
     hint="Leave the request's tools out where there are none.",
 )
@@ -52,14 +62,43 @@ async def no_tools(harness: Harness) -> None:
 )
 async def single_call(harness: Harness) -> None:
     """One call is made once, with the model's arguments, and the model gets the result."""
-    record = await harness.run(asks(call("Echo_text", {"text": "hello"})), "done")
+    record = await harness.run(asks(call("Echo_text", {"text": "hello"})), "done", tools=[tool(behave=returns("hi"))])
     answered(record, "done")
-    _, second = asked(record, 2)
+    asked_at_least(record, 2)
     called(record, ("Echo_text", {"text": "hello"}))
+    knows(record.requests[1], ["hi"])
+
+
+@must(
+    reason="Scores count the calls that reached each Api; a call of another one, or one more, is not the model's.",
+    hint="Bind each tool to its own Api, and make a call only when the model asks for it.",
+)
+async def calls_reach_their_own_apis(harness: Harness) -> None:
+    """Three tools called one after the other: each call reaches its own Api once, and the model gets its result."""
+    names = ("Find_place", "Look_up_weather", "Book_room")
+    tools = [tool(name, returns(f"result of {name}"), description=f"Stands for {name}.") for name in names]
+    record = await harness.run(*(asks(call(name, {"text": name})) for name in names), "done", tools=tools)
+    answered(record, "done")
+    called(record, *((name, {"text": name}) for name in names))
+    for place, name in enumerate(names):
+        knows(asked_at_least(record, 4)[place + 1], [f"result of {name}"])
+
+
+@must(
+    binds="controlled",
+    reason="A request more is one that the other frameworks do not make.",
+    hint="Look for planning, reflection, titles and summaries that the framework asks the model for.",
+)
+async def model_is_asked_once_per_turn(harness: Harness) -> None:
+    """An answer at once takes one request, a call and an answer two; each result is one tool message."""
+    asked(await harness.run("hello"), 1)
+    record = await harness.run(asks(call("Echo_text", {"text": "hello"})), "done")
+    _, second = asked(record, 2)
     told(second, ["hello"])
 
 
 @must(
+    binds="controlled",
     reason="Calls that depend on each other come one per turn.",
     hint="Ask the model again after every turn with calls, with all results so far.",
 )
@@ -75,6 +114,7 @@ async def sequential_calls(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="A model may ask for several calls in one turn; the model assumes that all of them are made.",
     hint="Make every call of the turn before you ask the model again.",
 )
@@ -90,6 +130,7 @@ async def parallel_calls(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="A result under another call's id misinforms the model.",
     hint="Take the tool_call_id from the call that the result belongs to, not from the order of arrival.",
 )
@@ -117,6 +158,7 @@ async def parallel_results_match_ids(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="Parallel calls that wait for each other make a framework slower than it needs to be.",
     hint="Gather the calls of a turn; many frameworks have a switch for it.",
 )
@@ -131,6 +173,7 @@ async def parallel_calls_overlap(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Models may spread their work over many calls in one turn.",
     hint="Do not cut the calls of a turn off at some number.",
 )
@@ -145,6 +188,7 @@ async def many_calls_in_one_turn(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="A framework's own limit below the trial's step limit would end long tasks early.",
     hint="Raise the framework's recursion or iteration limit above what max_steps needs.",
 )
@@ -158,6 +202,7 @@ async def many_turns(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="The same call may have another result later, and the Api's log must show what the model asked for.",
     hint="Switch the framework's tool cache off, and do not drop calls that look alike.",
 )
@@ -172,6 +217,7 @@ async def repeated_calls_are_made_again(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Vendors number calls from 0 in every turn; an id is unique within its turn only.",
     hint="Match results to the calls of the turn just made, not by id over the whole conversation.",
 )
@@ -188,6 +234,7 @@ async def ids_may_come_again(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="The model must recognise its own calls in the conversation, or it continues from words it did not say.",
     hint="Send the assistant message back with its tool_calls: ids, names and arguments as they came.",
 )
@@ -204,6 +251,7 @@ async def calls_stay_in_the_conversation(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="What a model says next to its calls is often its plan.",
     hint="Keep the content of an assistant message that has tool_calls.",
 )
@@ -216,6 +264,7 @@ async def text_beside_calls_is_kept(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Vendors do not agree on the finish reason of a message with calls.",
     hint="Look at tool_calls, not at finish_reason.",
 )
@@ -229,6 +278,7 @@ async def calls_count_whatever_the_finish_reason(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Vendors add their own fields to messages; strict parsers fail on them.",
     hint="Read the fields you know, and ignore the rest.",
 )
@@ -252,6 +302,8 @@ CHECKS = (
     plain_answer,
     no_tools,
     single_call,
+    calls_reach_their_own_apis,
+    model_is_asked_once_per_turn,
     sequential_calls,
     parallel_calls,
     parallel_results_match_ids,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trialbed_adapter_kit._check import may, must, should
-from trialbed_adapter_kit.checks._expectations import answered, asked, expect, expect_equal
+from trialbed_adapter_kit.checks._expectations import answered, asked, asked_at_least, expect, expect_equal, knows
 from trialbed_adapter_kit.harness import (
     KEY,
     QUERY,
@@ -29,10 +29,8 @@ USUAL = {"model", "messages", "temperature", "seed", "max_tokens", "tools", "str
     hint="Pass the query as the user's message.",
 )
 async def query_is_sent(harness: Harness) -> None:
-    """Every request has a user message with the query's text."""
-    for request in await _requests(harness):
-        said = request.said_by("user")
-        expect(any(QUERY in text for text in said), f"a user message with {QUERY!r}", said)
+    """The first request has a message with the query's text."""
+    knows((await _requests(harness))[0], [QUERY])
 
 
 @must(
@@ -40,24 +38,37 @@ async def query_is_sent(harness: Harness) -> None:
     hint="Pass self.system_prompt as the framework's instructions.",
 )
 async def system_prompt_is_sent(harness: Harness) -> None:
-    """Every request has a system (or developer) message with the system prompt's text."""
+    """The first request has a message with the system prompt's text."""
+    knows((await _requests(harness))[0], [SYSTEM_PROMPT])
+
+
+@must(
+    binds="controlled",
+    reason="Models follow instructions and questions by their roles, and forget what is no longer sent.",
+    hint="Send the system prompt as the system's message and the query as the user's, in every request.",
+)
+async def prompt_and_query_stay_in_their_roles(harness: Harness) -> None:
+    """Every request has the query in a user message and the system prompt in a system (or developer) message."""
     for request in await _requests(harness):
-        said = request.said_by("system", "developer")
-        expect(any(SYSTEM_PROMPT in text for text in said), f"a system message with {SYSTEM_PROMPT!r}", said)
+        said, prompts = request.said_by("user"), request.said_by("system", "developer")
+        expect(any(QUERY in text for text in said), f"a user message with {QUERY!r}", said)
+        expect(any(SYSTEM_PROMPT in text for text in prompts), f"a system message with {SYSTEM_PROMPT!r}", prompts)
 
 
 @should(
+    binds="controlled",
     reason="Words that a framework adds are instructions that the others did not get.",
     hint="Look for the framework's own prompt templates, names and roles, and switch them off or override them.",
 )
 async def nothing_is_added_to_the_messages(harness: Harness) -> None:
     """The first request holds the system prompt and the query, each in its role, and nothing else."""
-    first, _ = await _requests(harness)
+    first, *_ = await _requests(harness)
     expected = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": QUERY}]
     expect_equal("messages of the first request", [_plain(entry) for entry in first.messages], expected)
 
 
 @should(
+    binds="controlled",
     reason="Words that a framework adds later are instructions too.",
     hint="Look for reminders, reflections and summaries that the framework puts between turns.",
 )
@@ -73,16 +84,28 @@ async def nothing_is_added_between_turns(harness: Harness) -> None:
 
 @must(
     reason="With another model, the results cannot be compared.",
-    hint="Pass self.endpoint.model as it is; some frameworks read a prefix as the vendor.",
+    hint="Pass self.endpoint.model to the client; do not let it choose one.",
 )
 async def model_is_named(harness: Harness) -> None:
-    """Every request names the trial's model, slashes, dots and colons included."""
+    """Every request names the trial's model."""
+    for request in await _requests(harness, model="gpt-4o"):
+        expect_equal("model", request.body.get("model"), "gpt-4o")
+
+
+@must(
+    binds="controlled",
+    reason="Models of vendors have such names, and with another model the results cannot be compared.",
+    hint="Pass self.endpoint.model as it is; some frameworks read a prefix as the vendor.",
+)
+async def model_names_of_vendors_are_kept(harness: Harness) -> None:
+    """Slashes, dots and colons in the model's name reach the model's endpoint."""
     name = "vendor/harness-4.1:free"
     for request in await _requests(harness, model=name):
         expect_equal("model", request.body.get("model"), name)
 
 
 @should(
+    binds="controlled",
     reason="Frameworks' defaults differ; the trial's temperature must be the same for all.",
     hint="Set the temperature in the model's settings, including 0, which is easily mistaken for unset.",
 )
@@ -101,6 +124,7 @@ async def seed_is_sent(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="The limit on a completion's length is the same for all.",
     hint="Send it as `max_tokens`, which all compatible endpoints know; SDKs may rename it.",
 )
@@ -115,6 +139,7 @@ async def max_tokens_is_sent(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="Streamed responses are timed and counted differently.",
     hint="Switch streaming off.",
 )
@@ -143,12 +168,13 @@ async def only_chat_completions_are_asked_for(harness: Harness) -> None:
     before = len(harness.strays)
     record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done")
     answered(record, "done")
-    asked(record, 2)
+    asked_at_least(record, 2)
     strays = [*record.strays, *harness.strays[before:]]
     expect(not strays, "only POST /v1/chat/completions, and calls of the offered Apis", strays)
 
 
 @should(
+    binds="controlled",
     reason="A trial that cannot be repeated cannot be compared with its recording.",
     hint="Look for times, random ids and sets in what the framework sends.",
 )
@@ -190,11 +216,11 @@ async def _number_is_sent(harness: Harness, setting: str, numbers: Sequence[floa
 
 
 async def _requests(harness: Harness, **conditions: Any) -> tuple[ModelRequest, ...]:
-    """The two requests of a trial with a call."""
+    """The requests of a trial with a call: two, and what the framework adds."""
     wanted: Conditions = {"tools": [tool()], **conditions}  # type: ignore[typeddict-item]
     record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done", **wanted)
     answered(record, "done")
-    return asked(record, 2)
+    return asked_at_least(record, 2)
 
 
 def _plain(entry: dict[str, Any]) -> dict[str, Any]:
@@ -205,9 +231,11 @@ def _plain(entry: dict[str, Any]) -> dict[str, Any]:
 CHECKS = (
     query_is_sent,
     system_prompt_is_sent,
+    prompt_and_query_stay_in_their_roles,
     nothing_is_added_to_the_messages,
     nothing_is_added_between_turns,
     model_is_named,
+    model_names_of_vendors_are_kept,
     temperature_is_sent,
     seed_is_sent,
     max_tokens_is_sent,

@@ -29,6 +29,7 @@ NO_JSON = ('{"text": ', "text=hello", "{'text': 'hello'}", '{"text": "a"} {"text
 
 
 @must(
+    binds="controlled",
     reason="A failing Api is part of the task, not the end of it.",
     hint="tool.ainvoke() returns errors as text that begins with `Error:`; pass it on like any other result.",
 )
@@ -43,6 +44,7 @@ async def tool_error_goes_to_the_model(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="The connection to an Api can fail as well as the Api itself.",
     hint="tool.ainvoke() returns such failures as text; do not raise an exception for them.",
 )
@@ -56,6 +58,7 @@ async def broken_api_goes_to_the_model(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="A slow Api has not failed.",
     hint="Do not give up on a tool before the trial's time limit.",
 )
@@ -70,6 +73,7 @@ async def slow_tool(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Models invent tools, and must be able to correct themselves.",
     hint="Answer with a tool message that says there is no such tool; many frameworks raise by default.",
 )
@@ -84,6 +88,7 @@ async def unknown_tool_goes_back(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Models write broken JSON, and must be able to correct themselves.",
     hint="Answer with a tool message that says what is wrong; many frameworks raise, or end the run silently.",
 )
@@ -94,6 +99,7 @@ async def bad_json_goes_back(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Arguments are a JSON object; any other JSON value is a mistake of the model's.",
     hint="Check that the parsed arguments are a dict before you pass them on.",
 )
@@ -104,6 +110,7 @@ async def arguments_that_are_no_object_go_back(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="A call with arguments that the model did not write is the framework's, not the model's.",
     hint="Switch the repair of broken JSON off, or refuse such arguments before the framework reads them.",
 )
@@ -116,6 +123,7 @@ async def broken_arguments_are_no_call(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="One invalid call must not prevent the valid ones.",
     hint="Answer the invalid calls of a turn one by one, and make the valid ones.",
 )
@@ -140,6 +148,7 @@ async def valid_calls_beside_invalid_ones(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="An endpoint's error is not the framework's answer, and must not be scored as one.",
     hint="Raise trialbed.ModelFailed for every error of the endpoint; some frameworks return the error as the answer.",
 )
@@ -150,6 +159,7 @@ async def model_errors_fail_the_trial(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="A retry is an extra request; the gateway handles vendors' limits in the same way for all frameworks.",
     hint="Set the client's and the framework's retries to 0.",
 )
@@ -161,6 +171,7 @@ async def model_errors_are_not_retried(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="A failure can be explained only if the endpoint's own words are kept.",
     hint="Put the SDK's error text into ModelFailed.",
 )
@@ -176,6 +187,7 @@ async def model_errors_are_named(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="A failure of the model is one at any point of the trial.",
     hint="Raise trialbed.ModelFailed wherever it happens; do not return a partial answer.",
 )
@@ -186,6 +198,7 @@ async def model_error_after_calls(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="An endpoint that is down says nothing about the framework.",
     hint="Raise trialbed.ModelFailed for errors of the connection too.",
 )
@@ -198,6 +211,7 @@ async def unreachable_model_fails_the_trial(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="A response without a message cannot be an answer.",
     hint="Look for IndexError or None where the framework reads choices[0], and raise trialbed.ModelFailed.",
 )
@@ -208,6 +222,7 @@ async def response_without_choices_fails_the_trial(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="A proxy's error page is not an answer of the model.",
     hint="Raise trialbed.ModelFailed if the response is not a completion as a JSON object.",
 )
@@ -225,12 +240,13 @@ async def empty_answer_is_unfinished(harness: Harness) -> None:
     """An empty message (an empty text, spaces or null) leaves the trial unfinished."""
     for text in ("", None, "  \n "):
         record = await harness.run(says(text), says(text), says(text), says(text), max_steps=4)
-        answer = answered(record)
-        expect(answer.finish is None, f"finish None after the message {text!r}", answer.finish)
-        expect(not answer.final_answer.strip(), f"an empty final_answer after {text!r}", answer.final_answer)
+        if (answer := record.answer) is not None:
+            expect(answer.finish is None, f"finish None after the message {text!r}", answer.finish)
+            expect(not answer.final_answer.strip(), f"an empty final_answer after {text!r}", answer.final_answer)
 
 
 @should(
+    binds="controlled",
     reason="Asking again after an empty message is a second chance that other frameworks do not have.",
     hint="End the run with the first message without calls, empty or not.",
 )

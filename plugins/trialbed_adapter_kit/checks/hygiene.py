@@ -30,7 +30,7 @@ TOLERANCE = 4
 """Threads, files, tasks or child processes that may be added by all trials; one per trial would be 20."""
 
 
-@should(
+@must(
     reason="A task that outlives its trial takes time from the next one, and may send requests in its place.",
     hint="In close(), await or cancel the tasks that the framework started.",
 )
@@ -42,7 +42,7 @@ async def no_tasks_are_left(harness: Harness) -> None:
     expect(not left, "no tasks left by the trial", left)
 
 
-@should(
+@must(
     reason="Connections that stay open add up over a worker's life.",
     hint="Close the model's client in close(); frameworks may keep their own clients.",
 )
@@ -54,7 +54,7 @@ async def connections_are_closed(harness: Harness) -> None:
     expect(trial.open_connections == 0, "no open connections to the model", f"{trial.open_connections}")
 
 
-@should(
+@must(
     reason="A worker serves hundreds of trials; leftovers of each one slow down the later ones.",
     hint="Look for pools, clients and loops that are made per trial, and end them in close().",
 )
@@ -74,7 +74,7 @@ async def twenty_trials_leak_nothing(harness: Harness) -> None:
     )
 
 
-@should(
+@must(
     reason="The next trial relies on the process being unchanged.",
     hint="Keep settings in the instance; where a framework sets variables, set them on import.",
 )

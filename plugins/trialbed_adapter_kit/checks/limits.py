@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 
 from trialbed_adapter_kit._check import must, should
-from trialbed_adapter_kit.checks._expectations import answered, asked, called, expect, expect_equal
+from trialbed_adapter_kit.checks._expectations import answered, asked, asked_at_least, called, expect, expect_equal
 from trialbed_adapter_kit.harness import (
     CheckFailed,
     Forever,
@@ -31,6 +31,7 @@ def _endless(text: str | None = None) -> Forever:
 
 
 @must(
+    binds="controlled",
     reason="The step limit bounds what a trial costs, and must be the same for all.",
     hint="Count model requests, not graph steps or tool rounds; a closing request without tools counts too.",
 )
@@ -47,6 +48,7 @@ async def step_limit_is_kept(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="A trial that was cut off has no answer; a text in its place would be scored as one.",
     hint='Return Answer(final_answer="", finish=None); drop the framework\'s own words about its limit.',
 )
@@ -59,6 +61,7 @@ async def unfinished_is_no_answer(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="A limit that is one too low would cost a framework its answers.",
     hint="Stop before request max_steps + 1, not at request max_steps.",
 )
@@ -73,6 +76,7 @@ async def answer_in_the_last_turn_counts(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="All frameworks must treat the calls of the last turn in the same way.",
     hint="Make the calls of the last turn before you stop.",
 )
@@ -83,7 +87,7 @@ async def calls_of_the_last_turn_are_made(harness: Harness) -> None:
     called(record, *[("Echo_text", {"text": "more"})] * 3)
 
 
-@should(
+@must(
     reason="A trial past its deadline must not run alongside the next one.",
     hint="Do not shield, swallow or wait out CancelledError; cancel the tasks that the framework started.",
 )
@@ -94,7 +98,7 @@ async def cancelled_during_a_tool(harness: Harness) -> None:
     await _cancelled_cleanly(harness, trial, gate)
 
 
-@should(
+@must(
     reason="A trial can run out of time during a request to the model too.",
     hint="Use the framework's async client; do not shield, swallow or wait out CancelledError.",
 )
@@ -102,6 +106,18 @@ async def cancelled_during_a_model_request(harness: Harness) -> None:
     """Cancelled while the model is slow, the trial ends at once, and leaves no task and no request behind."""
     gate = Gate()
     await _cancelled_cleanly(harness, harness.prepare(gate.reply(asks(call("Echo_text", {"text": "x"})))), gate)
+
+
+@must(
+    reason="What a framework makes of the gateway's refusal must not be scored as its answer.",
+    hint="Raise what the framework raises; if it returns the error as a text, return finish=None.",
+)
+async def refusal_is_not_an_answer(harness: Harness) -> None:
+    """Refused past the step limit, the trial ends, with an error or unfinished, and makes no more calls."""
+    record = await harness.run(_endless(), max_steps=3)
+    expect(len(record.calls) <= 3, "at most one call for each of the three answers", f"{len(record.calls)} calls")
+    if any(request.refused for request in record.requests) and record.answer is not None:
+        expect(record.answer.finish is None, "finish None after the refusal", record.answer.finish)
 
 
 @must(
@@ -163,7 +179,7 @@ def _over(trial: PreparedTrial) -> bool:
 
 def _is_the_second(record: TrialRecord) -> None:
     answered(record, "second")
-    _, last = asked(record, 2)
+    *_, last = asked_at_least(record, 2)
     called(record, ("Echo_text", {"text": "second"}))
     expect("first" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
 
@@ -173,6 +189,7 @@ CHECKS = (
     unfinished_is_no_answer,
     answer_in_the_last_turn_counts,
     calls_of_the_last_turn_are_made,
+    refusal_is_not_an_answer,
     cancelled_during_a_tool,
     cancelled_during_a_model_request,
     trial_after_a_cancelled_one,

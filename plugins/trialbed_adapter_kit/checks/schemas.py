@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trialbed_adapter_kit._check import Check, must, should
-from trialbed_adapter_kit.checks._expectations import answered, asked, called, expect, expect_equal
+from trialbed_adapter_kit.checks._expectations import answered, asked, asked_at_least, called, expect, expect_equal
 from trialbed_adapter_kit.checks.arguments import HOSTILE_NAMES
 from trialbed_adapter_kit.harness import Harness, ModelRequest, asks, call, tool
 
@@ -18,6 +18,11 @@ NAMES = (
     *("class", "None", "lambda", "import", "print", "self", "type", "final_answer", "finish", "transfer_to_agent"),
 )
 THREE = ("Echo_a", "Echo_b", "Echo_c")
+DISTINCT = {
+    "Find_place": "Finds a place by its name.",
+    "Look_up_weather": "The weather of a place, by its name.",
+    "Book_room": "Books a room for a night.",
+}
 LOOK_ALIKES = ("Get_Weather", "get-weather", "get_Weather", "get_weather", "getweather")
 DESCRIPTIONS = {
     "Echo_a": "",
@@ -127,7 +132,7 @@ def _kept(name: str, what: str, *schemas: dict[str, Any]) -> Check:
 
     run.__name__ = name
     run.__doc__ = f"{what} reach the model unchanged."
-    return should(reason=REASON, hint=HINT)(run)
+    return should(binds="controlled", reason=REASON, hint=HINT)(run)
 
 
 schema_nested = _kept("schema_nested", "Nested objects and arrays", NESTED)
@@ -144,6 +149,7 @@ schema_names = _kept("schema_names", "Properties of any name", ODD_NAMES)
 
 
 @must(
+    binds="controlled",
     reason="Many Apis take no parameters, and their schemas express that in several ways.",
     hint="Bind a tool whose schema has no properties, or no `properties`, or is empty.",
 )
@@ -168,9 +174,24 @@ schema_empty = _kept(
 
 @must(
     reason="A tool that is not offered cannot be called.",
-    hint="Bind every tool, for every request.",
+    hint="Bind every tool.",
 )
 async def all_tools_are_offered(harness: Harness) -> None:
+    """The first request offers the trial's tools, under whatever names."""
+    record = await harness.run("done", tools=[tool(name, description=text) for name, text in DISTINCT.items()])
+    answered(record, "done")
+    first, *_ = asked_at_least(record, 1)
+    for name in DISTINCT:
+        offered = [function.get("name") for function in first.functions]
+        expect(first.offers.function(name) is not None, f"the tool {name} to be offered", offered)
+
+
+@must(
+    binds="controlled",
+    reason="A tool that is offered in some requests only, or twice, is another task for the model.",
+    hint="Offer every tool once, in every request.",
+)
+async def tools_are_offered_in_every_request(harness: Harness) -> None:
     """Every request offers the trial's tools, each once."""
     for offered in await _offers(harness):
         for name in THREE:
@@ -178,6 +199,7 @@ async def all_tools_are_offered(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="With tools of the framework's own the model has choices that other frameworks do not offer.",
     hint="Switch off the tools that the framework adds, such as those for final answers, handing over or memory.",
 )
@@ -189,6 +211,7 @@ async def no_other_tools_are_offered(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Calls are attributed by the tool's name; a changed name cannot be matched.",
     hint="Find the switch that keeps names, or map the framework's names in its model class, both ways.",
 )
@@ -198,6 +221,7 @@ async def tool_names_are_kept(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Names that differ only in case or punctuation belong to different Apis.",
     hint="Do not fold names; if the framework does, keep a table.",
 )
@@ -207,6 +231,7 @@ async def similar_tool_names_are_told_apart(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="Models tend to prefer the first tools.",
     hint="Bind the tools in the order in which they are given.",
 )
@@ -220,6 +245,7 @@ async def tool_order_is_kept(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="Models choose tools by their descriptions.",
     hint="Pass tool.description on as it is, even if it is empty or long.",
 )
@@ -256,6 +282,7 @@ def _offered(request: ModelRequest) -> dict[str, dict[str, Any]]:
 
 CHECKS = (
     all_tools_are_offered,
+    tools_are_offered_in_every_request,
     no_other_tools_are_offered,
     tool_names_are_kept,
     similar_tool_names_are_told_apart,

@@ -19,6 +19,7 @@ MANY_TIMEOUT = 120.0
 
 
 @should(
+    binds="controlled",
     reason="The model works with what a tool returns.",
     hint="Put the text that tool.ainvoke() returns into the tool message, without encoding, quoting or trimming it.",
 )
@@ -28,6 +29,7 @@ async def unicode_result(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="Rewriting a text that happens to be JSON changes its numbers, order and spaces.",
     hint="Do not parse what tool.ainvoke() returns.",
 )
@@ -37,6 +39,7 @@ async def json_result_is_not_rewritten(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="An empty result is a valid result.",
     hint="Send the tool message with an empty content; do not replace it with a text of the framework's.",
 )
@@ -46,6 +49,7 @@ async def empty_result(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="Real Apis return deeply nested documents.",
     hint="Do not traverse or re-encode results.",
 )
@@ -58,6 +62,7 @@ async def deep_result(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="Some Apis return long results; a framework that shortens them changes the task.",
     hint="Look for a limit that the framework sets on the length of tool results.",
 )
@@ -68,6 +73,7 @@ async def megabyte_result(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Queries are written in many languages.",
     hint="Pass the query on as it is; do not format it into a template with str.format or %.",
 )
@@ -85,6 +91,7 @@ async def unicode_conversation(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Some tasks ask for long answers, such as reports.",
     hint="Look for a limit that the framework sets on the length of texts.",
 )
@@ -101,6 +108,7 @@ async def long_conversation(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="Judges read the final answer; a changed text may be judged differently.",
     hint="Return the model's last text as it is; do not trim it or remove markup.",
 )
@@ -111,6 +119,7 @@ async def answer_text_is_unchanged(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="A completion that ends at its token limit is still the model's answer.",
     hint="Look for frameworks that raise on the finish reason `length`.",
 )
@@ -121,6 +130,7 @@ async def cut_off_answer_is_kept(harness: Harness) -> None:
 
 
 @should(
+    binds="controlled",
     reason="Models cut emoji in half; the trial must not fail for that.",
     hint="Read the response's JSON with the standard library; return the text as it is; Trialbed cleans it.",
 )
@@ -131,6 +141,7 @@ async def half_an_emoji_is_survived(harness: Harness) -> None:
 
 
 @must(
+    binds="controlled",
     reason="Selectors offer up to several hundred tools, and a run without a selector offers all.",
     hint="Look for a limit that the framework sets on the number of tools, or for avoidable work per tool.",
 )

@@ -74,14 +74,16 @@ def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: 
     """Check whether an adapter conforms to the contract.
 
     The checks run where the adapter is installed.
-    NAME is a framework, or NAME==VERSION for a release of it. Exits with 1 if the adapter does not conform: a check
-    fails that its deviations do not declare, or a check passes that they do declare.
+    NAME is a framework, NAME:PROFILE for one of its profiles (native unless you name one), or NAME==VERSION for a
+    release of it. What a framework does by itself is a failure of the profile controlled alone; of any other adapter
+    it is a finding. Exits with 1 if the adapter does not conform: a check fails that its deviations do not declare, or
+    a check passes that they do declare.
     """
     from trialbed.cli.environments import chosen_environments
-    from trialbed.records import framework_driver
+    from trialbed.records import framework_driver, framework_profile
     from trialbed_adapter_kit.cli._runner import choose, run_kit, show_report
 
-    choose(checks, level)
+    choose(checks, level, framework_profile(name))
     environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
     chosen = [argument for wanted in checks for argument in ("--check", wanted)]
     report = run_kit(framework_driver(name), environment, [*chosen, "--level", level])

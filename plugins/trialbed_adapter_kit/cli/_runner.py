@@ -15,24 +15,24 @@ from pydantic import ValidationError
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.worker import WORKER_MARK, worker_environment
 from trialbed_adapter_kit import CHECKS, LEVELS, Finding, Level, Report
-from trialbed_adapter_kit._check import MARKS
+from trialbed_adapter_kit._check import MARKS, PROBLEMS
 
 if TYPE_CHECKING:
     from trialbed.records import Environment
 
 USAGE = 2
 
-COLOURS = {"passed": "green", "declared": "yellow"}
+COLOURS = {"passed": "green", "finding": "cyan", "declared": "yellow"}
 
 
-def choose(names: Sequence[str], level: Level) -> None:
-    """Refuse a choice of checks that leaves none.
+def choose(names: Sequence[str], level: Level, profile: str | None) -> None:
+    """Refuse a choice of checks that leaves none for a profile.
 
     Raises:
         UsageError: says which there are.
     """
     levels = LEVELS[: LEVELS.index(level) + 1]
-    known = {check.name: check.level for check in CHECKS}
+    known = {check.name: check.level_for(profile) for check in CHECKS}
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
@@ -75,10 +75,11 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
 
 
 def show_report(report: Report) -> None:
-    """Print the failures, the declared deviations, and the badge."""
-    for finding in report.findings:
-        if finding.outcome != "passed":
-            _show(finding)
+    """Print the findings, the declared deviations, the failures, and the badge."""
+    for outcome in ("finding", "declared", *PROBLEMS):
+        for finding in report.findings:
+            if finding.outcome == outcome:
+                _show(finding)
     for warning in report.warnings:
         click.echo(f"warning: {warning}", err=True)
     click.echo(click.style(report.badge, fg="green" if report.ok else "red"))
@@ -111,8 +112,7 @@ def _report(code: int, output: IO[bytes], said: Sequence[str]) -> Report:
 
 
 def _show(finding: Finding) -> None:
-    harmless = finding.ok and finding.outcome != "declared"
-    mark = click.style(MARKS[finding.outcome], fg=COLOURS.get(finding.outcome, "yellow" if harmless else "red"))
+    mark = click.style(MARKS[finding.outcome], fg=COLOURS.get(finding.outcome, "red"))
     click.echo(f"{mark} {finding.check} ({finding.level}): {finding.outcome}")
     for line in finding.message.splitlines():
         click.echo(f"    {line}")

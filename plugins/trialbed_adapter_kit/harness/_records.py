@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from trialbed.records import Answer, Failure
+from trialbed.chat import offered_functions
+from trialbed.offers import Offers
+from trialbed.records import Answer, Failure, ToolSpec
 
 
 @dataclass
@@ -19,6 +22,8 @@ class ModelRequest:
         headers: names in lower case.
         started, ended: on ``time.perf_counter``; ``ended`` is None until the model has answered.
         dropped: whether the adapter closed the connection before the answer was sent.
+        tools: those of the trial.
+        refused: whether it was past the step limit, and refused as the gateway does it.
     """
 
     number: int
@@ -27,6 +32,8 @@ class ModelRequest:
     started: float
     ended: float | None = None
     dropped: bool = False
+    tools: Sequence[ToolSpec] = ()
+    refused: bool = False
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -40,8 +47,19 @@ class ModelRequest:
         tools = self.body.get("tools") or []
         return [tool.get("function") or {} for tool in tools if isinstance(tool, dict)]
 
-    def parameters(self, name: str) -> Any:
-        """The schema offered for the tool of this name; None if it is not offered."""
+    @cached_property
+    def offers(self) -> Offers:
+        """Which function stands for which tool, under whatever name it is offered."""
+        return Offers(self.tools, offered_functions(self.body))
+
+    def offered_name(self, tool: str) -> str:
+        """The name under which a tool is offered; its own if it is not."""
+        function = self.offers.function(tool)
+        return tool if function is None else function.name
+
+    def parameters(self, tool: str) -> Any:
+        """The schema offered for a tool; None if it is not offered."""
+        name = self.offered_name(tool)
         return next((item.get("parameters") for item in self.functions if item.get("name") == name), None)
 
     @property
@@ -55,7 +73,10 @@ class ModelRequest:
 
     @property
     def wanted(self) -> list[tuple[str, str, str]]:
-        """``(id, name, arguments)`` of every call in the assistant's messages, as they are sent back, in order."""
+        """``(id, name, arguments)`` of every call in the assistant's messages, as they are sent back, in order.
+
+        The names are those under which the tools are offered.
+        """
         calls = [call for entry in self.messages for call in entry.get("tool_calls") or []]
         functions = [call.get("function") or {} for call in calls]
         return [

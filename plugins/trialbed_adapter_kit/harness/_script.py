@@ -25,7 +25,7 @@ class Reply:
     """A message of the model.
 
     Attributes:
-        calls: those without an id get one.
+        calls: of tools by their own names; those without an id get one.
         usage: the tokens that it reports; None if it reports none.
         reason: the finish reason; if empty, the usual one for such a message.
         extras: further fields of the message, as vendors add them.
@@ -37,13 +37,17 @@ class Reply:
     reason: str = ""
     extras: Mapping[str, Any] = field(default_factory=dict)
 
-    def completion(self, number: int, model: str) -> Completion:
+    def completion(self, number: int, model: str, offered_name: Callable[[str], str] = str) -> Completion:
         """The completion that answers a request.
 
         Args:
             number: of the request, from 0. Calls without an id get one that is made from it and from their place.
+            offered_name: the name under which the request offers a tool.
         """
-        calls = (replace(call, id=call.id or f"call_{number}_{place}") for place, call in enumerate(self.calls))
+        calls = (
+            replace(call, name=offered_name(call.name), id=call.id or f"call_{number}_{place}")
+            for place, call in enumerate(self.calls)
+        )
         usage = self.usage
         return Completion(
             model=model,

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
-from trialbed.chat import Completion, wants_usage
+from trialbed.chat import Completion, error_document, wants_usage
 from trialbed.records import ApiRef
 from trialbed_adapter_kit.harness._mcp import OfferedTools, serve_mcp
 from trialbed_adapter_kit.harness._records import ModelRequest, ToolCall
@@ -26,7 +26,9 @@ STARTING = 30.0
 LARGEST_BODY = 256 * 1024**2
 
 RUNAWAY = 25
-"""Requests beyond the step limit after which the model refuses, so that an endless loop ends."""
+"""Requests beyond the step limit after which every one is refused, answered or not, so that an endless loop ends."""
+
+PAST_LIMIT = "this trial is over: the model was asked {} times, which is all that its setting max_steps allows"
 
 Result = TypeVar("Result")
 
@@ -43,8 +45,10 @@ class TrialSession:
         self.strays: list[str] = []
         self._script = Script(script)
         self._apis: dict[ApiRef, ScriptedTool] = {item.spec.api: item for item in tools}
+        self._specs = [item.spec for item in tools]
         self._mcp = OfferedTools(tools, self._answer)
-        self._last_request = max_steps + RUNAWAY
+        self._max_steps = max_steps
+        self._steps = 0
         self._connections: set[asyncio.Transport] = set()
         self._handling: set[asyncio.Task[Any]] = set()
 
@@ -84,7 +88,8 @@ class TrialSession:
         if isinstance(request.transport, asyncio.Transport):
             self._connections.add(request.transport)
         headers = {name.lower(): value for name, value in request.headers.items()}
-        seen = ModelRequest(len(self.requests), _object(await request.read()), headers, time.perf_counter())
+        body = _object(await request.read())
+        seen = ModelRequest(len(self.requests), body, headers, time.perf_counter(), tools=self._specs)
         self.requests.append(seen)
         try:
             reply = await self._reply(seen)
@@ -96,9 +101,14 @@ class TrialSession:
         return response
 
     async def _reply(self, seen: ModelRequest) -> Reply | Raw:
-        if seen.number >= self._last_request:
-            return Raw(500, json.dumps({"error": {"message": "the harness got too many requests"}}))
-        return await self._script.reply(seen)
+        # As the gateway: a request that is not answered with 200 does not count.
+        if self._steps >= self._max_steps or seen.number >= self._max_steps + RUNAWAY:
+            seen.refused = True
+            return Raw(403, json.dumps(error_document(PAST_LIMIT.format(self._steps), "invalid_request_error")))
+        self._steps += 1
+        reply = await self._script.reply(seen)
+        self._steps -= isinstance(reply, Raw) and reply.status != 200
+        return reply
 
     async def _api(self, request: web.Request) -> web.Response:
         body = _object(await request.read())
@@ -230,7 +240,7 @@ def _api_of(body: dict[str, Any]) -> ApiRef:
 async def _written(request: web.Request, reply: Reply | Raw, seen: ModelRequest) -> web.StreamResponse:
     if isinstance(reply, Raw):
         return web.Response(status=reply.status, text=reply.body, content_type=reply.content_type)
-    completion = reply.completion(seen.number, str(seen.body.get("model")))
+    completion = reply.completion(seen.number, str(seen.body.get("model")), seen.offered_name)
     if not seen.body.get("stream"):
         return web.json_response(completion.document())
     return await _streamed(request, completion, with_usage=wants_usage(seen.body))

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from trialbed.chat import offered_functions
+from trialbed.offers import Offers
 from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec
 from trialbed.spans import Span
 from trialbed_server.gateway.observation import Observation, observe, offered_names
-from trialbed_server.gateway.offers import Offers
 from trialbed_server.trials import LogBudget, body_text
 
 READ_LIMIT = 32 * 2**20

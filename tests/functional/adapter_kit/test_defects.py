@@ -35,8 +35,16 @@ def cleaned_up(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
 def test_a_defect_is_caught(defect: type[Defective]) -> None:
-    report = check_adapter(defect, [BY_NAME[name] for name in defect.caught_by])
-    assert {finding.check: finding.outcome for finding in report.findings} == dict.fromkeys(defect.caught_by, "failed")
+    report = check_adapter(defect, [BY_NAME[name] for name in defect.caught_by], profile="controlled")
+    outcomes = {name: "finding" if BY_NAME[name].level == "may" else "failed" for name in defect.caught_by}
+    assert {finding.check: finding.outcome for finding in report.findings} == outcomes
+
+
+def test_what_a_framework_does_by_itself_is_a_finding_of_its_native_profile() -> None:
+    checks = [check for check in CHECKS if check.binds == "controlled" and check.level != "may"]
+    caught = {name for defect in DEFECTS for name in defect.caught_by}
+    assert {check.name for check in checks} <= caught
+    assert {check.level_for("native") for check in checks} == {check.level_for(None) for check in checks} == {"may"}
 
 
 def test_no_check_cannot_fail() -> None:

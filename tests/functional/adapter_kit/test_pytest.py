@@ -119,7 +119,7 @@ def test_a_declaration_that_names_no_check_fails(run):
 def test_a_may_that_is_not_done_is_skipped_with_the_reason(run):
     result = run(DEVIATING, *some("usage_is_claimed"))
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["SKIPPED*may: expected the framework's own count of tokens*"])
+    result.stdout.fnmatch_lines(["SKIPPED*finding: expected the framework's own count of tokens*"])
 
 
 def test_a_failure_says_what_why_and_how_without_a_traceback(run):

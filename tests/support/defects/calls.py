@@ -23,6 +23,26 @@ class DropsTheQuestionBehindTheAnswer(Defective):
         return super()._finished(self._calls[-1].response if self._calls else "", turns)
 
 
+class CallsTheFirstApiOnly(Defective):
+    caught_by = ("calls_reach_their_own_apis", "parallel_calls")
+
+    def bind_tools(self, tools, *, server_url):
+        super().bind_tools(tools, server_url=server_url)
+        self._tools = dict.fromkeys(self._tools, next(iter(tools), None))
+
+
+class AsksForATitle(Defective):
+    caught_by = ("model_is_asked_once_per_turn", "parallel_calls")
+
+    def _finished(self, text, turns):
+        return super()._finished(text, turns + 1)
+
+    async def answer(self, query):
+        answer = await super().answer(query)
+        await self._ask([{"role": "user", "content": f"Give this a title: {query}"}])
+        return answer
+
+
 class NeedsTools(Defective):
     caught_by = ("no_tools",)
 

@@ -60,7 +60,21 @@ class Requests(Defective):
 
 class AsksForAnotherModel(Requests):
     caught_by = ("model_is_named", "eight_trials_at_once")
-    fields: ClassVar = {"model": "gpt-4o"}
+    fields: ClassVar = {"model": "gpt-4o-mini"}
+
+
+class TakesAPrefixForTheVendor(Defective):
+    caught_by = ("model_names_of_vendors_are_kept",)
+
+    def _request(self, messages):
+        return {**super()._request(messages), "model": self.endpoint.model.rpartition("/")[2]}
+
+
+class HasNoSystemMessage(Defective):
+    caught_by = ("prompt_and_query_stay_in_their_roles", "nothing_is_added_to_the_messages")
+
+    def _request(self, messages):
+        return super()._request([{**messages[0], "role": "user"}, *messages[1:]])
 
 
 class TakesItsOwnTemperature(Requests):

@@ -12,7 +12,7 @@ from trialbed import ModelFailed
 
 
 class RaisesToolErrors(Defective):
-    caught_by = ("tool_error_goes_to_the_model", "broken_api_goes_to_the_model", "failed_calls_are_claimed")
+    caught_by = ("tool_error_goes_to_the_model", "broken_api_goes_to_the_model")
 
     async def _call(self, name, text):
         response = await super()._call(name, text)
@@ -57,7 +57,7 @@ class RaisesOnUnknownTools(Defective):
 
 
 class RaisesOnBadJson(Defective):
-    caught_by = ("bad_json_goes_back", "valid_calls_beside_invalid_ones", "calls_not_made_are_not_claimed")
+    caught_by = ("bad_json_goes_back", "valid_calls_beside_invalid_ones")
 
     async def _call(self, name, text):
         json.loads(text or "{}")

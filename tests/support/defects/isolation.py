@@ -30,6 +30,16 @@ class KeepsToolsByName(Defective):
         super().bind_tools(kept, server_url=server_url)
 
 
+class ReusesEarlierResults(Defective):
+    caught_by = ("results_start_afresh", "repeated_calls_are_made_again")
+    known: ClassVar[dict[tuple[str, str], str]] = {}
+
+    async def _call(self, name, text):
+        if (name, text) not in self.known:
+            self.known[name, text] = await super()._call(name, text)
+        return self.known[name, text]
+
+
 class AddsTokensUpForEver(Defective):
     caught_by = ("counts_start_afresh",)
     total: ClassVar[list[Usage]] = [Usage()]

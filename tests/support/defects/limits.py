@@ -8,9 +8,11 @@ from typing import ClassVar
 
 from support.defects._defective import Defective, Turn
 
+from trialbed import ModelFailed
+
 
 class AsksOnceMore(Turn):
-    caught_by = ("step_limit_is_kept", "unfinished_is_no_answer", "claimed_turns_are_right")
+    caught_by = ("step_limit_is_kept", "unfinished_is_no_answer")
 
     async def answer(self, query):
         answer = await super().answer(query)
@@ -27,6 +29,21 @@ class CountsOneTooFew(Defective):
     def __init__(self, endpoint, limits, *, system_prompt):
         fewer = limits.model_copy(update={"max_steps": max(1, limits.max_steps - 1)})
         super().__init__(endpoint, fewer, system_prompt=system_prompt)
+
+
+class AnswersWithTheRefusal(Defective):
+    """Leaves the limit to the gateway, and returns its refusal as the model's answer."""
+
+    caught_by = ("refusal_is_not_an_answer", "step_limit_is_kept")
+
+    def __init__(self, endpoint, limits, *, system_prompt):
+        super().__init__(endpoint, limits.model_copy(update={"max_steps": 100}), system_prompt=system_prompt)
+
+    async def answer(self, query):
+        try:
+            return await super().answer(query)
+        except ModelFailed as error:
+            return self._finished(str(error), 1)
 
 
 class SpeaksOfItsLimit(Turn):

@@ -19,11 +19,18 @@ class OffersAToolOfItsOwn(Defective):
 class OffersToolsOnce(Defective):
     """Offers the tools in the first request only."""
 
-    caught_by = ("all_tools_are_offered",)
+    caught_by = ("tools_are_offered_in_every_request",)
 
     def _request(self, messages):
         request = super()._request(messages)
         return request if len(messages) == 2 else {name: value for name, value in request.items() if name != "tools"}
+
+
+class OffersTwoToolsAtMost(Defective):
+    caught_by = ("all_tools_are_offered", "calls_reach_their_own_apis")
+
+    def bind_tools(self, tools, *, server_url):
+        super().bind_tools(tools[:2], server_url=server_url)
 
 
 class FoldsNames(Defective):

@@ -52,7 +52,7 @@ FAILS = Deviation(check="fails", text="cannot count", upstream="https://example.
         ("must", fails, (FAILS,), "failed"),
         ("should", fails, (), "failed"),
         ("should", fails, (FAILS,), "declared"),
-        ("may", fails, (), "failed"),
+        ("may", fails, (), "finding"),
         ("may", fails, (FAILS,), "declared"),
         ("must", passes, (Deviation(check="passes", text="cannot"),), "outdated"),
         ("should", passes, (Deviation(check="passes", text="cannot"),), "outdated"),
@@ -68,6 +68,29 @@ def test_an_outcome_is_seen_in_the_light_of_what_is_declared(level, run, declare
 
 def test_a_failure_says_what_why_and_how():
     assert found(made("should", fails)).message == "expected one; seen: two\nwhy: Because.\nhint: Do it."
+
+
+@pytest.mark.parametrize(
+    ("profile", "level", "outcome"),
+    [
+        ("controlled", "must", "failed"),
+        ("native", "may", "finding"),
+        ("own", "may", "finding"),
+        (None, "may", "finding"),
+    ],
+)
+def test_what_binds_the_controlled_profile_is_a_finding_of_any_other(profile, level, outcome):
+    check = must(binds="controlled", reason="Because.", hint="Do it.")(fails)
+    with Kit(ReferenceAgent, [check], profile=profile) as kit:
+        finding = kit.run(check)
+    assert (finding.level, finding.outcome, finding.ok) == (level, outcome, profile != "controlled")
+    assert ("hint" in finding.message) == (profile == "controlled")
+
+
+def test_the_profile_is_the_one_in_the_frameworks_name():
+    check = must(binds="controlled", reason="Because.", hint="Do it.")(fails)
+    assert not check_adapter(ReferenceAgent, [check], framework="it:controlled").ok
+    assert check_adapter(ReferenceAgent, [check], framework="it:native").ok
 
 
 def test_a_declared_failure_says_what_is_declared_and_seen():

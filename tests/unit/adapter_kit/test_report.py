@@ -25,9 +25,10 @@ def test_the_badge_counts_by_level():
         ("should", "passed"),
         ("should", "declared"),
         ("should", "outdated"),
-        ("may", "failed"),
+        ("may", "finding"),
+        ("may", "finding"),
     )
-    assert found.badge == "acme 1.2 · must 1/2 · should 1/3 (1 declared, 1 outdated) · may 0/1"
+    assert found.badge == "acme 1.2 · must 1/2 · should 1/3 (1 declared, 1 outdated) · may 0/2 (2 findings)"
 
 
 def test_levels_that_were_not_checked_are_left_out():
@@ -42,7 +43,7 @@ def test_levels_that_were_not_checked_are_left_out():
         ("should", "failed", False),
         ("should", "declared", True),
         ("should", "outdated", False),
-        ("may", "failed", True),
+        ("may", "finding", True),
         ("may", "outdated", False),
         ("may", "error", False),
         ("must", "error", False),

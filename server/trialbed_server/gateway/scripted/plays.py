@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trialbed.chat import Call
+from trialbed.offers import Offered, Offers
 from trialbed.records import FilledArgument, LossReason, LostCall, ScriptedCall, ToolSpec
-from trialbed_server.gateway.offers import Offered, Offers
 from trialbed_server.gateway.scripted.arguments import argument_text, minimal_arguments, wrong_arguments
 from trialbed_server.gateway.scripted.fitting import Fitted, Inexpressible, fit
 

@@ -229,3 +229,31 @@ def test_nothing_is_left_when_it_is_closed():
     with Harness(ReferenceAgent):
         assert threading.active_count() == before + 1
     assert threading.active_count() == before
+
+
+async def test_a_renamed_tool_is_called_by_the_name_under_which_it_is_offered():
+    class Renames(ReferenceAgent):
+        def bind_tools(self, tools, *, server_url):
+            super().bind_tools(tools, server_url=server_url)
+            self._tools = {f"mcp__{tool.name.lower()}": tool for tool in tools}
+            for definition in self._definitions:
+                definition["function"]["name"] = f"mcp__{definition['function']['name'].lower()}"
+
+    with Harness(Renames) as harness:
+        record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done")
+    assert [made.tool for made in record.calls] == ["Echo_text"]
+    first, second = record.requests
+    assert first.offered_name("Echo_text") == second.wanted[0][1] == "mcp__echo_text"
+    assert first.parameters("Echo_text")["required"] == ["text"]
+
+
+async def test_requests_past_the_step_limit_are_refused_as_the_gateway_refuses_them():
+    class Endless(ReferenceAgent):
+        def __init__(self, endpoint, limits, *, system_prompt):
+            super().__init__(endpoint, limits.model_copy(update={"max_steps": 50}), system_prompt=system_prompt)
+
+    with Harness(Endless) as harness:
+        record = await harness.run(forever(asks(call("Echo_text", {"text": "x"}))), max_steps=2)
+    assert [request.refused for request in record.requests] == [False, False, True]
+    assert "403" in record.failure.message
+    assert "its setting max_steps allows" in record.failure.message
