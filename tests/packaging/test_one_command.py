@@ -37,9 +37,9 @@ def test_one_command_builds_what_a_framework_needs_and_runs_it(
     )
     assert done.returncode == 0, done.stderr
     header = next(line for line in done.stdout.splitlines() if FRAMEWORK in line)
-    assert header.split() == [FRAMEWORK, "reference"]
+    assert header.split() == [f"{FRAMEWORK}:native", "reference"]
     assert sum(line.startswith(f"{FRAMEWORK}: own environment") for line in done.stderr.splitlines()) <= 1
-    document = json.loads((tmp_path / "results" / "tools" / f"{FRAMEWORK}_mini.json").read_text())
+    document = json.loads((tmp_path / "results" / "tools" / f"{FRAMEWORK}@native_mini.json").read_text())
     assert document["summary"]["average_api_call_score"] == 1.0
     about = document["metadata"]
     assert any(line.startswith(f"trialbed-{FRAMEWORK}==") for line in about["packages"])
