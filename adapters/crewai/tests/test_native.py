@@ -9,6 +9,7 @@ import sys
 from importlib.metadata import version
 from typing import Any
 
+import openai
 import pytest
 from packaging.version import Version
 
@@ -54,6 +55,13 @@ STRICT: dict[str, Any] = {
     "required": ["city", "days", "place", "tags", "map"],
     "additionalProperties": False,
 }
+
+
+@pytest.fixture
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retries without waiting; how many there are stays as it is."""
+    monkeypatch.setattr(openai.OpenAI, "_calculate_retry_timeout", lambda *_, **__: 0.0)
+    monkeypatch.setattr("crewai.llms.retry._LLM_RATE_LIMIT_MAX_DELAY_SECONDS", 0.0)
 
 
 def said(record: TrialRecord) -> str:
@@ -231,6 +239,18 @@ async def test_arguments_that_are_a_list_end_the_run(harness: Harness) -> None:
     assert "ToolUsageStartedEvent" in failure(record)
 
 
+async def test_a_list_beside_another_call_is_told(harness: Harness) -> None:
+    record = await harness.run(asks(call("echo_text", "[1]"), ECHO), "done")
+    assert (said(record), [made.arguments for made in record.calls]) == ("done", [{"text": "one"}])
+    assert results(record)[0].startswith("Error executing tool")
+
+
+async def test_null_stands_for_no_arguments(harness: Harness) -> None:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    record = await harness.run(asks(call("echo_text", "null")), "done", tools=(tool(parameters=schema),))
+    assert (said(record), [made.arguments for made in record.calls]) == ("done", [{}])
+
+
 async def test_a_tool_that_raises_is_told(monkeypatch: pytest.MonkeyPatch, harness: Harness) -> None:
     async def explode(*_: object) -> str:
         raise RuntimeError("backend exploded")
@@ -263,6 +283,7 @@ async def test_an_odd_end(harness: Harness, reply: Reply, seen: str) -> None:
     assert (said(record), len(record.requests)) == (seen, 1)
 
 
+@pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize("status", [429, 500])
 async def test_a_request_that_fails_once_is_repeated(harness: Harness, status: int) -> None:
     record = await harness.run(asks(ECHO), fails(status), "done")
@@ -270,6 +291,7 @@ async def test_a_request_that_fails_once_is_repeated(harness: Harness, status: i
     assert record.requests[1].body == record.requests[2].body
 
 
+@pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize(
     ("status", "requests", "seen"),
     [
@@ -297,6 +319,22 @@ async def test_the_fifth_call_with_the_same_arguments_and_result_ends_the_run(ha
     assert (said(record), len(record.requests), len(record.calls)) == ("ToolExecutionFailedError", 5, 5)
 
 
+@pytest.mark.parametrize(
+    ("turn", "requests"), [([call("no_such")], 5), ([ECHO] * 5, 1)], ids=["unknown tool", "five in one turn"]
+)
+async def test_what_counts_as_the_same_call(harness: Harness, turn: list[Call], requests: int) -> None:
+    record = await harness.run(forever(asks(*turn)), max_steps=30)
+    assert (said(record), len(record.requests)) == ("ToolExecutionFailedError", requests)
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
+async def test_a_call_in_place_of_the_last_answer_is_the_answer_as_text(harness: Harness) -> None:
+    turns = [asks(call("echo_text", {"text": str(number)})) for number in range(26)]
+    record = await harness.run(*turns, max_steps=30)
+    assert said(record).startswith("[ChatCompletionMessageFunctionToolCall(id=")
+    assert len(record.calls) == 25
+
+
 async def test_a_model_that_never_stops_is_asked_once_more_without_tools(harness: Harness) -> None:
     turns = [asks(call("echo_text", {"text": str(number)})) for number in range(25)]
     record = await harness.run(*turns, "my best", max_steps=30)
@@ -311,6 +349,17 @@ async def test_the_refusal_at_a_limit_ends_the_run(harness: Harness, status: int
     record = await harness.run(*turns, forever(refusal(status)))
     assert (said(record), len(record.requests)) == (seen, 4)
     assert REFUSED in failure(record)
+
+
+@pytest.mark.usefixtures("no_waiting")
+async def test_a_refusal_that_speaks_of_a_rate_limit_is_repeated(harness: Harness) -> None:
+    record = await harness.run(forever(refusal(400, "the rate limit is reached")))
+    assert (said(record), len(record.requests)) == ("BadRequestError", 3)
+
+
+async def test_a_refusal_that_speaks_of_tools_makes_crewai_describe_them_in_text(harness: Harness) -> None:
+    record = await harness.run(refusal(400, "this model does not support tools"), "Thought: so\nFinal Answer: done")
+    assert (said(record), ["tools" in request.body for request in record.requests]) == ("done", [True, False])
 
 
 @pytest.mark.parametrize(("model", "offered"), [("gpt-4o", True), ("solo1", False)])

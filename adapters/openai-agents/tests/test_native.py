@@ -8,6 +8,7 @@ import sys
 from importlib.metadata import version
 from typing import Any
 
+import openai
 import pytest
 
 from trialbed_adapter_kit import Barrier, Call, Harness, Raw, Reply, TrialRecord, asks, call, fails, forever, tool
@@ -43,6 +44,12 @@ STRICT: dict[str, Any] = {
     "additionalProperties": False,
 }
 OPEN_MAP = {"type": "object", "properties": {"map": {"type": "object", "additionalProperties": {"type": "number"}}}}
+
+
+@pytest.fixture
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retries without waiting; how many there are stays as it is."""
+    monkeypatch.setattr(openai.AsyncOpenAI, "_calculate_retry_timeout", lambda *_, **__: 0.0)
 
 
 def said(record: TrialRecord) -> str:
@@ -226,6 +233,7 @@ async def test_call_ids_that_are_not_unique_in_a_turn_end_the_run(harness: Harne
     assert (said(record), len(record.requests), record.calls) == ("ModelBehaviorError", 1, ())
 
 
+@pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize("status", [429, 500])
 async def test_a_request_that_fails_once_is_repeated(harness: Harness, status: int) -> None:
     record = await harness.run(asks(ECHO), fails(status), "done")
@@ -233,6 +241,7 @@ async def test_a_request_that_fails_once_is_repeated(harness: Harness, status: i
     assert record.requests[1].body == record.requests[2].body
 
 
+@pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize(
     ("status", "requests", "seen"),
     [
