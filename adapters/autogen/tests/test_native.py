@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -237,6 +238,10 @@ async def test_the_documented_limit_and_no_other_setting_is_changed(
     assert set(given) == {"model_client", "workbench", "system_message", "max_tool_iterations"}
     assert given["max_tool_iterations"] == 10
     assert given["workbench"].server_params.url == mcp_url(prepared.spec.server_url)
+
+
+def test_the_program_stays_short() -> None:
+    assert len(Path(native.__file__).read_text().splitlines()) < 120
 
 
 def test_the_profiles_do_not_import_one_another() -> None:

@@ -99,12 +99,9 @@ def read_result(result: TaskResult, apis: Mapping[str, ApiRef]) -> Answer:
 
 def _calls(result: TaskResult, apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCall]:
     """The calls that AutoGen reports, less those that it answered itself: of unknown tools, and without an object."""
-    asked = [
-        call for message in result.messages if isinstance(message, ToolCallRequestEvent) for call in message.content
-    ]
-    told = [
-        text for message in result.messages if isinstance(message, ToolCallExecutionEvent) for text in message.content
-    ]
+    events = result.messages
+    asked = [call for event in events if isinstance(event, ToolCallRequestEvent) for call in event.content]
+    told = [text for event in events if isinstance(event, ToolCallExecutionEvent) for text in event.content]
     for call, outcome in zip(asked, told, strict=True):
         arguments = _object(call.arguments)
         if call.name in apis and arguments is not None:
