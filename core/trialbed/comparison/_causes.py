@@ -17,7 +17,7 @@ def loss_cause(native: TrialResult, controlled: TrialResult) -> str:
     """The first cause that explains why a trial did worse than the one of the controlled profile, in words.
 
     In this order: a limit or an error that ended it, calls that the framework left no way to make, an answer given
-    although the model had asked for calls, calls that the Api refused, and requests of the framework's own.
+    although the model had asked for calls, changed schemas and names, and requests of the framework's own.
     """
     return next(_causes(native, controlled), UNTOLD)
 
@@ -34,6 +34,8 @@ def _causes(native: TrialResult, controlled: TrialResult) -> Iterator[str]:
     yield from _early_ends(native)
     if _refused(native) > _refused(controlled):
         yield "calls that the Api refused, from schemas or arguments that the framework changed"
+    if native.wire.filled:
+        yield "optional arguments that the framework offered as required"
     if any(call.tool for request in native.wire.model_calls for call in request.tool_calls):
         yield "renamed tools"
     if len(_answered(native)) > len(_answered(controlled)):

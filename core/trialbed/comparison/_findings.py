@@ -34,6 +34,7 @@ class Finding:
         is_within: whether the difference is shown to lie within the margin, by two one-sided tests at 5 %.
         verdict: ``too few`` stands for too few queries to tell.
         needed: about how many queries would do, where there are too few.
+        differences: one per query, in the order of the queries.
     """
 
     baseline: str
@@ -50,6 +51,7 @@ class Finding:
     better: tuple[QueryId, ...]
     worse: tuple[QueryId, ...]
     is_within: bool
+    differences: tuple[float, ...]
     verdict: Verdict = "too few"
     needed: int | None = None
 
@@ -83,8 +85,8 @@ def paired_findings(
 ) -> list[Finding]:
     """The findings on every pair of a baseline and a candidate, and every score that both have.
 
-    The p-values are adjusted over all of them, so that there is any false ``better`` or ``worse`` among them with a
-    chance of 5 % at most. A false ``equivalent`` has a chance of about 5 % at most for each of them.
+    The p-values are adjusted over those in which anything changed, so that there is any false ``better`` or ``worse``
+    among them with a chance of 5 % at most. A false ``equivalent`` has a chance of about 5 % at most for each of them.
 
     Args:
         margin: the largest difference that does not matter, set before the figures were seen; greater than 0.
@@ -95,8 +97,14 @@ def paired_findings(
         for score in scores
         if (finding := _paired(baseline, candidate, score, margin)) is not None
     ]
-    adjusted = holm({place: finding.p for place, finding in enumerate(found)})
-    return [_judged(replace(finding, p_adjusted=adjusted[place])) for place, finding in enumerate(found)]
+    # Where nothing changed, the test can find nothing, and does not count as one (R. E. Tarone, "A Modified Bonferroni
+    # Method for Discrete Data", Biometrics 46 (1990), 515-522).
+    tested = {place: finding.p for place, finding in enumerate(found) if finding.changed}
+    adjusted = holm(tested)
+    return [
+        _judged(finding, adjusted.get(place, 1.0), comparisons=max(1, len(tested)))
+        for place, finding in enumerate(found)
+    ]
 
 
 def _paired(baseline: Side, candidate: Side, score: str, margin: float) -> Finding | None:
@@ -123,7 +131,7 @@ def _paired(baseline: Side, candidate: Side, score: str, margin: float) -> Findi
         better=tuple(query for query, difference in differences.items() if difference > 0),
         worse=tuple(query for query, difference in differences.items() if difference < 0),
         is_within=_is_within(column, margin),
-        needed=queries_needed(column, margin),
+        differences=tuple(column),
     )
 
 
@@ -142,10 +150,13 @@ def _p_value(differences: Mapping[QueryId, float]) -> float:
     return sign_flip(np.array(values, dtype=np.float64))
 
 
-def _judged(finding: Finding) -> Finding:
-    """The finding with its verdict."""
+def _judged(finding: Finding, p_adjusted: float, *, comparisons: int) -> Finding:
+    """The finding with its verdict, as one of so many that are made together."""
+    finding = replace(finding, p_adjusted=p_adjusted)
     verdict = _verdict(finding)
-    return replace(finding, verdict=verdict, needed=finding.needed if verdict == "too few" else None)
+    if verdict != "too few":
+        return replace(finding, verdict=verdict)
+    return replace(finding, needed=queries_needed(finding.differences, finding.margin, comparisons=comparisons))
 
 
 def _verdict(finding: Finding) -> Verdict:

@@ -83,15 +83,19 @@ def paired_interval(differences: Sequence[float], level: float = 0.95) -> Interv
     return Interval(min(seen, max(-1.0, mean - half)), max(seen, min(1.0, mean + half)), level)
 
 
-def queries_needed(differences: Sequence[float], margin: float, *, power: float = 0.8) -> int | None:
+def queries_needed(
+    differences: Sequence[float], margin: float, *, comparisons: int = 1, power: float = 0.8
+) -> int | None:
     """About how many queries would be enough to tell, if differences go on as they are.
 
-    The lesser of the numbers at which a difference as large as the mean is found (two-sided, at 5 %) and at which the
-    mean is shown to lie within the margin (two one-sided tests, at 5 %), with the power. By the normal approximation:
-    J. Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd edition (1988), chapter 2.
+    The lesser of the numbers at which a difference as large as the mean is found (two-sided, at 5 % divided by the
+    number of comparisons) and at which the mean is shown to lie within the margin (two one-sided tests, at 5 %), with
+    the power. By the normal approximation, J. Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd
+    edition (1988), chapter 2; and not below what an exact test of signs needs where all that changes goes one way.
 
     Args:
         differences: one per query; at least one.
+        comparisons: how many tests are made together.
 
     Returns:
         None where no number is enough: the mean is at the margin itself, and at 0.
@@ -100,11 +104,15 @@ def queries_needed(differences: Sequence[float], margin: float, *, power: float 
     mean = abs(fmean(differences))
     _, deviation, _ = _adjusted(differences)
     beta = normal.inv_cdf(power)
+    alpha = 0.05 / comparisons
     sizes = [
         ((normal.inv_cdf(1 - tail) + beta) * deviation / distance) ** 2
-        for tail, distance in ((0.025, mean), (0.05, margin - mean))
+        for tail, distance in ((alpha / 2, mean), (0.05, margin - mean))
         if distance > TOLERANCE
     ]
+    if mean > TOLERANCE:
+        changed = sum(1 for difference in differences if difference) / len(differences)
+        sizes[0] = max(sizes[0], math.log2(2 / alpha) / changed)
     return max(len(differences) + 1, math.ceil(min(sizes))) if sizes else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from trialbed.comparison import finding_cells, signed, verdict_notes
@@ -20,7 +21,14 @@ def comparison_tables(documents: Sequence[Document]) -> list[Table]:
     """A table of every framework against the reference, and one of native profiles against controlled ones."""
     found = [(document, one) for document in documents for one in document["summary"].get("comparisons", ())]
     kinds = {kind: [item for item in found if item[1]["kind"] == kind] for kind in ("reference", "profile")}
-    return [_table(kind, own) for kind, own in kinds.items() if any(one["scores"] for _, one in own)]
+    tables = [_table(kind, own) for kind, own in kinds.items() if any(one["scores"] for _, one in own)]
+    return [replace(table, notes=_untold(table, tables[:place])) for place, table in enumerate(tables)]
+
+
+def _untold(table: Table, earlier: Sequence[Table]) -> list[str]:
+    """The notes of a table that do not stand below an earlier one."""
+    told = {note for other in earlier for note in other.notes}
+    return [note for note in table.notes if note not in told]
 
 
 def _table(kind: str, found: Sequence[Compared]) -> Table:

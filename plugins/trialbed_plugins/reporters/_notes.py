@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.results import reason_lines
@@ -48,19 +48,22 @@ def score_names(summaries: Sequence[Document]) -> list[str]:
     return sorted(names, key=lambda name: any(name in summary["medians"] for summary in summaries))
 
 
-def run_notes(documents: Sequence[Document]) -> Iterator[str]:
+def run_notes(documents: Sequence[Document], *, scores: Collection[str] | None = None) -> Iterator[str]:
     """The notes.
 
     Args:
         documents: as ``comparable`` gives them.
+        scores: those in the table; None for all, with times.
     """
     shown = score_names([document["summary"] for document in documents])
+    if scores is not None:
+        shown = [name for name in shown if name in scores]
     yield from _on_incomplete(documents, shown)
     if shown:
-        yield from _on_means(documents[0]["summary"])
+        yield from _on_means(documents[0]["summary"], times=scores is None)
     yield from (f"{name}: {meaning}." for name, meaning in LEGEND.items() if name in shown)
     for document in documents:
-        for note in _own(document):
+        for note in _own(document, times=scores is None):
             yield f"{document['metadata']['agent_name']}: {note}"
 
 
@@ -90,16 +93,16 @@ def _on_incomplete(documents: Sequence[Document], shown: Sequence[str]) -> Itera
         )
 
 
-def _on_means(summary: Document) -> Iterator[str]:
-    yield (
+def _on_means(summary: Document, *, times: bool) -> Iterator[str]:
+    text = (
         "Scores of quality are means over every trial that was measured, with 0 for each that failed; other figures "
         "are means over the trials that ended with an answer. n= gives the number where it is another. "
-        f"[low, high] is the {summary['interval_level']:.0%} Wilson interval, clustered by query. "
-        "Times are mean / median."
+        f"[low, high] is the {summary['interval_level']:.0%} Wilson interval, clustered by query."
     )
+    yield f"{text} Times are mean / median." if times else text
 
 
-def _own(document: Document) -> Iterator[str]:
+def _own(document: Document, *, times: bool) -> Iterator[str]:
     about, summary = document["metadata"], document["summary"]
     if about["deviations"]:
         yield f"declared deviations: {'; '.join(about['deviations'])}"
@@ -107,7 +110,8 @@ def _own(document: Document) -> Iterator[str]:
     yield from _on_answered(summary)
     yield from _on_claims(summary["claims"])
     yield from _on_wire(summary, about["max_tokens"])
-    yield from _on_first_trials(summary["first_trials"])
+    if times:
+        yield from _on_first_trials(summary["first_trials"])
     yield from _on_repeated(summary["repeated"])
 
 

@@ -17,6 +17,7 @@ REFERENCE = "reference"
 MOST_COLUMNS = 4
 """Frameworks from more than which on a terminal that is too narrow shows them as rows."""
 
+NARROW_SCORES = ("sopr_score", "api_call_score", "total_tokens", "model_turns")
 NARROW_COLUMNS = ("", "answered", "sopr_score", "api_call", "tokens", "turns")
 
 
@@ -26,18 +27,18 @@ def run_table(documents: Sequence[Document]) -> Table:
     pinned = 1 if names[0] == REFERENCE and len(names) > 1 else 0
     shown = comparable(documents)
     notes = list(run_notes(shown))
-    narrow = _narrow_table(shown, notes) if len(names) > MOST_COLUMNS else None
+    narrow = _narrow_table(shown) if len(names) > MOST_COLUMNS else None
     return Table(_heading(documents[0]), ("", *names), _rows(shown), notes, pinned=pinned, narrow=narrow)
 
 
-def _narrow_table(documents: Sequence[Document], notes: Sequence[str]) -> Table:
+def _narrow_table(documents: Sequence[Document]) -> Table:
     """The most important figures, with a row for each framework."""
     rows = [
         TableRow(document["metadata"]["agent_name"], tuple(_narrow_cells(document["summary"])))
         for document in documents
     ]
     more = "Other figures: in the result documents, or wherever there is room, as in a file."
-    return Table(_heading(documents[0]), NARROW_COLUMNS, rows, [*notes, more])
+    return Table(_heading(documents[0]), NARROW_COLUMNS, rows, [*run_notes(documents, scores=NARROW_SCORES), more])
 
 
 def _narrow_cells(summary: Document) -> Iterator[str]:

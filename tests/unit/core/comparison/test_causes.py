@@ -13,6 +13,7 @@ from trialbed.records import (
     ApiRef,
     Failure,
     FailureKind,
+    FilledArgument,
     LostCall,
     ModelCall,
     Outcome,
@@ -79,6 +80,10 @@ CONTROLLED = trial(asked(GOOD), asked(), api_calls=(called(),))
         (
             trial(asked(GOOD), asked(), api_calls=(called("invalid"),)),
             "calls that the Api refused, from schemas or arguments that the framework changed",
+        ),
+        (
+            trial(asked(GOOD), asked(), filled=(FilledArgument(position=0, tool="now", argument="unit"),)),
+            "optional arguments that the framework offered as required",
         ),
         (trial(asked(SentCall(name="mcp_now", arguments="{}", tool="now")), asked()), "renamed tools"),
         (trial(asked(GOOD), asked(GOOD), asked()), "requests of the framework's own"),

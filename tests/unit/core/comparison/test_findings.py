@@ -78,6 +78,19 @@ def test_p_values_are_adjusted_over_all_that_is_compared() -> None:
     assert {found.verdict for found in several} == {"too few"}
 
 
+def test_what_is_identical_does_not_count_as_a_test() -> None:
+    ones = dict.fromkeys(range(20), 1.0)
+    base, worse, same = side("a", ones), side("b", ones | dict.fromkeys(range(6), 0.0)), side("c", ones)
+    found = paired_findings([(base, worse), *[(base, same)] * 9], MARGIN, [SCORE])
+    assert [finding.verdict for finding in found] == ["worse", *["identical"] * 9]
+    assert found[0].p_adjusted == found[0].p
+
+
+def test_what_all_goes_one_way_needs_as_many_as_an_exact_test_does() -> None:
+    found = finding(dict.fromkeys(range(4), 1.0), dict.fromkeys(range(4), 0.0))
+    assert (found.verdict, found.needed) == ("too few", 6)
+
+
 def test_a_score_that_no_query_has_on_both_sides_gives_no_finding() -> None:
     assert paired_findings([(side("a", {1: 1.0}), side("b", {2: 1.0}))], MARGIN, [SCORE]) == []
 
