@@ -24,6 +24,7 @@ from trialbed_adapter_kit import (
     says,
     tool,
 )
+from trialbed_adapter_kit.harness import settled
 from trialbed_autogen import native
 
 pytestmark = [
@@ -219,7 +220,8 @@ async def test_without_tokens_from_the_endpoint_none_are_claimed(harness: Harnes
 async def test_nothing_is_left_open(harness: Harness) -> None:
     prepared = harness.prepare(asks(ECHO), "done")
     record = await prepared.run()
-    assert (prepared.open_connections, record.strays) == (0, ())
+    assert await settled(lambda: prepared.open_connections == 0)
+    assert record.strays == ()
 
 
 async def test_the_documented_limit_and_no_other_setting_is_changed(
