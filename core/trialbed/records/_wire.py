@@ -76,7 +76,7 @@ class FilledArgument(Record):
         position: the call's place in the script, from 0; None for a call that is not in it.
         tool: the trial's tool.
         argument: its name, or path.
-        value: what was made up: the default, else a sample.
+        value: what was made up: the default, else the first choice, else the least value of its type.
     """
 
     position: int | None

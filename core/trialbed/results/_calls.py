@@ -146,7 +146,16 @@ def _claimed(call: ClaimedCall) -> Signed:
 
 
 def _canonical(arguments: Json) -> str:
-    return json.dumps(_parsed(arguments), sort_keys=True)
+    return json.dumps(_with_plain_numbers(_parsed(arguments)), sort_keys=True)
+
+
+def _with_plain_numbers(value: Json) -> Json:
+    """The value with 3 for 3.0, which is the same number in JSON."""
+    if isinstance(value, dict):
+        return {name: _with_plain_numbers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with_plain_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _parsed(arguments: Json) -> Json:

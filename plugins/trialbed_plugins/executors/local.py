@@ -124,7 +124,7 @@ class LocalExecutor(Executor):
         reusable, first = False, worker.fresh
         try:
             outcome = _as_told(await worker.run(spec, self.time_waited))
-            reusable = await self._left_nothing(worker, spec) and outcome.failure is None and self._fit(worker)
+            reusable = await self._left_nothing(worker, spec) and self._trusted(outcome) and self._fit(worker)
         except WorkerFault as fault:
             outcome = worker.failed(fault, started_at)
         finally:
@@ -146,6 +146,10 @@ class LocalExecutor(Executor):
                 count,
             )
         return not count
+
+    def _trusted(self, outcome: Outcome) -> bool:
+        """Whether a worker can go on after this end of a trial: what failed may have left anything behind."""
+        return outcome.failure is None
 
     def _fit(self, worker: Worker) -> bool:
         reason = worker.spent(self._worker_trials)

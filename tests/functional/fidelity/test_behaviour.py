@@ -128,7 +128,7 @@ def test_settings_that_do_not_arrive_show(measured: Measured) -> None:
     assert found is not None
     settings = {setting.name: (setting.honoured, setting.sent) for setting in found.settings}
     assert settings == {
-        "model": (True, ("scripted:gold",)),
+        "model": (True, ("gpt-4o",)),
         "temperature": (False, (1.0,)),
         "seed": (False, ()),
         "max_tokens": (False, ()),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 _SAMPLES: dict[Any, Any] = {"integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}, "null": None}
+_LEAST: dict[Any, Any] = {"integer": 0, "number": 0, "boolean": False, "array": [], "object": {}, "null": None}
 
 
 def argument_text(arguments: Any) -> str:
@@ -47,17 +48,26 @@ def _candidates(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Iter
 
 def sample_values(schema: Any) -> Iterator[Any]:
     """Values that a schema suggests, the best first; whether they are valid is for the caller to see."""
+    yield from _values(schema, _of_type)
+
+
+def least_values(schema: Any) -> Iterator[Any]:
+    """As ``sample_values``, but where the schema suggests none, the least that its type has: empty, zero, false."""
+    yield from _values(schema, _least_of_type)
+
+
+def _values(schema: Any, of_type: Callable[[str | None, Mapping[str, Any]], Iterator[Any]]) -> Iterator[Any]:
     if not isinstance(schema, Mapping):
-        yield "sample"
+        yield from of_type(None, {})
         return
     yield from (schema[key] for key in ("default", "example", "const") if key in schema)
     yield from (values[0] for key in ("examples", "enum") if isinstance(values := schema.get(key), list) and values)
     for key in ("anyOf", "oneOf"):
         for choice in schema.get(key) or ():
-            yield from sample_values(choice)
+            yield from _values(choice, of_type)
     kinds = schema.get("type")
     for kind in kinds if isinstance(kinds, list) else [kinds]:
-        yield from _of_type(kind if isinstance(kind, str) else None, schema)
+        yield from of_type(kind if isinstance(kind, str) else None, schema)
 
 
 def first_problem(schema: Any, value: Any, root: Any = None) -> str:
@@ -89,6 +99,11 @@ def _of_type(kind: str | None, schema: Mapping[str, Any]) -> Iterator[Any]:
         yield [_sample(schema.get("items", {}))] * schema.get("minItems", 1)
     elif kind == "object":
         yield minimal_arguments(schema)
+
+
+def _least_of_type(kind: str | None, schema: Mapping[str, Any]) -> Iterator[Any]:
+    yield _LEAST.get(kind, "")
+    yield from _of_type(kind, schema)
 
 
 def _sample(schema: Any) -> Any:

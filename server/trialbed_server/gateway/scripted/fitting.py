@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trialbed.offers import plain_name
-from trialbed_server.gateway.scripted.arguments import first_problem, sample_values
+from trialbed_server.gateway.scripted.arguments import first_problem, least_values
 
 MAX_DEPTH = 60
 """Levels of references and alternatives that are followed."""
@@ -154,7 +154,7 @@ class _Schemas:
             return
         own_parts = _parts(_property(own[0], key, self._own), self._own)
         for part in (*own_parts, *_parts(schema, self._offered)):
-            for value in sample_values(part):
+            for value in least_values(part):
                 if not self.problem(value, schema):
                     result[name] = filled[where] = value
                     return

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from trialbed.records import ApiCall, ApiRef, ModelCall, SentCall, ToolSpec, WireLog
-from trialbed.results import sent_pairs, unasked_calls
+from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, ModelCall, SentCall, ToolSpec, WireLog
+from trialbed.results import compare_calls, sent_pairs, unasked_calls
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -98,3 +98,10 @@ def test_a_tool_under_another_name_asks_for_its_api() -> None:
     assert unasked([asked], [made("a", {}), made("a", {})]) == [1]
     wire = WireLog(trial="t", opened_at=NOON, model_calls=(asked,))
     assert sent_pairs(wire, TOOLS) == [("t", "a")]
+
+
+def test_a_number_is_the_same_with_and_without_a_point() -> None:
+    claim = ClaimedCall(name="t_a", api=ref("a"), arguments={"x": [3, {"y": 2.5}]})
+    wire = WireLog(trial="t", opened_at=NOON, api_calls=(made("a", {"x": [3.0, {"y": 2.5}]}), made("a", {"x": 3.5})))
+    found = compare_calls(Answer(final_answer="", calls=(claim,)), wire)
+    assert (found.agreed, found.invented, found.unreported) == (1, (), (("t", "a"),))

@@ -188,6 +188,7 @@ def test_what_cannot_be_said_is_lost(arguments: Any, offered: Any, reason: str) 
 
 
 def test_what_is_made_up_is_the_default_of_the_tool_where_it_has_one() -> None:
-    own = {"type": "object", "properties": {"days": {"type": "integer", "default": 7}, "unit": {"enum": ["C", "F"]}}}
+    properties = {"days": {"type": "integer", "default": 7}, "unit": {"enum": ["C", "F"]}, "at": {"type": "string"}}
+    own = {"type": "object", "properties": properties}
     found = fit({}, own, strict(own, nullable=False))
-    assert found.filled == {"days": 7, "unit": "C"}
+    assert found.filled == {"days": 7, "unit": "C", "at": ""}

@@ -110,9 +110,9 @@ def test_wrong_arguments_are_wrong_under_both_schemas_and_else_as_offered() -> N
 def test_a_required_argument_that_was_optional_is_made_up_and_told() -> None:
     offered = {"weather_now": {**CITY, "required": ["city", "days"]}, "map_draw": MAP}
     second = turn("gold", offered, asked(turn("gold", offered)))
-    assert sent(second) == [("weather_now", {"city": "Oslo", "days": 1})]
+    assert sent(second) == [("weather_now", {"city": "Oslo", "days": 0})]
     (filled,) = second.filled
-    assert (filled.position, filled.tool, filled.argument, filled.value) == (1, "Weather_Now", "days", 1)
+    assert (filled.position, filled.tool, filled.argument, filled.value) == (1, "Weather_Now", "days", 0)
 
 
 def test_the_extra_call_is_of_the_trials_other_tools_not_of_the_frameworks_own() -> None:
