@@ -6,6 +6,7 @@ from ._report import FidelityReport as FidelityReport
 from ._report import FrameworkFidelity as FrameworkFidelity
 from ._report import Missing as Missing
 from .measurements import Behaviour as Behaviour
+from .measurements import ErrorFinding as ErrorFinding
 from .measurements import Figure as Figure
 from .measurements import Load as Load
 from .measurements import LoadLevel as LoadLevel

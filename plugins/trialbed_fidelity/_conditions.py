@@ -22,6 +22,7 @@ class Conditions(Record):
         tools: tools on offer per trial, where the part does not say otherwise.
         many: the tool counts of the part ``many``.
         rounds: rounds of the part ``load``, each a level of ``concurrencies``.
+        times: whether times were measured.
         model_names: the names of the model that frameworks were told; empty in figures of versions before it.
     """
 
@@ -41,6 +42,7 @@ class Conditions(Record):
     rounds: int
     concurrencies: tuple[int, ...]
     model_names: tuple[str, ...] = ()
+    times: bool = True
 
 
 class ConditionsRecorder:
@@ -59,6 +61,7 @@ class ConditionsRecorder:
         rounds: int,
         concurrencies: tuple[int, ...],
         model_names: tuple[str, ...] = (),
+        times: bool = True,
     ) -> Conditions:
         """The conditions so far."""
         return Conditions(
@@ -78,6 +81,7 @@ class ConditionsRecorder:
             rounds=rounds,
             concurrencies=concurrencies,
             model_names=model_names,
+            times=times,
         )
 
 

@@ -16,6 +16,7 @@ from trialbed_fidelity._report import FidelityReport, FrameworkFidelity, Missing
 from trialbed_fidelity.harness import Harness, Observed, open_harness
 from trialbed_fidelity.measurements import (
     measure_behaviour,
+    measure_errors,
     measure_load,
     measure_many,
     measure_prompt,
@@ -44,7 +45,8 @@ async def measure(options: FidelityOptions, on_step: OnStep = ignore_step) -> Fi
     measurement = _Measurement(options, on_step)
     await measurement.run()
     conditions = recorder.conditions(
-        parts=options.parts,
+        parts=options.measured_parts,
+        times=options.times,
         tools=options.tools,
         many=options.many,
         rounds=options.rounds,
@@ -96,7 +98,7 @@ class _Measurement:
             async with workers:
                 for subject in self._subjects:
                     await self._framework(harness.named(subject.model_name), workers, subject)
-            if "load" in self._options.parts:
+            if "load" in self._options.measured_parts:
                 await self._load(harness.named(self._options.model_names[0]))
 
     async def _framework(self, harness: Harness, workers: Executor, subject: _Subject) -> None:
@@ -121,8 +123,9 @@ class _Measurement:
         return {
             "schemas": lambda: measure_schemas(harness, label),
             "prompt": lambda: self._prompt(harness, label),
-            "many": lambda: measure_many(harness, label, options.many),
+            "many": lambda: measure_many(harness, label, options.many, times=options.times),
             "behaviour": lambda: measure_behaviour(harness, label, options.tools),
+            "errors": lambda: measure_errors(harness, label),
         }
 
     async def _prompt(self, harness: Harness, label: str) -> Any:

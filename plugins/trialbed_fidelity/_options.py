@@ -24,6 +24,7 @@ class FidelityOptions:
         many: tool counts of the part ``many``.
         model_names: names of the model that frameworks are told; each part is measured under each of them, but the load
             under the first.
+        times: whether to measure times; without, there are none of the part ``many`` and no part ``load``.
         rounds: rounds of the part ``load``, at each of ``concurrencies``.
         environments: label -> its own environment, for those that do not run in this interpreter.
     """
@@ -33,10 +34,16 @@ class FidelityOptions:
     tools: int = 20
     many: tuple[int, ...] = (120, 1000)
     model_names: tuple[str, ...] = (SCRIPTED_NAME,)
+    times: bool = True
     rounds: int = 5
     concurrencies: tuple[int, ...] = (1, 8, 32)
     environments: Mapping[str, Environment] = field(default_factory=dict)
     executor: str = "local"
+
+    @property
+    def measured_parts(self) -> tuple[Part, ...]:
+        """The parts that are measured: without times, there is no load."""
+        return tuple(part for part in self.parts if self.times or part != "load")
 
     @property
     def labels(self) -> tuple[str, ...]:

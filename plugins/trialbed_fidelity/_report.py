@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, get_args
 
-from trialbed.records import Record
+from trialbed.records import Record, framework_profile
 from trialbed_fidelity._conditions import Conditions
-from trialbed_fidelity.measurements import Behaviour, Load, ManyTools, Prompt, Schemas
+from trialbed_fidelity.measurements import Behaviour, ErrorFinding, Load, ManyTools, Prompt, Schemas
 
-Part = Literal["schemas", "prompt", "behaviour", "many", "load"]
+Part = Literal["schemas", "prompt", "behaviour", "errors", "many", "load"]
 
 
 class Missing(Record):
@@ -38,9 +39,21 @@ class FrameworkFidelity(Record):
     schemas: Schemas | None = None
     prompt: Prompt | None = None
     behaviour: Behaviour | None = None
+    errors: tuple[ErrorFinding, ...] | None = None
     many: tuple[ManyTools, ...] | None = None
     load: Load | None = None
     missing: tuple[Missing, ...] = ()
+
+    @property
+    def profile(self) -> str | None:
+        """Its profile; None for a framework without profiles."""
+        return framework_profile(self.framework.partition(" ")[0])
+
+    def of_parts(self, parts: Sequence[str]) -> FrameworkFidelity:
+        """The figures of these parts alone."""
+        others = {part: None for part in get_args(Part) if part not in parts}
+        missing = tuple(one for one in self.missing if not one.part or one.part in parts)
+        return self.model_copy(update={**others, "missing": missing})
 
 
 class FidelityReport(Record):
@@ -48,6 +61,14 @@ class FidelityReport(Record):
 
     conditions: Conditions
     frameworks: tuple[FrameworkFidelity, ...]
+
+    def of_parts(self, parts: Sequence[Part]) -> FidelityReport:
+        """The report on these of its parts alone."""
+        chosen = tuple(part for part in self.conditions.parts if part in parts)
+        return FidelityReport(
+            conditions=self.conditions.model_copy(update={"parts": chosen}),
+            frameworks=tuple(framework.of_parts(chosen) for framework in self.frameworks),
+        )
 
     @property
     def complete(self) -> bool:
@@ -61,5 +82,12 @@ class FidelityReport(Record):
 
 
 def _empty(framework: FrameworkFidelity) -> bool:
-    parts = (framework.schemas, framework.prompt, framework.behaviour, framework.many, framework.load)
+    parts = (
+        framework.schemas,
+        framework.prompt,
+        framework.behaviour,
+        framework.errors,
+        framework.many,
+        framework.load,
+    )
     return all(part is None for part in parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from trialbed.cli.setting_options import setting_option
 if TYPE_CHECKING:
     from trialbed_fidelity import FidelityOptions, FidelityReport
 
-PARTS = ("schemas", "prompt", "behaviour", "many", "load")
+PARTS = ("schemas", "prompt", "behaviour", "errors", "many", "load")
 FORMATS = ("table", "markdown", "json")
 
 EPILOG = """\b
@@ -29,6 +29,7 @@ Examples:
   bench fidelity -f langgraph --part prompt --part behaviour --model-name gpt-4o --model-name my-model
   bench fidelity -f langgraph --output fidelity.json --markdown fidelity.md
   bench fidelity --from fidelity.json --format markdown
+  bench fidelity -f langgraph --profile native --profile controlled --part errors
 """
 
 
@@ -61,6 +62,7 @@ Examples:
     metavar="NAME",
     help="Name of the model that frameworks are told; repeat it to compare names. Load is measured with the first.",
 )
+@option("--times/--no-times", default=True, help="Measure times too; on a busy machine they are too long.")
 @option("--rounds", type=click.IntRange(min=1), default=5, help="Measured rounds of load.")
 @option(
     "--concurrency",
@@ -98,7 +100,7 @@ Examples:
     "source",
     envvar=None,
     type=FILE,
-    help="Show the figures in this file, written by --output, without measuring.",
+    help="Show the figures in this file, written by --output, without measuring; with --part, those of these parts.",
 )
 @yes_option
 @env_dir_option
@@ -112,7 +114,7 @@ def command(source: Path | None, form: str, as_json: bool, **given: Any) -> int:
     part could not be measured for a framework.
     """
     markdown, output = given.pop("markdown"), given.pop("output")
-    report = _read(source) if source else _measured(given)
+    report = _read(source, given["parts"]) if source else _measured(given)
     if output is not None:
         _write(output, report.model_dump_json(indent=2) + "\n")
     if markdown is not None:
@@ -164,14 +166,20 @@ def _steps() -> Iterator[Callable[[str], None]]:
         yield status.update
 
 
-def _read(path: Path) -> FidelityReport:
+def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
+    """The figures in a file, or those of some parts."""
     from trialbed.errors import DataError
     from trialbed_fidelity import FidelityReport
 
     try:
-        return FidelityReport.model_validate_json(path.read_text(encoding="utf-8"))
+        report = FidelityReport.model_validate_json(path.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
         raise DataError(f"{path}: not the figures of bench fidelity --output: {str(error).splitlines()[0]}") from error
+    for part in parts:
+        if part not in report.conditions.parts:
+            there = ", ".join(report.conditions.parts)
+            raise DataError(f"{path}: has no figures of the part {part}; it has those of {there}")
+    return report.of_parts(parts or PARTS)  # type: ignore[arg-type]
 
 
 def _print(report: FidelityReport, form: str) -> None:

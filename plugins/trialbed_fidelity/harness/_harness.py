@@ -1,4 +1,4 @@
-"""The harness of fidelity: the real server and real workers, one trial at a time, and an endpoint that refuses."""
+"""The harness of fidelity: the real server and real workers, one trial at a time, and an endpoint that errs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import cast
-
-from aiohttp import web
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
@@ -27,15 +25,11 @@ from trialbed.records import (
 from trialbed.results import compute_timing
 from trialbed.temporary import temporary_folder
 from trialbed_fidelity._not_measured import NotMeasured
+from trialbed_fidelity.harness._endpoint import erring_endpoint
 from trialbed_fidelity.harness._scenarios import Scenario
 
 REASON = 500
 """Characters of a failure's reason that are shown."""
-
-REFUSING = "refuse-"
-"""The model ``refuse-429`` is refused with status 429."""
-
-MAX_BODY = 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -74,21 +68,21 @@ class Harness:
     """Runs scenarios with frameworks.
 
     Args:
-        refusing_url: URL of an endpoint that refuses every request, for models named ``refuse-<status>``.
+        erring_url: URL of the endpoint of models that are not scripted; see ``erring_endpoint``.
         model_name: the name of the model that frameworks are told.
     """
 
     def __init__(
-        self, control: ControlClient, executor: Executor, refusing_url: str, model_name: str = SCRIPTED_NAME
+        self, control: ControlClient, executor: Executor, erring_url: str, model_name: str = SCRIPTED_NAME
     ) -> None:
         self._control = control
         self._executor = executor
-        self._refusing_url = refusing_url
+        self._erring_url = erring_url
         self.model_name = model_name
 
     def named(self, model_name: str) -> Harness:
         """This harness with another name for the model."""
-        return Harness(self._control, self._executor, self._refusing_url, model_name)
+        return Harness(self._control, self._executor, self._erring_url, model_name)
 
     async def run(self, framework: str, scenario: Scenario) -> Observed:
         """Run a scenario with a new agent of this framework; a failure is a part of what is observed."""
@@ -130,12 +124,13 @@ class Harness:
                 trial=spec.trial,
                 model=scenario.model,
                 model_name=self.model_name,
-                base_url=None if scripted else self._refusing_url,
+                base_url=None if scripted else self._erring_url,
                 tools=scenario.world.tools,
                 apis=scenario.world.apis,
                 script=scenario.world.script,
                 simulator=scenario.simulator,
                 seed=scenario.seed,
+                limits=scenario.limits,
             )
         )
 
@@ -156,8 +151,8 @@ async def open_harness(
     """
     driver = cast("type[Executor]", load_driver("executors", executor))
     with temporary_folder() as folder:
-        async with refusing_endpoint() as url:
-            # No variable has an empty name: the endpoint that refuses is sent no key.
+        async with erring_endpoint() as url:
+            # No variable has an empty name: the endpoint that errs is sent no key.
             # Nothing is repeated for a framework here: what it does itself about a failure is what is measured.
             options = RunOptions(
                 base_url=url,
@@ -169,24 +164,3 @@ async def open_harness(
             async with server(options) as control:
                 workers = driver(environments=environments)
                 yield Harness(control, workers, url), workers
-
-
-@asynccontextmanager
-async def refusing_endpoint() -> AsyncIterator[str]:
-    """The base URL of an endpoint on this event loop; it ends in ``/v1``."""
-    app = web.Application(client_max_size=MAX_BODY)
-    app.router.add_post("/v1/chat/completions", _refuse)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    finally:
-        await runner.cleanup()
-
-
-async def _refuse(request: web.Request) -> web.Response:
-    model = str((await request.json()).get("model"))
-    status = int(model.removeprefix(REFUSING))
-    error = {"message": f"refused with {status}, as the model's name asks", "type": "refused", "code": None}
-    return web.json_response({"error": error}, status=status)

@@ -1,10 +1,12 @@
 """The measurements: each module runs scenarios, reads what the server saw, and returns a record.
 
-The parts of a report are ``Schemas``, ``Prompt``, ``Behaviour``, ``ManyTools`` and ``Load``. Behaviour is made of
-measurements of its own: requests per turn, parallel calls, settings, and the limits of steps and time.
+The parts of a report are ``Schemas``, ``Prompt``, ``Behaviour``, the findings on errors, ``ManyTools`` and ``Load``.
+Behaviour is made of measurements of its own: requests per turn, parallel calls, settings, and the limits of steps and
+time.
 """
 
 from trialbed_fidelity.measurements._behaviour import Behaviour, measure_behaviour
+from trialbed_fidelity.measurements._errors import CASES, ErrorCase, ErrorFinding, finding_of, measure_errors
 from trialbed_fidelity.measurements._figures import Figure
 from trialbed_fidelity.measurements._limits import StepLimit, TimeLimit
 from trialbed_fidelity.measurements._load import Load, LoadLevel, measure_load
@@ -16,7 +18,10 @@ from trialbed_fidelity.measurements._settings import Setting, Settings
 from trialbed_fidelity.measurements._turns import PolicyRequests
 
 __all__ = [
+    "CASES",
     "Behaviour",
+    "ErrorCase",
+    "ErrorFinding",
     "Figure",
     "Load",
     "LoadLevel",
@@ -31,7 +36,9 @@ __all__ = [
     "StepLimit",
     "TimeLimit",
     "TurnSize",
+    "finding_of",
     "measure_behaviour",
+    "measure_errors",
     "measure_load",
     "measure_many",
     "measure_prompt",

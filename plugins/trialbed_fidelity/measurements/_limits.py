@@ -17,13 +17,14 @@ class StepLimit(Record):
 
     Attributes:
         limit: model requests allowed.
-        requests: model requests made.
+        requests: model requests made. ``refused``: those past the limit, which the gateway refused.
         ended: how the trial failed; empty if it ended by itself.
         answered: whether it ended with an answer for the user, although no model gave one.
     """
 
     limit: int
     requests: int
+    refused: int = 0
     ended: str = ""
     answered: bool = False
 
@@ -49,9 +50,11 @@ async def measure_step_limit(harness: Harness, framework: str, tools: int) -> St
     limits = Limits(max_steps=MAX_STEPS, timeout=60.0)
     seen = await harness.run(framework, Scenario(world=stations(tools, 1), model="scripted:loop", limits=limits))
     answer = seen.outcome.answer
+    refused = sum(call.limit is not None for call in seen.wire.model_calls)
     return StepLimit(
         limit=MAX_STEPS,
-        requests=len(seen.wire.model_calls),
+        requests=len(seen.wire.model_calls) - refused,
+        refused=refused,
         ended=seen.failure,
         answered=answer is not None and bool(answer.final_answer),
     )

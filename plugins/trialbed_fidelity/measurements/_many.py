@@ -48,21 +48,23 @@ class ManyTools(Record):
     ended: str = ""
 
 
-async def measure_many(harness: Harness, framework: str, counts: Sequence[int]) -> tuple[ManyTools, ...]:
-    """Offer each of these numbers of tools."""
-    return tuple([await _measure(harness, framework, count) for count in counts])
+async def measure_many(
+    harness: Harness, framework: str, counts: Sequence[int], *, times: bool
+) -> tuple[ManyTools, ...]:
+    """Offer each of these numbers of tools; ``times`` says whether to measure how long that takes."""
+    return tuple([await _measure(harness, framework, count, times=times) for count in counts])
 
 
-async def _measure(harness: Harness, framework: str, count: int) -> ManyTools:
+async def _measure(harness: Harness, framework: str, count: int, *, times: bool) -> ManyTools:
     world = stations(count, CALLS)
     scenario = Scenario(world=world, limits=LIMITS)
     first = await harness.run(framework, scenario)
-    if first.failure or not first.wire.model_calls:
+    if not times or first.failure or not first.wire.model_calls:
         return _untimed(first, world)
     rounds = ROUNDS if first.outcome.wall_time < SLOW_TRIAL else 1
     timed = [await harness.run(framework, scenario) for _ in range(rounds)]
-    times = [_framework_ms(seen) for seen in timed if not seen.failure and seen.wire.model_calls]
-    return _untimed(first, world).model_copy(update={"framework_ms": figure(times)})
+    taken = [_framework_ms(seen) for seen in timed if not seen.failure and seen.wire.model_calls]
+    return _untimed(first, world).model_copy(update={"framework_ms": figure(taken)})
 
 
 def _untimed(seen: Observed, world: World) -> ManyTools:

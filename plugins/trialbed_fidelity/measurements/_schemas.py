@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import Field
 
-from trialbed.records import Json, Limits, Record, ToolSpec
+from trialbed.records import Json, Limits, Record, ToolSpec, WireLog
 from trialbed.schemas import HardSchema, hard_schemas
 from trialbed_fidelity._not_measured import NotMeasured
 from trialbed_fidelity.harness import Harness, Observed, Scenario, hard_world, stations
@@ -27,7 +27,7 @@ from trialbed_fidelity.reading import (
     worst,
 )
 
-Called = Literal["as sent", "changed", "not made", "not told"]
+Called = Literal["as sent", "changed", "not made", "impossible", "not told"]
 
 SEARCH_LIMIT = 120.0
 """Seconds that the search for the tools with which a framework fails may take."""
@@ -47,7 +47,10 @@ class SchemaFinding(Record):
         sent_name: the name it was sent under, None if it was not.
         beside: what the framework added to name, description and parameters, such as ``strict``.
         call: what happened to the model's call of this tool: it reached the Api with the arguments that the model
-            sent, with others (``call_differences``), or not at all. ``not told`` where there was no such call.
+            sent, with others (``call_differences``), or not at all; or it was ``impossible``, since the offered schema
+            has no such arguments, or no offered tool is this one for certain (``call_reason``). ``not told`` where
+            there was no such call.
+        invented: arguments that the model had to make up, because optional ones were offered as required.
         reason: why it was refused, or why the trial failed after it was sent.
     """
 
@@ -59,6 +62,8 @@ class SchemaFinding(Record):
     beside: dict[str, Json] = Field(default_factory=dict)
     call: Called = "not told"
     call_differences: tuple[Difference, ...] = ()
+    call_reason: str = ""
+    invented: tuple[str, ...] = ()
     reason: str = ""
 
 
@@ -68,11 +73,13 @@ class Schemas(Record):
     Attributes:
         order: of the tools: as given, sorted by name, or another one.
         trials: in how many trials they were offered; more than one if the framework failed with all of them.
+        others: names of tools that the framework offered beside them.
     """
 
     findings: tuple[SchemaFinding, ...]
     order: Order
     trials: int
+    others: tuple[str, ...] = ()
 
 
 async def measure_schemas(harness: Harness, framework: str) -> Schemas:
@@ -83,7 +90,7 @@ async def measure_schemas(harness: Harness, framework: str) -> Schemas:
     """
     offers = _Offers(harness, framework)
     findings = await offers.findings(hard_schemas())
-    return Schemas(findings=findings, order=worst(offers.orders), trials=offers.trials)
+    return Schemas(findings=findings, order=worst(offers.orders), trials=offers.trials, others=tuple(offers.others))
 
 
 class _Offers:
@@ -95,6 +102,7 @@ class _Offers:
         self._began = time.monotonic()
         self.trials = 0
         self.orders: list[Order] = []
+        self.others: dict[str, None] = {}
 
     async def findings(self, schemas: tuple[HardSchema, ...]) -> tuple[SchemaFinding, ...]:
         seen = await self._play(schemas)
@@ -105,7 +113,9 @@ class _Offers:
         if not seen.wire.model_calls:
             return tuple(_refused(schema, seen) for schema in schemas)
         tools = sent_tools(body(seen.wire.model_calls[0]))
-        self.orders.append(order_of([schema.name for schema in schemas], matched(_specs(schemas), tools), tools))
+        partners = matched(_specs(schemas), tools)
+        self.orders.append(order_of([schema.name for schema in schemas], partners, tools))
+        self.others |= dict.fromkeys(tool.name for tool in tools if tool not in partners.values())
         return findings_of(schemas, tools, seen)
 
     async def _check_search(self) -> None:
@@ -132,12 +142,9 @@ class _Offers:
 def findings_of(schemas: Sequence[HardSchema], tools: Sequence[SentTool], seen: Observed) -> tuple[SchemaFinding, ...]:
     """The findings on these schemas, which were offered together."""
     partners = matched(_specs(schemas), tools)
-    arrived = {call.api: call.arguments for call in reversed(seen.wire.api_calls)}
-    asked = {call.name for turn in seen.wire.model_calls for call in turn.tool_calls if call.problem is None}
+    calls = _Calls(seen.wire)
     return tuple(
-        finding_of(schema, partners.get(schema.name), seen.failure).model_copy(
-            update=_call(schema, arrived, asked=schema.name in asked)
-        )
+        finding_of(schema, partners.get(schema.name), seen.failure).model_copy(update=calls.of(schema))
         for schema in schemas
     )
 
@@ -169,10 +176,23 @@ def _refused(schema: HardSchema, seen: Observed) -> SchemaFinding:
     return SchemaFinding(name=schema.name, stresses=schema.stresses, effects=(effect,), reason=reason)
 
 
-def _call(schema: HardSchema, arrived: Mapping[Any, Json], *, asked: bool) -> dict[str, Any]:
-    if not asked:
-        return {"call": "not told"}
-    if schema.api.ref not in arrived:
-        return {"call": "not made"}
-    found = differences(schema.arguments, arrived[schema.api.ref])
-    return {"call": "changed" if found else "as sent", "call_differences": found}
+class _Calls:
+    """What became of the model's calls in a trial."""
+
+    def __init__(self, wire: WireLog) -> None:
+        self._wire = wire
+        self._arrived = {call.api: call.arguments for call in reversed(wire.api_calls)}
+        self._lost = {lost.tool: lost.detail or lost.reason for lost in wire.lost}
+        self._asked = {call.tool_name for turn in wire.model_calls for call in turn.tool_calls if call.problem is None}
+
+    def of(self, schema: HardSchema) -> dict[str, Any]:
+        """The fields of a finding on this tool that concern its call."""
+        if schema.name in self._lost:
+            return {"call": "impossible", "call_reason": self._lost[schema.name]}
+        if schema.name not in self._asked:
+            return {"call": "not told"}
+        invented = tuple(filled.argument for filled in self._wire.filled if filled.tool == schema.name)
+        if schema.api.ref not in self._arrived:
+            return {"call": "not made", "invented": invented}
+        found = differences(schema.arguments, self._arrived[schema.api.ref])
+        return {"call": "changed" if found else "as sent", "call_differences": found, "invented": invented}

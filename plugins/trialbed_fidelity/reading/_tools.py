@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any, Literal, get_args
 
 from trialbed.differences import Difference, differences
+from trialbed.offers import Offers
 from trialbed.records import ToolSpec
 from trialbed_fidelity._not_measured import NotMeasured
 
@@ -18,9 +18,6 @@ Order = Literal["kept", "by name", "changed"]
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 COMPARED = ("description", "parameters")
 """Fields of a function that are compared with what was given; its name is compared apart."""
-
-ALIKE = 0.75
-"""The ratio (of difflib) at which two names count as one tool's, if nothing else shows it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +34,6 @@ class SentTool:
     beside: Mapping[str, Any]
 
 
-Likeness = Callable[[ToolSpec, SentTool], float]
-
-
 def sent_tools(request: Mapping[str, Any]) -> list[SentTool]:
     """The tools of a request, in its order.
 
@@ -52,17 +46,12 @@ def sent_tools(request: Mapping[str, Any]) -> list[SentTool]:
 def matched(given: Sequence[ToolSpec], sent: Sequence[SentTool]) -> dict[str, SentTool]:
     """Given name -> the tool that was sent for it; without the tools that were not sent.
 
-    A tool keeps its name, else its description, else at least a name like it. No tool is matched twice.
+    The rules are those by which scripted models find the tools that they call. No tool is matched twice.
     """
-    found: dict[str, SentTool] = {}
-    left = list(sent)
-    for likeness in (_same_name, _same_description, _described_within, _alike):
-        for tool in given:
-            partner = None if tool.name in found else _closest(tool, left, likeness)
-            if partner is not None:
-                left.remove(partner)
-                found[tool.name] = partner
-    return found
+    offers = Offers(given, (tool.function for tool in sent))
+    named = {tool.name: tool for tool in sent}
+    found = {tool.name: offers.function(tool.name) for tool in given}
+    return {name: named[function.name] for name, function in found.items() if function is not None}
 
 
 def altered(given: ToolSpec, sent: SentTool) -> tuple[tuple[Effect, ...], tuple[Difference, ...]]:
@@ -99,32 +88,3 @@ def _tools(tools: Sequence[Any]) -> Iterator[SentTool]:
         beside = {key: value for key, value in tool.items() if (key, value) != ("type", "function")}
         del beside["function"]
         yield SentTool(function["name"], function, beside)
-
-
-def _closest(tool: ToolSpec, sent: Sequence[SentTool], likeness: Likeness) -> SentTool | None:
-    """The tool that is most alike, None if none is."""
-    best, most = None, 0.0
-    for one in sent:
-        found = likeness(tool, one)
-        if found > most:
-            best, most = one, found
-            if most >= 1:
-                break
-    return best
-
-
-def _same_name(given: ToolSpec, sent: SentTool) -> float:
-    return float(given.name == sent.name)
-
-
-def _same_description(given: ToolSpec, sent: SentTool) -> float:
-    return float(bool(given.description) and sent.function.get("description") == given.description)
-
-
-def _described_within(given: ToolSpec, sent: SentTool) -> float:
-    return float(bool(given.description) and given.description in str(sent.function.get("description")))
-
-
-def _alike(given: ToolSpec, sent: SentTool) -> float:
-    ratio = SequenceMatcher(None, given.name.lower(), sent.name.lower()).ratio()
-    return ratio if ratio >= ALIKE else 0.0

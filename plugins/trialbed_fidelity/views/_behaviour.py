@@ -108,6 +108,8 @@ def _others(part: Settings) -> str:
 
 def _steps(part: Behaviour) -> str:
     limit = part.step_limit
+    if limit.refused:
+        return f"not kept: {limit.refused} refused after {limit.requests}"
     kept = "kept" if limit.requests == limit.limit else "not kept"
     return f"{kept}: {limit.requests} requests of {limit.limit}"
 

@@ -14,10 +14,14 @@ from trialbed_fidelity import (
     MessageChange,
     Prompt,
 )
-from trialbed_fidelity.views._cells import MEBIBYTE, value
+from trialbed_fidelity.views._cells import MEBIBYTE, one_line, value
+from trialbed_fidelity.views._errors import HOW_TO_READ
 
 BUSY = 0.5
 """Waiting processes per core, before the measurement, above which a note says that times are too long."""
+
+TIMED = frozenset({"behaviour", "many", "load"})
+"""Parts that have times."""
 
 LONGEST = 300
 """Characters of a message or a reason that a note shows."""
@@ -42,12 +46,22 @@ def notes(report: FidelityReport) -> Iterator[str]:
         "median [lowest, highest] of n rounds. Tokens are an estimate: one token per 4 bytes. "
         f"{UNKNOWN} means not observed."
     )
-    load = report.conditions.load_before
-    if load is not None and load / report.conditions.cores > BUSY:
-        yield "The machine was busy when the measurement began, so the times are too long."
+    if "errors" in report.conditions.parts:
+        yield HOW_TO_READ
+    yield from _about_times(report.conditions)
     for framework in report.frameworks:
         for note in _own(framework):
             yield f"{framework.framework}: {note}"
+
+
+def _about_times(conditions: Conditions) -> Iterator[str]:
+    load = conditions.load_before
+    if TIMED.isdisjoint(conditions.parts):
+        return
+    if not conditions.times:
+        yield "Times, processor time and memory were not measured with these figures."
+    elif load is not None and load / conditions.cores > BUSY:
+        yield "The machine was busy when the measurement began, so the times are too long."
 
 
 def _own(framework: FrameworkFidelity) -> Iterator[str]:
@@ -117,5 +131,4 @@ def _behaviour(found: Behaviour) -> Iterator[str]:
 
 
 def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    return one_line(text, LONGEST)

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from trialbed import views
 from trialbed_fidelity import FidelityReport
-from trialbed_fidelity.views._tables import report_tables, schema_tables
+from trialbed_fidelity.views._tables import long_tables, report_tables
 
 BEGIN, END = "<!-- measured: fidelity -->", "<!-- end of what was measured -->"
 
@@ -18,7 +18,7 @@ def write_table(report: FidelityReport, stream: TextIO) -> None:
 
 def markdown(report: FidelityReport) -> str:
     """The report as a part of a page: sections of level 2."""
-    return views.markdown([*report_tables(report), *schema_tables(report)])
+    return views.markdown([*report_tables(report), *long_tables(report)])
 
 
 def placed(page: str, report: FidelityReport) -> str:

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from trialbed.views import UNKNOWN, Table, TableRow
-from trialbed_fidelity import FidelityReport, FrameworkFidelity, SchemaFinding
+from trialbed_fidelity import Conditions, FidelityReport, FrameworkFidelity, SchemaFinding
 from trialbed_fidelity.views._behaviour import behaviour_rows
 from trialbed_fidelity.views._cells import line, tally
+from trialbed_fidelity.views._errors import error_rows, error_tables
 from trialbed_fidelity.views._load import level_rows, process_rows
 from trialbed_fidelity.views._notes import heading, notes
+from trialbed_fidelity.views._summary import summary
 from trialbed_fidelity.views._wire import many_rows, prompt_rows, schema_rows
 
 LOCK = 12
@@ -20,21 +22,44 @@ LOCK = 12
 def report_tables(report: FidelityReport) -> list[Table]:
     """When and where it was measured, every figure that was asked for, and the notes.
 
-    Frameworks are columns; the first one, the reference, is the baseline and is repeated in every block.
+    Frameworks are columns; the first one, the reference, is the baseline and is repeated in every block. Several
+    profiles have tables of their own.
     """
-    columns = ("", *(framework.framework for framework in report.frameworks))
-    figures = [Table(title, columns, tuple(rows), pinned=1) for title, rows in _sections(report)]
-    return [Table("", notes=[heading(report.conditions)]), *figures, Table("Notes", notes=list(notes(report)))]
+    figures = [
+        Table(f"{title}{suffix}", ("", *(one.framework for one in found)), tuple(rows), pinned=1)
+        for suffix, found in by_profile(report.frameworks)
+        for title, rows in _sections(found, report.conditions)
+    ]
+    brief = summary(report.frameworks, report.conditions.parts)
+    first = [Table("", notes=[heading(report.conditions)]), *([brief] if brief.rows else [])]
+    return [*first, *figures, Table("Notes", notes=list(notes(report)))]
 
 
-def schema_tables(report: FidelityReport) -> list[Table]:
-    """The findings on every single schema, if they were asked for: too long for a terminal."""
-    measured = [framework for framework in report.frameworks if framework.schemas is not None]
-    return [_schemas(measured)] if measured else []
+def long_tables(report: FidelityReport) -> list[Table]:
+    """The findings on every single schema, and the texts of errors, as far as they were asked for.
+
+    They are too long for a terminal.
+    """
+    return [table for suffix, found in by_profile(report.frameworks) for table in _long(found, suffix)]
 
 
-def _sections(report: FidelityReport) -> Iterator[tuple[str, Iterator[TableRow]]]:
-    found, conditions = report.frameworks, report.conditions
+def by_profile(found: Sequence[FrameworkFidelity]) -> list[tuple[str, list[FrameworkFidelity]]]:
+    """The end of titles -> the frameworks of one profile, and those without any; all of them, if there is but one."""
+    profiles = list(dict.fromkeys(one.profile for one in found if one.profile is not None))
+    if len(profiles) < 2:
+        return [("", list(found))]
+    return [(f", {profile}", [one for one in found if one.profile in (None, profile)]) for profile in profiles]
+
+
+def _long(found: Sequence[FrameworkFidelity], suffix: str) -> Iterator[Table]:
+    if any(one.errors is not None for one in found):
+        yield from error_tables(found, suffix)
+    measured = [framework for framework in found if framework.schemas is not None]
+    if measured:
+        yield _schemas(measured, suffix)
+
+
+def _sections(found: Sequence[FrameworkFidelity], conditions: Conditions) -> Iterator[tuple[str, Iterator[TableRow]]]:
     yield "Measured", _about(found)
     if "schemas" in conditions.parts:
         yield "Tool schemas", schema_rows(found)
@@ -42,6 +67,8 @@ def _sections(report: FidelityReport) -> Iterator[tuple[str, Iterator[TableRow]]
         yield f"Prompt, with {conditions.tools} tools", prompt_rows(found)
     if "behaviour" in conditions.parts:
         yield "Behaviour", behaviour_rows(found)
+    if "errors" in conditions.parts:
+        yield "What the user sees", error_rows(found)
     if "many" in conditions.parts:
         yield from ((f"With {count:,} tools", many_rows(found, count)) for count in conditions.many)
     if "load" in conditions.parts:
@@ -70,7 +97,7 @@ def _missing(one: FrameworkFidelity) -> list[str]:
     return [missing.part or "everything" for missing in one.missing]
 
 
-def _schemas(frameworks: Sequence[FrameworkFidelity]) -> Table:
+def _schemas(frameworks: Sequence[FrameworkFidelity], suffix: str) -> Table:
     named: dict[str, str] = {}
     found: dict[str, dict[str, str]] = {}
     for framework in frameworks:
@@ -79,7 +106,7 @@ def _schemas(frameworks: Sequence[FrameworkFidelity]) -> Table:
             found.setdefault(framework.framework, {})[finding.name] = _finding(finding)
     names = [framework.framework for framework in frameworks]
     rows = [(name, stresses, *(found[one].get(name, UNKNOWN) for one in names)) for name, stresses in named.items()]
-    return Table.of("Every schema", ("tool", "what is hard about it", *names), rows)
+    return Table.of(f"Every schema{suffix}", ("tool", "what is hard about it", *names), rows)
 
 
 def _finding(finding: SchemaFinding) -> str:
@@ -87,6 +114,6 @@ def _finding(finding: SchemaFinding) -> str:
     counts = Counter(difference.kind for difference in finding.differences)
     shown = [f"{kind} {count}" for kind, count in counts.items()]
     shown += [effect for effect in finding.effects if effect in ("renamed", "missing", "refused")]
-    if finding.call in ("changed", "not made"):
+    if finding.call in ("changed", "not made", "impossible"):
         shown.append(f"call {finding.call}")
     return ", ".join(shown) or "as given"

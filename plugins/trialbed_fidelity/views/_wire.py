@@ -33,7 +33,9 @@ def schema_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     yield line("added next to the schema", parts, _beside)
     yield line("calls, arguments as sent", parts, lambda part: _calls(part, "as sent"))
     yield line("calls, arguments changed", parts, lambda part: _calls(part, "changed"))
+    yield line("… with values made up", parts, _invented)
     yield line("calls not made", parts, lambda part: _calls(part, "not made"))
+    yield line("calls made impossible", parts, lambda part: _calls(part, "impossible"))
 
 
 def _identical(part: Schemas) -> str:
@@ -57,6 +59,10 @@ def _calls(part: Schemas, how: str) -> str:
     if not calls:
         return UNKNOWN
     return of(calls.count(how), len(calls)) if how == "as sent" else some(calls.count(how))
+
+
+def _invented(part: Schemas) -> str:
+    return some(sum(bool(finding.invented) for finding in part.findings))
 
 
 def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
@@ -100,7 +106,8 @@ def many_rows(found: Sequence[FrameworkFidelity], offered: int) -> Iterator[Tabl
     yield line("requests", parts, lambda part: of(part.requests, part.expected))
     yield line("calls made", parts, lambda part: of(part.calls, part.expected - 1))
     yield line("bytes, first request", parts, lambda part: _many_bytes(part, zero))
-    yield line("framework, ms per turn", parts, lambda part: spread(part.framework_ms))
+    if any(part is not None and part.framework_ms is not None for part in parts):
+        yield line("framework, ms per turn", parts, lambda part: spread(part.framework_ms))
 
 
 def _many_bytes(part: ManyTools, zero: ManyTools | None) -> str:

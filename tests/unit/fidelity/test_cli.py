@@ -1,10 +1,15 @@
 from __future__ import annotations
 
-import click
+import json
+from pathlib import Path
 
+import click
+import pytest
+
+from trialbed.errors import DataError
 from trialbed_fidelity import PARTS as ALL_PARTS
 from trialbed_fidelity import FidelityOptions
-from trialbed_fidelity.cli import FORMATS, PARTS, command
+from trialbed_fidelity.cli import FORMATS, PARTS, _read, command
 
 OPTIONS = {option.name: option for option in command.params if isinstance(option, click.Option)}
 
@@ -31,3 +36,21 @@ def test_a_variable_that_is_meant_for_runs_changes_no_measurement() -> None:
 def test_the_reference_comes_first_and_once() -> None:
     assert FidelityOptions(frameworks=("b", "reference", "a", "b")).labels == ("reference", "b", "a")
     assert FidelityOptions().labels == ("reference",)
+
+
+def test_without_times_there_is_no_load() -> None:
+    assert FidelityOptions().measured_parts == ALL_PARTS
+    assert "load" not in FidelityOptions(times=False).measured_parts
+
+
+def test_parts_that_a_file_does_not_have_are_told(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    conditions = {
+        "measured_at": "2026-01-02T03:04:00Z", "trialbed": "0", "python": "3", "system": "s", "processor": "p",
+        "cores": 1, "memory": 1, "load_before": None, "load_after": None, "seconds": 1.0, "parts": ["prompt"],
+        "tools": 4, "many": [], "rounds": 1, "concurrencies": [1],
+    }  # fmt: skip
+    figures.write_text(json.dumps({"conditions": conditions, "frameworks": [{"framework": "reference"}]}))
+    with pytest.raises(DataError, match="has no figures of the part load; it has those of prompt"):
+        _read(figures, ("load",))
+    assert _read(figures, ()).conditions.parts == ("prompt",)

@@ -11,6 +11,7 @@ from trialbed_fidelity import (
     PARTS,
     Behaviour,
     Conditions,
+    ErrorFinding,
     FidelityReport,
     Figure,
     FrameworkFidelity,
@@ -160,6 +161,7 @@ def test_unknown_memory_is_no_zero() -> None:
 def test_only_the_parts_asked_for_are_shown() -> None:
     text = markdown(report(whole(), parts=("prompt",)))
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == [
+        "Summary",
         "Measured",
         "Prompt, with 20 tools",
         "Notes",
@@ -250,3 +252,92 @@ def test_calls_are_counted_against_those_that_can_be_told() -> None:
     text = markdown(report(whole().model_copy(update={"schemas": found})))
     assert cells(text, "calls, arguments as sent") == ["1 of 1"]
     assert cells(text, "calls not made") == ["none"]
+
+
+def profiles(*names: str) -> FidelityReport:
+    return report(*map(whole, names))
+
+
+def test_profiles_stand_below_each_other_in_the_summary_and_have_their_own_tables() -> None:
+    text = markdown(profiles("reference", "a:native", "a:controlled", "b:native", "b:controlled"))
+    head, first, second = re.split(r"^## Measured, ", text, flags=re.MULTILINE)
+    rows = re.findall(r"^\| ((?:reference|[ab]:)\S*) \|", head, re.MULTILINE)
+    assert rows == ["reference", "a:native", "a:controlled", "b:native", "b:controlled"]
+    assert "| reference | a:native | b:native |" in first
+    assert "| reference | a:controlled | b:controlled |" in second
+    assert "a:controlled" not in first.split("## Notes")[0].split("## Measured")[0]
+
+
+def test_one_profile_needs_no_tables_of_its_own() -> None:
+    assert "## Measured\n" in markdown(profiles("reference", "a:native", "b:native"))
+
+
+def test_the_summary_tells_what_a_framework_does() -> None:
+    shown = whole("x")
+    assert shown.schemas is not None
+    assert shown.prompt is not None
+    renamed, lost, impossible = (
+        schema.model_copy(update=update)
+        for schema, update in zip(
+            shown.schemas.findings,
+            (
+                {"effects": ("renamed",), "call": "as sent"},
+                {"effects": ("missing",), "sent_name": None},
+                {"effects": ("lost",), "call": "impossible", "call_reason": "closed"},
+            ),
+            strict=False,
+        )
+    )
+    size = shown.prompt.turns[0].model_copy(update={"added_bytes": 30, "added_tokens": 4})
+    schemas = Schemas(findings=(renamed, lost, impossible), order="kept", trials=1, others=("think",))
+    prompt = shown.prompt.model_copy(update={"turns": (size,)})
+    text = markdown(report(whole(), shown.model_copy(update={"schemas": schemas, "prompt": prompt})))
+    heads = next(line for line in text.splitlines() if line.startswith("| framework |")).split("|")[2:-1]
+    row = dict(zip(map(str.strip, heads), cells(text, "x"), strict=True))
+    assert row["tools lost"] == row["tools renamed"] == row["tools added"] == row["schemas changed"] == "1"
+    assert row["calls as sent"] == "1 of 2"
+    assert row["bytes"] == "+30 (+50%)"
+    assert row["tokens"] == "+4 (+50%)"
+    assert row["requests after 429"] == "1"
+    assert row["after 500"] == DASH
+
+
+def test_times_that_were_not_measured_are_not_shown() -> None:
+    parts = tuple(part for part in PARTS if part != "load")
+    many = ManyTools(offered=120, sent=120, intact=120, order="kept", request_bytes=9, requests=3, calls=2)
+    shown = whole().model_copy(update={"many": (many,), "load": None})
+    text = markdown(report(shown, times=False, parts=parts, load_before=9.0))
+    assert "Times, processor time and memory were not measured" in text
+    assert "The machine was busy" not in text
+    assert "ms per turn" not in text
+
+
+def erring(case: str, **fields: object) -> ErrorFinding:
+    return ErrorFinding.model_validate({"case": case, "seen": "answer", "requests": 1, "calls": 0, **fields})
+
+
+def test_the_table_of_errors_says_what_the_user_sees() -> None:
+    found = (
+        erring("one", text="fine"),
+        erring("two", seen="exception", exception="openai.RateLimitError", text="RateLimitError: slow", requests=9),
+        erring("three", seen="error text", text="over | done", requests=30, refused=1, told="no such tool"),
+    )
+    gone = FrameworkFidelity(framework="gone", missing=(Missing(part="errors", reason="broke"),))
+    text = markdown(report(whole().model_copy(update={"errors": found}), gone))
+    assert cells(text, "one") == ["answer (1)", DASH]
+    assert cells(text, "two") == ["openai.RateLimitError (9)", DASH]
+    assert cells(text, "three") == ["error text as answer (30 + 1 refused)", DASH]
+    assert "| three | no such tool |" in text
+    assert "| two | reference | RateLimitError: slow |" in text
+    assert "| fine |" not in text
+
+
+def test_a_report_can_be_cut_down_to_some_parts() -> None:
+    missing = (Missing(part="load", reason="crashed"), Missing(part="errors", reason="broke"))
+    shown = whole().model_copy(update={"missing": missing})
+    cut = report(shown).of_parts(("errors", "prompt"))
+    assert cut.conditions.parts == ("prompt", "errors")
+    (found,) = cut.frameworks
+    assert found.prompt is not None
+    assert found.schemas is found.behaviour is found.load is None
+    assert [one.part for one in found.missing] == ["errors"]
