@@ -1,9 +1,17 @@
-"""The conformance checks, less the deviations that the adapter for Agno declares."""
+"""The conformance checks of both profiles of Agno."""
 
 from __future__ import annotations
 
 from trialbed_adapter_kit.testing import AdapterConformance
 
 
-class TestAgno(AdapterConformance):
+class TestControlled(AdapterConformance):
+    """The checks, less the deviations that the profile declares."""
+
     framework = "agno:controlled"
+
+
+class TestNative(AdapterConformance):
+    """The same for the native profile, where what the framework does by itself is a finding."""
+
+    framework = "agno:native"
