@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -29,8 +28,8 @@ from trialbed_fidelity.reading import (
 
 Called = Literal["as sent", "changed", "not made", "impossible", "not told"]
 
-SEARCH_LIMIT = 120.0
-"""Seconds that the search for the tools with which a framework fails may take."""
+MOST_TRIALS = 150
+"""Trials that the search for the tools with which a framework fails may take; a tool alone takes fifteen at most."""
 
 LIMITS = Limits(max_steps=3, timeout=90.0)
 
@@ -86,7 +85,7 @@ async def measure_schemas(harness: Harness, framework: str) -> Schemas:
     """Offer all hard schemas, have every tool called, and compare.
 
     Raises:
-        NotMeasured: the framework fails with any tool, or with so many that the search takes too long.
+        NotMeasured: the framework fails with any tool, or with so many that the search takes too many trials.
     """
     offers = _Offers(harness, framework)
     findings = await offers.findings(hard_schemas())
@@ -99,7 +98,6 @@ class _Offers:
     def __init__(self, harness: Harness, framework: str) -> None:
         self._harness = harness
         self._framework = framework
-        self._began = time.monotonic()
         self.trials = 0
         self.orders: list[Order] = []
         self.others: dict[str, None] = {}
@@ -122,15 +120,15 @@ class _Offers:
         """Check that it makes sense to search for the tools with which the framework fails.
 
         Raises:
-            NotMeasured: it fails with the plainest tool too, or the search takes too long.
+            NotMeasured: it fails with the plainest tool too, or the search takes too many trials.
         """
         if self.trials == 1:
             plain = await self._harness.run(self._framework, Scenario(world=stations(1, 1), limits=LIMITS))
             if plain.failure:
                 raise NotMeasured(plain.failure)
-        if time.monotonic() - self._began > SEARCH_LIMIT:
+        if self.trials >= MOST_TRIALS:
             raise NotMeasured(
-                f"the framework fails with so many tools that {SEARCH_LIMIT:g} s were not enough to find them all"
+                f"the framework fails with so many tools that {MOST_TRIALS} trials were not enough to find them all"
             )
 
     async def _play(self, schemas: tuple[HardSchema, ...]) -> Observed:
