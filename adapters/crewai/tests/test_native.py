@@ -252,10 +252,10 @@ async def test_null_stands_for_no_arguments(harness: Harness) -> None:
 
 
 async def test_a_tool_that_raises_is_told(monkeypatch: pytest.MonkeyPatch, harness: Harness) -> None:
-    async def explode(*_: object) -> str:
+    def explode(*_: object) -> str:
         raise RuntimeError("backend exploded")
 
-    monkeypatch.setattr("trialbed.Tool.ainvoke", explode)
+    monkeypatch.setattr("trialbed.Tool.invoke", explode)
     record = await harness.run(asks(ECHO), "done")
     assert (said(record), results(record)) == ("done", ["Error executing tool: backend exploded"])
 

@@ -10,8 +10,7 @@ From crewai 1.15.30 and its documentation; docs/reference/frameworks/crewai.md s
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -19,7 +18,7 @@ from packaging.version import Version
 from pydantic import PrivateAttr
 from pydantic_core import to_jsonable_python
 
-from trialbed import Answer, BaseAgent, Tool, UsageError
+from trialbed import Answer, BaseAgent, Deviation, Tool, UsageError
 from trialbed_crewai import _quiet  # noqa: F401 - before CrewAI is imported
 from trialbed_crewai._reading import given, read_output
 
@@ -33,19 +32,20 @@ OLDEST = "1.15.3"
 class ApiTool(BaseTool):
     """A tool of the trial."""
 
-    _call: Callable[[Mapping[str, Any]], Coroutine[Any, Any, str]] = PrivateAttr()
-    _loop: asyncio.AbstractEventLoop = PrivateAttr()
+    _tool: Tool = PrivateAttr()
 
     def _run(self, **arguments: Any) -> str:
-        """Make the call, on the trial's loop; CrewAI runs this in a thread of its own."""
-        sent = given(to_jsonable_python(arguments))  # dates and the like are Python objects here
-        return asyncio.run_coroutine_threadsafe(self._call(sent), self._loop).result()
+        """Make the call; dates and the like arrive as Python objects."""
+        return self._tool.invoke(given(to_jsonable_python(arguments)))
 
 
 class NativeAgent(BaseAgent):
     """One ``crewai.Agent`` per trial."""
 
     contract = "3"
+    deviations = (
+        Deviation(text="prints a panel about each step, also with verbose=False", check="nothing_is_printed"),
+    )
 
     @classmethod
     def framework_version(cls) -> str:
@@ -79,20 +79,18 @@ class NativeAgent(BaseAgent):
             tools=[bound(tool) for tool in tools],
         )
 
-    async def answer(self, query: str) -> Answer:
+    def answer(self, query: str) -> Answer:
         """Run the agent."""
-        return read_output(await self._agent.kickoff_async(query), self._tools)
+        output: Any = self._agent.kickoff(query)  # a coroutine only where an event loop runs
+        return read_output(output, self._tools)
 
-    async def close(self) -> None:
-        """Close the connections, which CrewAI does not.
-
-        Those of its other client, with which it asks for summaries, belong to an event loop that has ended.
-        """
+    def close(self) -> None:
+        """Close the connections, which CrewAI does not; a run that was cancelled ends with its next request."""
         self._llm._get_sync_client().close()
 
 
 def bound(tool: Tool) -> ApiTool:
     """CrewAI's tool, which makes a pydantic class of the JSON Schema."""
     made = ApiTool(name=tool.name, description=tool.description, args_schema=tool.parameters)
-    made._call, made._loop = tool.ainvoke, asyncio.get_running_loop()
+    made._tool = tool
     return made
