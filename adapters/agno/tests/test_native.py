@@ -225,6 +225,7 @@ class TestLimits:
         record = await harness.run(*[asks(call("Echo_text", ECHO))] * 3, forever(refused(status)))
         assert (record.answer.final_answer, record.answer.finish) == ("stopped by the limit", None)
         assert (len(record.requests), len(record.calls)) == (4, 3)
+        assert record.answer.calls == ()
 
 
 class TestHygiene:
