@@ -1,12 +1,49 @@
-"""Bounds that uvicorn lacks: for the size of a request's head, and the time in which a request must arrive."""
+"""Bounds that uvicorn and aiohttp lack: for the size of a head, and the time in which a request must arrive."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_SECONDS = 60.0
+"""From the connection, or the first byte of a later request, to the end of the head."""
+
+BODY_SECONDS = 120.0
+"""From the end of the head to the end of the body."""
+
+
+class ArrivalDeadline:
+    """The time by which the part of a request that is expected must have arrived.
+
+    Args:
+        late: called with the reason if it has not.
+    """
+
+    def __init__(self, late: Callable[[str], None]) -> None:
+        self._late = late
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def expects(self) -> bool:
+        """Whether a part is expected."""
+        return self._timer is not None
+
+    def expect(self, part: str, seconds: float) -> None:
+        """Expect this part, and no other."""
+        self.stop()
+        reason = f"the {part} of the request did not arrive within {seconds:g} s"
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._late, reason)
+
+    def stop(self) -> None:
+        """Expect nothing."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -15,29 +52,27 @@ class BoundedProtocol(HttpToolsProtocol):
     A body's size is bounded where it is read, and idle connections are uvicorn's own ``timeout_keep_alive``.
 
     Attributes:
-        head_seconds: from the connection, or the first byte of a later request, to the end of the head.
-        body_seconds: from the end of the head to the end of the body.
         head_bytes: largest head; what comes in one piece with its end is not counted.
     """
 
-    head_seconds = 60.0
-    body_seconds = 120.0
+    head_seconds = HEAD_SECONDS
+    body_seconds = BODY_SECONDS
     head_bytes = 64 * 1024
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._deadline: asyncio.TimerHandle | None = None
+        self._arrival = ArrivalDeadline(self._late)
         self._in_head = False
         self._head = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         """The client has connected, and is expected to ask."""
         super().connection_made(transport)
-        self._expect("head", self.head_seconds)
+        self._arrival.expect("head", self.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
-        self._stop()
+        self._arrival.stop()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -48,54 +83,125 @@ class BoundedProtocol(HttpToolsProtocol):
             self._head += len(data)
             if self._head > self.head_bytes:
                 self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"the head exceeds {self.head_bytes} bytes")
-        elif self._deadline is None and (self.cycle is None or self.cycle.response_complete):
+        elif not self._arrival.expects and (self.cycle is None or self.cycle.response_complete):
             # Empty lines before a request begin none, but end uvicorn's own wait for one.
-            self._expect("head", self.head_seconds)
+            self._arrival.expect("head", self.head_seconds)
 
     def on_message_begin(self) -> None:
         """A head begins."""
         super().on_message_begin()
         self._in_head, self._head = True, 0
-        self._expect("head", self.head_seconds)
+        self._arrival.expect("head", self.head_seconds)
 
     def on_headers_complete(self) -> None:
         """The head is complete."""
         self._in_head = False
-        self._expect("body", self.body_seconds)
+        self._arrival.expect("body", self.body_seconds)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """The request is complete."""
-        self._stop()
+        self._arrival.stop()
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
         """Another protocol takes over."""
-        self._stop()
+        self._arrival.stop()
         super().handle_websocket_upgrade()
 
-    def _expect(self, part: str, seconds: float) -> None:
-        self._stop()
-        self._deadline = self.loop.call_later(seconds, self._expired, part, seconds)
-
-    def _expired(self, part: str, seconds: float) -> None:
-        self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"the {part} of the request did not arrive within {seconds:g} s")
-
-    def _stop(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+    def _late(self, reason: str) -> None:
+        self._refuse(HTTPStatus.REQUEST_TIMEOUT, reason)
 
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
-        self._stop()
+        self._arrival.stop()
         if self.transport.is_closing():
             return
         if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
             # A response is under way, into which no other can be written.
             self.transport.abort()
             return
-        self.transport.write(
-            f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
-            f"content-length: {len(reason)}\r\nconnection: close\r\n\r\n{reason}".encode()
-        )
-        self.transport.close()
+        _answer_and_close(self.transport, status, reason)
+
+
+class BoundedConnection(asyncio.Protocol):
+    """Gives another server's connection the same deadlines.
+
+    Args:
+        inner: the other server's protocol, which gets all that comes.
+    """
+
+    head_seconds = HEAD_SECONDS
+    body_seconds = BODY_SECONDS
+
+    def __init__(self, inner: asyncio.Protocol) -> None:
+        self._inner = inner
+        self._arrival = ArrivalDeadline(self._late)
+        self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
+        self._requests = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The client has connected, and is expected to ask."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._arrival.expect("head", self.head_seconds)
+        self._inner.connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection has ended."""
+        self._leave()
+        self._inner.connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Hand on what has come, and see how far the request is."""
+        if self._parser is not None:
+            try:
+                self._parser.feed_data(data)
+            except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+                # The other server refuses it, or answers without what follows.
+                self._leave()
+        self._inner.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        """The client sends no more."""
+        return self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        """The client reads too slowly."""
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        """The client has read on."""
+        self._inner.resume_writing()
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        self._requests += 1
+        self._arrival.expect("head", self.head_seconds)
+
+    def on_headers_complete(self) -> None:
+        """The head is complete."""
+        self._arrival.expect("body", self.body_seconds)
+
+    def on_message_complete(self) -> None:
+        """The request is complete."""
+        self._arrival.stop()
+
+    def _leave(self) -> None:
+        self._arrival.stop()
+        # It refers to this object.
+        self._parser = None
+
+    def _late(self, reason: str) -> None:
+        self._leave()
+        if self._requests > 1:
+            # The response to an earlier request may be under way, into which no other can be written.
+            self._transport.abort()
+        elif not self._transport.is_closing():
+            _answer_and_close(self._transport, HTTPStatus.REQUEST_TIMEOUT, reason)
+
+
+def _answer_and_close(transport: asyncio.Transport, status: HTTPStatus, reason: str) -> None:
+    transport.write(
+        f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
+        f"content-length: {len(reason)}\r\nconnection: close\r\n\r\n{reason}".encode()
+    )
+    transport.close()

@@ -20,6 +20,7 @@ from aiohttp import web
 from trialbed.chat import DONE_EVENT, Completion, error_document, event_bytes
 from trialbed.errors import ServerUnavailable
 from trialbed_server._options import check_token
+from trialbed_server._protocol import BoundedConnection
 from trialbed_server.faults._answers import right_answer
 from trialbed_server.faults._changes import changed, changed_chunks, changed_document
 from trialbed_server.faults._script import Fault, FaultScript
@@ -55,16 +56,17 @@ class FaultServer:
 
     async def __aenter__(self) -> Self:
         await self._runner.setup()
-        site = web.TCPSite(self._runner, *self._address, backlog=2048)
         try:
-            await site.start()
+            self._listener = await asyncio.get_running_loop().create_server(
+                self._connection, *self._address, backlog=2048
+            )
         except (OSError, OverflowError) as error:
             await self._runner.cleanup()
             host, port = self._address
             raise ServerUnavailable(
                 f"cannot listen on {host} port {port}: {error}; choose another --port (0 picks a free one)"
             ) from error
-        host, port = self._runner.addresses[0][:2]
+        host, port = self._listener.sockets[0].getsockname()[:2]
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"
         return self
 
@@ -72,7 +74,14 @@ class FaultServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ended.set()
+        self._listener.close()
         await self._runner.cleanup()
+
+    def _connection(self) -> BoundedConnection:
+        connect = self._runner.server
+        if connect is None:
+            raise RuntimeError("a fault server is an async context manager; enter it first")
+        return BoundedConnection(connect())
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import httpx
@@ -17,6 +18,8 @@ from starlette.routing import Route
 from support.clocks import SleepingClock
 from support.servers import OFFERED, TRIAL, Serve, closed, listening, registration, until
 from support.wire import ANSWER, BODY, EVENTS, reply
+
+from trialbed_server.gateway.retries import RetryBudget
 
 CHAT = f"/t/{TRIAL}/v1/chat/completions"
 Step = Callable[[Request], Awaitable[Response]]
@@ -127,6 +130,15 @@ async def test_an_endpoint_is_given_the_time_that_it_asks_for(
     assert 2.5 <= second <= 3
 
 
+async def test_all_waits_of_a_request_share_its_patience(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock, endpoint_patience=30, model_retries=100)
+    endpoint.plans["m"] = [says(429, retry_after="12")]
+    assert (await client.post(CHAT, json=body())).status_code == 429
+    assert len(clock.slept) == 2
+
+
 async def test_what_asks_for_more_time_than_there_is_is_given_back(
     serve: Serve, endpoint: Endpoint, clock: SleepingClock
 ) -> None:
@@ -231,6 +243,18 @@ async def test_a_request_that_fails_each_time_while_others_are_answered_is_to_bl
         ("unlucky", "request"),  # it failed before, too, and others were answered since
         ("busy", "endpoint"),
     ]
+
+
+async def test_all_requests_share_a_budget_of_repetitions_to_which_answers_add(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = partial(RetryBudget, size=2.0, per_answer=1.0)
+    monkeypatch.setattr("trialbed_server.gateway.upstream.RetryBudget", budget)
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["fails"] = [says(503)]
+    statuses = [(await client.post(CHAT, json=body(model))).status_code for model in ("fails", "fine", "fails")]
+    assert statuses == [503, 200, 503]
+    assert [len(call["attempts"]) for call in (await closed(client))["model_calls"]] == [2, 0, 1]
 
 
 async def test_an_address_where_nothing_ever_answered_is_given_up_soon(serve: Serve, clock: SleepingClock) -> None:
