@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from trialbed_server._protocol import BoundedConnection
 from trialbed_server.faults import FaultScript, FaultServer
 
+CONNECTION = "trialbed_server._protocol.BoundedConnection"
 BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "q"}]}).encode()
 HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(BODY)
 
@@ -35,7 +35,7 @@ async def connection() -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.Stre
 async def test_a_connection_whose_request_does_not_arrive_is_ended(
     monkeypatch: pytest.MonkeyPatch, sent: bytes, part: bytes
 ) -> None:
-    monkeypatch.setattr(BoundedConnection, f"{part.decode()}_seconds", 0.1)
+    monkeypatch.setattr(f"{CONNECTION}.{part.decode()}_seconds", 0.1)
     async with connection() as (reader, writer):
         writer.write(sent)
         answer = await reader.read()
@@ -48,7 +48,7 @@ async def test_half_a_second_request_ends_the_connection_too(monkeypatch: pytest
         writer.write(HEAD + BODY)
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 OK\r\n")
         await reader.readuntil(b"usage")
-        monkeypatch.setattr(BoundedConnection, "body_seconds", 0.1)
+        monkeypatch.setattr(f"{CONNECTION}.body_seconds", 0.1)
         writer.write(HEAD + BODY[:-1])
         rest = await reader.read()
     assert b"HTTP/1.1" not in rest

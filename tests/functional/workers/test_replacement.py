@@ -43,6 +43,14 @@ async def test_a_worker_whose_start_took_long_runs_more_trials(make_spec, monkey
     assert (first != second) is replaced
 
 
+@pytest.mark.parametrize(("held", "replaced"), [(400, False), (600, True)])
+async def test_a_worker_that_holds_half_the_memory_that_it_may_is_replaced(make_spec, monkeypatch, held, replaced):
+    monkeypatch.setattr("trialbed_plugins.executors._processes.resident_bytes", lambda *_, **__: held)
+    async with LocalExecutor(memory_limit=1000) as executor:
+        first, second = await pids(executor, make_spec, "pid", "pid")
+    assert (first != second) is replaced
+
+
 async def test_a_trial_may_ask_for_a_fresh_worker(make_spec):
     async with LocalExecutor() as executor:
         first, second = await pids(executor, make_spec, "pid", "pid")
