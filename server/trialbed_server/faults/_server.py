@@ -19,8 +19,8 @@ from aiohttp import web
 
 from trialbed.chat import DONE_EVENT, Completion, error_document, event_bytes
 from trialbed.errors import ServerUnavailable
+from trialbed_server._arrival import BoundedConnection
 from trialbed_server._options import check_token
-from trialbed_server._protocol import BoundedConnection
 from trialbed_server.faults._answers import right_answer
 from trialbed_server.faults._changes import changed, changed_chunks, changed_document
 from trialbed_server.faults._script import Fault, FaultScript

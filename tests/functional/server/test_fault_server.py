@@ -11,7 +11,7 @@ import pytest
 
 from trialbed_server.faults import FaultScript, FaultServer
 
-CONNECTION = "trialbed_server._protocol.BoundedConnection"
+CONNECTION = "trialbed_server._arrival.BoundedConnection"
 BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "q"}]}).encode()
 HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(BODY)
 

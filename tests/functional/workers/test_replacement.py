@@ -51,6 +51,12 @@ async def test_a_worker_that_holds_half_the_memory_that_it_may_is_replaced(make_
     assert (first != second) is replaced
 
 
+async def test_an_outcome_says_whether_its_worker_was_fresh(make_spec):
+    async with LocalExecutor() as executor:
+        outcomes = [await executor.execute(make_spec("pid")) for _ in range(2)]
+    assert [outcome.first for outcome in outcomes] == [True, False]
+
+
 async def test_a_trial_may_ask_for_a_fresh_worker(make_spec):
     async with LocalExecutor() as executor:
         first, second = await pids(executor, make_spec, "pid", "pid")

@@ -40,10 +40,11 @@ async def tried(circuit: Circuit, *, works: bool, patience: float = PATIENCE) ->
     return waits
 
 
-async def test_it_opens_after_failures_in_a_row_of_different_requests(circuit: Circuit) -> None:
+@pytest.mark.parametrize("answered", [False, True])
+async def test_it_opens_after_failures_in_a_row_of_different_requests(circuit: Circuit, answered: bool) -> None:
     fail(circuit, FAILURES - 1)
     assert circuit.state == "closed"
-    circuit.completed(answered=False)
+    circuit.completed(answered=answered)
     fail(circuit, FAILURES - 1)
     assert circuit.state == "closed"
     fail(circuit, 1)
