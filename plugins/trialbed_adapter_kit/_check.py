@@ -30,7 +30,7 @@ Outcome = Literal["passed", "failed", "finding", "declared", "outdated", "error"
 adapter's deviations say it would, ``outdated`` passed although they say it would fail (or names a check that does not
 exist), ``error`` could not be completed."""
 
-PROBLEMS = ("failed", "outdated", "error")
+PROBLEMS: tuple[Outcome, ...] = ("failed", "outdated", "error")
 MARKS = {"passed": "✓", "failed": "✗", "finding": "·", "declared": "-", "outdated": "✗", "error": "!"}
 """Outcome -> the character before it in text."""
 
@@ -94,6 +94,7 @@ class Finding(Record):
     Attributes:
         level: of the check for this adapter.
         message: what was expected and seen; of a failure also why it matters and what to do; empty if the check passed.
+        cause: what other checks fail for as well, in words; empty if that is not known.
         seconds: wall time.
     """
 
@@ -101,6 +102,7 @@ class Finding(Record):
     level: Level
     outcome: Outcome
     message: str = ""
+    cause: str = ""
     seconds: float = 0.0
 
     @property
@@ -136,6 +138,14 @@ class Report(Record):
     def problems(self) -> tuple[Finding, ...]:
         """The findings because of which the adapter does not conform."""
         return tuple(finding for finding in self.findings if not finding.ok)
+
+    def by_cause(self, *outcomes: Outcome) -> list[tuple[Finding, ...]]:
+        """The findings with these outcomes, those of the same cause together, in the order of the checks."""
+        groups: dict[str, list[Finding]] = {}
+        for finding in self.findings:
+            if finding.outcome in outcomes:
+                groups.setdefault(finding.cause or finding.check, []).append(finding)
+        return [tuple(group) for group in groups.values()]
 
     def count(self, level: Level, *outcomes: Outcome) -> int:
         """The number of checks of a level with one of these outcomes; without outcomes, of all checks of the level."""

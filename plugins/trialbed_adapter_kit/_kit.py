@@ -56,13 +56,14 @@ class Kit:
     def run(self, check: Check) -> Finding:
         """Run one check."""
         begun = time.perf_counter()
-        outcome, message = self._outcome(check)
+        outcome, message, cause = self._outcome(check)
         outcome, message = self._with_declarations(check, outcome, message)
         return Finding(
             check=check.name,
             level=check.level_for(self._profile),
             outcome=outcome,
             message=message,
+            cause=cause,
             seconds=round(time.perf_counter() - begun, 3),
         )
 
@@ -86,17 +87,18 @@ class Kit:
         self._runner.run(self._client.aclose())
         self._runner.close()
 
-    def _outcome(self, check: Check) -> tuple[Outcome, str]:
+    def _outcome(self, check: Check) -> tuple[Outcome, str, str]:
+        """The outcome, what is to be said of it, and its cause."""
         try:
             with watchdog(self._runner.get_loop(), BLOCKED):
                 self._runner.run(self._run(check))
         except CheckFailed as failed:
-            return "failed", str(failed)
+            return "failed", str(failed), failed.cause
         except LoopBlocked as blocked:
-            return "failed", _blocked(blocked)
+            return "failed", _blocked(blocked), "the event loop is blocked"
         except Exception as error:  # noqa: BLE001 - any error of a check is reported with it
-            return "error", "".join(traceback.format_exception(error))
-        return "passed", ""
+            return "error", "".join(traceback.format_exception(error)), ""
+        return "passed", "", ""
 
     async def _run(self, check: Check) -> None:
         before = asyncio.all_tasks()

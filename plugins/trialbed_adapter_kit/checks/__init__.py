@@ -6,6 +6,7 @@ from trialbed_adapter_kit.checks import (
     calls,
     claims,
     conditions,
+    conversation,
     faults,
     hygiene,
     isolation,
@@ -14,7 +15,7 @@ from trialbed_adapter_kit.checks import (
     sizes,
 )
 
-THEMES = (calls, arguments, faults, schemas, limits, sizes, conditions, claims, isolation, hygiene)
+THEMES = (calls, conversation, arguments, faults, schemas, limits, sizes, conditions, claims, isolation, hygiene)
 
 CHECKS: tuple[Check, ...] = tuple(check for theme in THEMES for check in theme.CHECKS)
 """Every check, in the order in which they are run; contacts with other servers are checked last."""

@@ -14,21 +14,23 @@ SHOWN = 300
 """Characters of a value that a message shows."""
 
 
-def expect(right: bool, expected: str, seen: Any) -> None:
+def expect(right: bool, expected: str, seen: Any, cause: str = "") -> None:
     """Fail unless the condition holds.
 
     Args:
         expected: in words.
         seen: in words, or any value.
+        cause: what other checks fail for as well.
 
     Raises:
         CheckFailed: with both, the seen one shortened.
     """
     if not right:
-        raise CheckFailed(f"expected {expected}; seen: {shortened(seen) if isinstance(seen, str) else shown(seen)}")
+        text = shortened(seen) if isinstance(seen, str) else shown(seen)
+        raise CheckFailed(f"expected {expected}; seen: {text}", cause)
 
 
-def expect_equal(what: str, seen: Any, expected: Any) -> None:
+def expect_equal(what: str, seen: Any, expected: Any, cause: str = "") -> None:
     """Fail unless both are the same JSON value; says where they differ.
 
     Raises:
@@ -36,7 +38,7 @@ def expect_equal(what: str, seen: Any, expected: Any) -> None:
     """
     place = difference(expected, seen)
     if place is not None:
-        raise CheckFailed(f"{what}: {place}")
+        raise CheckFailed(f"{what}: {place}", cause)
 
 
 def answered(record: TrialRecord, text: str | None = None) -> Answer:
@@ -46,9 +48,9 @@ def answered(record: TrialRecord, text: str | None = None) -> Answer:
         CheckFailed: it failed, or said something else.
     """
     if record.answer is None:
-        raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(record)}")
+        raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(record)}", _failure_cause(record))
     if text is not None:
-        expect_equal("final_answer", record.answer.final_answer, text)
+        expect_equal("final_answer", record.answer.final_answer, text, "the final answer is not the model's last text")
     return record.answer
 
 
@@ -59,9 +61,10 @@ def asked(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
         CheckFailed: it asked more or less often.
     """
     ended = f", and the trial failed: {_failure(record)}" if record.failure else ""
-    expect(
-        len(record.requests) == times, f"{times} model request{'s' * (times != 1)}", f"{len(record.requests)}{ended}"
-    )
+    seen = len(record.requests)
+    cause = f"{'more' if seen > times else 'fewer'} requests to the model than turns"
+    what = f"{times} model request{'s' * (times != 1)}"
+    expect(seen == times, what, f"{seen}{ended}", _failure_cause(record) or cause)
     return record.requests
 
 
@@ -73,7 +76,8 @@ def asked_at_least(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
     """
     ended = f", and the trial failed: {_failure(record)}" if record.failure else ""
     seen = len(record.requests)
-    expect(seen >= times, f"at least {times} model request{'s' * (times != 1)}", f"{seen}{ended}")
+    what = f"at least {times} model request{'s' * (times != 1)}"
+    expect(seen >= times, what, f"{seen}{ended}", _failure_cause(record) or "fewer requests to the model than turns")
     return record.requests
 
 
@@ -95,7 +99,9 @@ def called(record: TrialRecord, *calls: tuple[str, Any]) -> None:
         CheckFailed: others were made.
     """
     made = [[call.tool, call.arguments] for call in record.calls]
-    expect_equal("calls that reached the Apis", in_order(made), in_order([list(pair) for pair in calls]))
+    kind = "other" if len(made) == len(calls) else "more" if len(made) > len(calls) else "fewer"
+    cause = _failure_cause(record) or f"{kind} calls reached the Apis than the model asked for"
+    expect_equal("calls that reached the Apis", in_order(made), in_order([list(pair) for pair in calls]), cause)
 
 
 def told(request: ModelRequest, words: Sequence[str]) -> None:
@@ -109,7 +115,8 @@ def told(request: ModelRequest, words: Sequence[str]) -> None:
     texts = [text for _, text in request.results]
     right = len(texts) == len(words) and all(word in text for word, text in zip(words, texts, strict=True))
     what = f"{len(words)} tool message{'s' * (len(words) != 1)}"
-    expect(right, f"{what} with {shown(list(words))}" if any(words) else what, texts)
+    cause = "the model is told other results than those of its calls"
+    expect(right, f"{what} with {shown(list(words))}" if any(words) else what, texts, cause)
     expect(all(texts), f"{what} with some text", texts)
     ids = {made for made, _, _ in request.wanted}
     expect(all(made in ids for made, _ in request.results), f"results of the calls {sorted(ids)}", request.results)
@@ -183,4 +190,23 @@ def _failure(record: TrialRecord) -> str:
         return "no"
     # The markers below a line of code are for those who see the whole traceback.
     lines = [line for line in record.failure.detail.splitlines() if line.strip(" ^~")]
-    return f"{record.failure.kind}: {record.failure.message}" + "".join(f"\n  {line}" for line in lines[-5:-1])
+    own = _own_frame(record, lines)
+    last = lines[-5:-1]
+    shown_lines = last if own is None or own[0] in last else [*own, "  …", *last]
+    return f"{record.failure.kind}: {record.failure.message}" + "".join(f"\n  {line}" for line in shown_lines)
+
+
+def _own_frame(record: TrialRecord, lines: Sequence[str]) -> list[str] | None:
+    """The deepest frame of a traceback in the adapter's own package, with its line of code."""
+    start = f'  File "{record.adapter}'
+    found = [number for number, line in enumerate(lines) if record.adapter and line.startswith(start)]
+    return list(lines[found[-1] : found[-1] + 2]) if found else None
+
+
+def _failure_cause(record: TrialRecord) -> str:
+    """In words, what a trial failed of, and where in the adapter; empty if it did not fail."""
+    if record.failure is None:
+        return ""
+    own = _own_frame(record, record.failure.detail.splitlines())
+    where = f" in {own[0].strip()}" if own else ""
+    return f"the trial fails with {record.failure.message.partition(':')[0]}{where}"

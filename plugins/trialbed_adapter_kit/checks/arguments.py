@@ -11,6 +11,7 @@ from trialbed_adapter_kit.harness import Harness, asks, call, tool
 ANYTHING: dict[str, Any] = {}
 TYPES = {
     "integer": 7,
+    "large": 12345678901234567890,
     "number": 1.5,
     "zero": 0,
     "yes": True,
@@ -58,7 +59,7 @@ INVALID = {"count": "seven", "kind": "c", "colour": None}
     hint="Do not build a typed object from the arguments: pass the parsed JSON on.",
 )
 async def argument_types_are_kept(harness: Harness) -> None:
-    """Numbers, booleans, null, texts, lists and objects arrive with their own types."""
+    """Numbers of any size, booleans, null, texts, lists and objects arrive with their own types."""
     schema = {"type": "object", "properties": dict.fromkeys(TYPES, ANYTHING)}
     await _arrives(harness, TYPES, schema)
 

@@ -23,6 +23,24 @@ from trialbed_adapter_kit.harness import (
 USUAL = {"model", "messages", "temperature", "seed", "max_tokens", "tools", "stream"}
 """The fields of a request that a trial asks for; ``stream`` is allowed to say false."""
 
+DEFAULTS: dict[str, tuple[Any, ...]] = {
+    "tool_choice": ("auto",),
+    "parallel_tool_calls": (True,),
+    "top_p": (1,),
+    "top_k": (),
+    "min_p": (0,),
+    "n": (1,),
+    "presence_penalty": (0,),
+    "frequency_penalty": (0,),
+    "repetition_penalty": (1,),
+    "logit_bias": ({},),
+    "stop": ([], ""),
+    "response_format": ({"type": "text"},),
+    "reasoning_effort": (),
+    "verbosity": (),
+}
+"""Settings that change what a model says -> the values that change nothing; null is one of each."""
+
 
 @must(
     reason="Without the query, the framework is not measured on it.",
@@ -185,6 +203,22 @@ async def requests_can_be_repeated(harness: Harness) -> None:
     expect_equal("requests of a second trial, compared with the first's", other, one)
 
 
+@should(
+    binds="controlled",
+    reason="These settings change which calls a model makes, and how it draws its words.",
+    hint="Leave the setting out, or at the value that the endpoint has by itself.",
+)
+async def nothing_else_changes_the_model(harness: Harness) -> None:
+    """No request sets tool_choice, parallel_tool_calls, top_p, penalties, stop and the like to other values."""
+    for request in await _requests(harness):
+        changed = {
+            name: value
+            for name, value in request.body.items()
+            if name in DEFAULTS and value is not None and value not in DEFAULTS[name]
+        }
+        expect(not changed, "settings that change nothing", changed)
+
+
 @may(
     reason="Further settings can change how a model behaves, though most do not.",
     hint="Nothing needs to be done; declare what matters in deviations.",
@@ -243,6 +277,7 @@ CHECKS = (
     key_is_sent,
     only_chat_completions_are_asked_for,
     requests_can_be_repeated,
+    nothing_else_changes_the_model,
     nothing_else_is_set,
     connection_is_reused,
 )

@@ -13,12 +13,14 @@ from trialbed_adapter_kit.harness import (
     Gate,
     Harness,
     Raw,
+    Reply,
     TrialRecord,
     asks,
     breaks,
     call,
     errs,
     fails,
+    returns,
     says,
     tool,
 )
@@ -251,10 +253,24 @@ async def empty_answer_is_unfinished(harness: Harness) -> None:
     hint="End the run with the first message without calls, empty or not.",
 )
 async def empty_answer_ends_the_run(harness: Harness) -> None:
-    """After an empty message, the model is not asked again."""
-    record = await harness.run(says(""), "asked again")
-    answered(record)
-    asked(record, 1)
+    """After an empty message, at once or after a call, the model is not asked again; the answer is empty."""
+    for turns in ([], [asks(call("Echo_text", {"text": "x"}))]):
+        record = await harness.run(*turns, says(""), "asked again", tools=[tool(behave=returns("a result"))])
+        answer = answered(record)
+        asked(record, len(turns) + 1)
+        expect_equal("final_answer", answer.final_answer.strip(), "")
+
+
+@should(
+    binds="controlled",
+    reason="Models that think run out of tokens, and some answers are filtered; that is no defect of a framework.",
+    hint="Look for exceptions that the framework raises on the finish reasons `length` and `content_filter`.",
+)
+async def empty_answer_that_was_cut_off_is_unfinished(harness: Harness) -> None:
+    """An empty message with the finish reason `length` or `content_filter` leaves the trial unfinished, not failed."""
+    for reason in ("length", "content_filter"):
+        answer = answered(await harness.run(Reply("", reason=reason)))
+        expect(answer.finish is None, f"finish None after an empty message that ended by {reason}", answer.finish)
 
 
 @must(
@@ -280,7 +296,7 @@ async def _goes_back(harness: Harness, arguments: str) -> None:
         last = record.calls[-1].arguments if record.calls else None
         expect_equal("arguments of the last call", last, {"text": "right"})
     except CheckFailed as failed:
-        raise CheckFailed(f"with the arguments {arguments}: {failed}") from None
+        raise CheckFailed(f"with the arguments {arguments}: {failed}", failed.cause) from None
 
 
 def _model_failed(record: TrialRecord, what: str) -> None:
@@ -309,5 +325,6 @@ CHECKS = (
     response_that_is_no_json_fails_the_trial,
     empty_answer_is_unfinished,
     empty_answer_ends_the_run,
+    empty_answer_that_was_cut_off_is_unfinished,
     giving_up,
 )

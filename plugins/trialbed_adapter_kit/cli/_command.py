@@ -19,6 +19,7 @@ EPILOG = """\b
 Examples:
   bench adapter new my-framework
   bench adapter check langgraph
+  bench adapter check langgraph:controlled --failed
   bench adapter list
 """
 
@@ -40,7 +41,8 @@ def command() -> None:
 def new(name: str, output: Path, as_json: bool) -> None:
     """Start a package for an adapter.
 
-    The package works as it is, with a placeholder for the framework.
+    The package works as it is, with a placeholder for the framework. Its adapter is a native one: it runs the framework
+    as the framework's documentation teaches it.
     NAME is the name for --framework: lower-case letters, digits and dashes. The package is called trialbed-NAME.
     """
     from trialbed_adapter_kit.scaffolding import MARK, write_package
@@ -67,10 +69,13 @@ def new(name: str, output: Path, as_json: bool) -> None:
     show_default=True,
     help="Run only checks of this level and above.",
 )
+@plain_option("--failed", is_flag=True, help="Run only the checks that failed last time; all, if none did.")
 @yes_option
 @env_dir_option
 @json_option
-def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: Path | None, as_json: bool) -> int:
+def check(
+    name: str, checks: tuple[str, ...], level: Level, failed: bool, yes: bool, env_dir: Path | None, as_json: bool
+) -> int:
     """Check whether an adapter conforms to the contract.
 
     The checks run where the adapter is installed.
@@ -81,12 +86,16 @@ def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: 
     """
     from trialbed.cli.environments import chosen_environments
     from trialbed.records import framework_driver, framework_profile
+    from trialbed_adapter_kit.cli._failed import failed_checks, note_failed
     from trialbed_adapter_kit.cli._runner import choose, run_kit, show_report
 
+    if failed:
+        checks = failed_checks(name, checks)
     choose(checks, level, framework_profile(name))
     environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
     chosen = [argument for wanted in checks for argument in ("--check", wanted)]
     report = run_kit(framework_driver(name), environment, [*chosen, "--level", level])
+    note_failed(name, report)
     if as_json:
         _print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
     else:
@@ -101,7 +110,7 @@ def check(name: str, checks: tuple[str, ...], level: Level, yes: bool, env_dir: 
 @env_dir_option
 @json_option
 def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
-    """List frameworks and where each is installed.
+    """List frameworks, their profiles and where each is installed.
 
     A framework is installed here or in its own environment; for others, the command that installs it is shown.
     No adapter is loaded, except with --deviations, which shows how each framework deviates from the contract
@@ -116,7 +125,7 @@ def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
     if as_json:
         _print_json([place.as_json() for place in found])
         return
-    titles = ["framework", "version", "adapter", "where", "deviations"]
+    titles = ["framework", "profiles", "version", "adapter", "where", "deviations"]
     _print_table(titles[: None if deviations else -1], [place.as_row() for place in found])
     for place in found:
         if place.problem:

@@ -12,8 +12,15 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from trialbed.drivers import DriverInfo, list_drivers
-from trialbed.environments import FIRST_PARTY, EnvironmentStore, FrameworkSpec, InstalledEnvironment
-from trialbed.records import FrameworkInfo, framework_name
+from trialbed.environments import (
+    FIRST_PARTY,
+    EnvironmentStore,
+    FrameworkSpec,
+    InstalledEnvironment,
+    known_profiles,
+    profiles_of,
+)
+from trialbed.records import FrameworkInfo, framework_name, with_profile
 from trialbed.worker import WORKER_MARK, worker_environment
 
 OWN = "trialbed"
@@ -33,7 +40,8 @@ class Place:
         environment: the name of the framework's own environment.
         python: the interpreter that has the adapter.
         get: the command that gets an absent one.
-        deviations: what the adapter declares; None if it was not loaded.
+        profiles: those that its adapter has; empty if it has none.
+        deviations: what the adapter declares, with the profile that declares it; None if it was not loaded.
         problem: why it cannot be loaded; empty if it can, or was not loaded.
     """
 
@@ -45,6 +53,7 @@ class Place:
     environment: str = ""
     python: str = ""
     get: str = ""
+    profiles: tuple[str, ...] = ()
     deviations: tuple[dict[str, str], ...] | None = None
     problem: str = ""
 
@@ -57,15 +66,20 @@ class Place:
         where = {"here": "here", "environment": self.environment, "absent": self.get}[self.where]
         declared = "" if self.deviations is None else str(len(self.deviations))
         adapter = f"{self.adapter} {self.adapter_version}".strip()
-        return self.framework, self.version, adapter, where, "broken" if self.problem else declared
+        profiles = ", ".join(self.profiles)
+        return self.framework, profiles, self.version, adapter, where, "broken" if self.problem else declared
 
 
 def places(store: EnvironmentStore) -> list[Place]:
     """Every framework that is installed here, has an environment of its own, or could have: one entry per place."""
     environments = list(store)
-    installed = list_drivers("frameworks")
-    there = {framework_name(driver.name) for driver in installed} | {item.metadata.name for item in environments}
-    found = [*map(_here, installed), *map(_own, environments), *map(_absent, set(FIRST_PARTY) - there)]
+    installed = {framework_name(driver.name): driver for driver in list_drivers("frameworks")}
+    there = installed.keys() | {item.metadata.name for item in environments}
+    found = [
+        *(_here(name, driver) for name, driver in installed.items()),
+        *map(_own, environments),
+        *map(_absent, set(FIRST_PARTY) - there),
+    ]
     return sorted(found, key=lambda place: (place.framework, place.where != "here", place.version))
 
 
@@ -75,8 +89,9 @@ def with_deviations(found: Iterable[Place]) -> Iterator[Place]:
         yield from pool.map(_described, found)
 
 
-def _here(driver: DriverInfo) -> Place:
-    return Place(driver.name, "here", _version(driver), driver.distribution, driver.version, python=sys.executable)
+def _here(name: str, driver: DriverInfo) -> Place:
+    version, profiles = _version(driver), profiles_of(name)
+    return Place(name, "here", version, driver.distribution, driver.version, python=sys.executable, profiles=profiles)
 
 
 def _version(driver: DriverInfo) -> str:
@@ -98,17 +113,31 @@ def _own(installed: InstalledEnvironment) -> Place:
         metadata.adapter_version,
         environment=installed.name,
         python=installed.environment.python,
+        profiles=profiles_of(metadata.name, installed.environment),
     )
 
 
 def _absent(name: str) -> Place:
-    return Place(name, "absent", get=f"bench env add {name}")
+    return Place(name, "absent", get=f"bench env add {name}", profiles=known_profiles(name))
 
 
 def _described(place: Place) -> Place:
     if place.where == "absent":
         return place
-    command = [place.python, "-P", "-c", DESCRIBE, place.framework]
+    declared: list[dict[str, str]] = []
+    for profile in place.profiles or ("",):
+        name = with_profile(place.framework, profile) if profile else place.framework
+        info = _info(name, place)
+        if isinstance(info, str):
+            return replace(place, problem=info)
+        place = replace(place, version=info.version)
+        declared += [deviation.model_dump() | {"profile": profile} for deviation in info.deviations]
+    return replace(place, deviations=tuple(declared))
+
+
+def _info(name: str, place: Place) -> FrameworkInfo | str:
+    """What an adapter says of itself, in a process of its own; a text says why it cannot be loaded."""
+    command = [place.python, "-P", "-c", DESCRIBE, name]
     variables = worker_environment("list", own_packages=place.where == "environment")
     variables.pop(WORKER_MARK)
     try:
@@ -116,13 +145,11 @@ def _described(place: Place) -> Place:
             command, env=variables, capture_output=True, text=True, errors="replace", timeout=LOADING, check=False
         )
     except subprocess.TimeoutExpired:
-        return replace(place, problem=f"it did not load within {LOADING:.0f} seconds")
+        return f"it did not load within {LOADING:.0f} seconds"
     if done.returncode != 0:
         reason = re.sub(r"^trialbed\.errors\.\w+: ", "", _last_line(done.stderr))
-        return replace(place, problem=reason or f"loading it ended with exit code {done.returncode}")
-    info = FrameworkInfo.model_validate_json(_last_line(done.stdout))
-    deviations = tuple(deviation.model_dump() for deviation in info.deviations)
-    return replace(place, version=info.version, deviations=deviations)
+        return reason or f"loading it ended with exit code {done.returncode}"
+    return FrameworkInfo.model_validate_json(_last_line(done.stdout))
 
 
 def _last_line(text: str) -> str:

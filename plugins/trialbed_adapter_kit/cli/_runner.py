@@ -75,11 +75,9 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
 
 
 def show_report(report: Report) -> None:
-    """Print the findings, the declared deviations, the failures, and the badge."""
-    for outcome in ("finding", "declared", *PROBLEMS):
-        for finding in report.findings:
-            if finding.outcome == outcome:
-                _show(finding)
+    """Print the findings, the declared deviations, the failures, and the badge; what has one cause is told once."""
+    for group in [*report.by_cause("finding"), *report.by_cause("declared"), *report.by_cause(*PROBLEMS)]:
+        _show(*group)
     for warning in report.warnings:
         click.echo(f"warning: {warning}", err=True)
     click.echo(click.style(report.badge, fg="green" if report.ok else "red"))
@@ -111,9 +109,12 @@ def _report(code: int, output: IO[bytes], said: Sequence[str]) -> Report:
         raise NothingMeasured(f"the conformance kit ended with exit code {code} and without a report\n{text}") from None
 
 
-def _show(finding: Finding) -> None:
+def _show(finding: Finding, *others: Finding) -> None:
     mark = click.style(MARKS[finding.outcome], fg=COLOURS.get(finding.outcome, "red"))
     click.echo(f"{mark} {finding.check} ({finding.level}): {finding.outcome}")
     for line in finding.message.splitlines():
         click.echo(f"    {line}")
+    if others:
+        names = ", ".join(other.check for other in others)
+        click.echo(f"    The same in {len(others)} more check{'s' * (len(others) > 1)}, {finding.cause}: {names}")
     click.echo()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 import time
 from collections.abc import Sequence
 from typing import ClassVar, Self, TypedDict, Unpack
@@ -31,7 +32,15 @@ TIMEOUT = 30.0
 
 
 class CheckFailed(AssertionError):
-    """The adapter fails a check. The message names what was expected and what was seen."""
+    """The adapter fails a check. The message names what was expected and what was seen.
+
+    Attributes:
+        cause: what other checks fail for as well, in words; empty if that is not known.
+    """
+
+    def __init__(self, message: str, cause: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class Conditions(TypedDict, total=False):
@@ -106,6 +115,7 @@ class PreparedTrial:
             requests=self.requests,
             calls=self.calls,
             strays=tuple(self._session.strays),
+            adapter=_folder(self._agent_class),
             connections=self._session.connections,
             wall=time.perf_counter() - begun,
         )
@@ -223,6 +233,14 @@ def tool_client() -> httpx.AsyncClient:
 
 def _ignore_fork() -> None:
     """A worker ends a fork of itself here; the harness runs in a process that is not its own to end."""
+
+
+def _folder(agent_class: type[BaseAgent]) -> str:
+    """The folder of the adapter's package, or the file of its only module; empty if it has none."""
+    file = getattr(sys.modules.get(agent_class.__module__), "__file__", None)
+    package, _, _ = agent_class.__module__.partition(".")
+    folder = getattr(sys.modules.get(package), "__path__", None)
+    return next(iter(folder), "") if folder else file or ""
 
 
 def _address(url: str) -> tuple[str, int]:

@@ -120,6 +120,7 @@ class TrialRecord:
         strays: other requests of the trial, as ``METHOD path``.
         wall: seconds.
         connections: how many connections to the model were opened.
+        adapter: the folder of the adapter's package.
     """
 
     answer: Answer | None
@@ -129,6 +130,7 @@ class TrialRecord:
     strays: tuple[str, ...] = ()
     wall: float = 0.0
     connections: int = 0
+    adapter: str = ""
 
 
 def text_of(content: Any) -> str:

@@ -8,6 +8,7 @@ from support.defects import (
     calls,
     claims,
     conditions,
+    conversation,
     faults,
     hygiene,
     isolation,
@@ -19,7 +20,7 @@ from support.defects._defective import Defective
 
 __all__ = ["DEFECTS", "Defective"]
 
-THEMES = (conditions, calls, arguments, faults, schemas, limits, sizes, claims, isolation, hygiene)
+THEMES = (conditions, calls, conversation, arguments, faults, schemas, limits, sizes, claims, isolation, hygiene)
 
 DEFECTS: tuple[type[Defective], ...] = tuple(
     item

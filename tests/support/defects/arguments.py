@@ -104,3 +104,10 @@ class FillsDefaultsIn(Defective):
         except (ValueError, KeyError, TypeError):
             pass
         return await super()._call(name, text)
+
+
+class RoundsLargeNumbers(Defective):
+    caught_by = ("argument_types_are_kept",)
+
+    async def _call(self, name, text):
+        return await super()._call(name, text.replace("12345678901234567890", "12345678901234567000"))

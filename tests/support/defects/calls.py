@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import json
+import re
 
 from support.defects._defective import Defective, Turn
 
@@ -110,55 +111,21 @@ class CachesCalls(Defective):
         return self._cache[name, text]
 
 
-class TakesIdsForUnique(Turn):
-    caught_by = ("ids_may_come_again",)
-
-    def bind_tools(self, tools, *, server_url):
-        super().bind_tools(tools, server_url=server_url)
-        self._made: dict[str, dict[str, Any]] = {}
-
-    async def make(self, calls):
-        for call in calls:
-            if call["id"] not in self._made:
-                self._made[call["id"]] = await self._result(call)
-        return [self._made[call["id"]] for call in calls]
-
-
-class NumbersCallsAnew(Defective):
-    caught_by = ("calls_stay_in_the_conversation",)
+class ForgetsAllButTenTurns(Defective):
+    caught_by = ("many_turns",)
 
     def _request(self, messages):
-        return super()._request([self._renamed(entry) for entry in messages])
-
-    def _renamed(self, entry):
-        if "tool_calls" in entry:
-            return {**entry, "tool_calls": [{**call, "id": f"new_{call['id']}"} for call in entry["tool_calls"]]}
-        return entry
+        return super()._request([*messages[:2], *messages[2:][-20:]])
 
 
-class LosesTextBesideCalls(Defective):
-    caught_by = ("text_beside_calls_is_kept",)
-
-    async def _ask(self, messages):
-        message = await super()._ask(messages)
-        return {**message, "content": None} if message.get("tool_calls") else message
-
-
-class TrustsTheFinishReason(Defective):
-    caught_by = ("calls_count_whatever_the_finish_reason",)
+class MakesCallsInText(Defective):
+    caught_by = ("text_is_not_a_call",)
 
     def _message(self, response):
         message = super()._message(response)
-        if response.json()["choices"][0]["finish_reason"] != "tool_calls":
-            message.pop("tool_calls", None)
-        return message
-
-
-class KnowsItsFieldsOnly(Defective):
-    caught_by = ("fields_of_vendors_are_tolerated",)
-
-    def _message(self, response):
-        message = super()._message(response)
-        if response.json()["choices"][0]["message"].keys() - {"role", "content", "tool_calls"}:
-            raise TypeError("unexpected keyword argument")
-        return message
+        found = re.search(r"<tool_call>(.*)</tool_call>", message.get("content") or "", re.DOTALL)
+        if found is None:
+            return message
+        read = json.loads(found[1])
+        function = {"name": read["name"], "arguments": json.dumps(read["arguments"])}
+        return {**message, "tool_calls": [{"id": "call_text", "type": "function", "function": function}]}

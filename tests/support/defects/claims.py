@@ -102,3 +102,10 @@ class CountsToolTurnsOnly(Claims):
 
     def change(self, answer):
         return answer.model_copy(update={"model_turns": len(answer.calls)})
+
+
+class ClaimsFiveCallsAtMost(Claims):
+    caught_by = ("many_calls_are_claimed",)
+
+    def change(self, answer):
+        return answer.model_copy(update={"calls": answer.calls[:5]})

@@ -161,3 +161,18 @@ class ConnectsAnew(Defective):
         await self._client.aclose()
         self._client = httpx.AsyncClient(timeout=60, verify=False)
         return await super()._ask(messages)
+
+
+class AsksForACallEachTime(Requests):
+    caught_by = ("nothing_else_changes_the_model",)
+    fields: ClassVar = {"tool_choice": "required"}
+
+
+class ForbidsParallelCalls(Requests):
+    caught_by = ("nothing_else_changes_the_model",)
+    fields: ClassVar = {"parallel_tool_calls": False}
+
+
+class DrawsFromFewerWords(Requests):
+    caught_by = ("nothing_else_changes_the_model",)
+    fields: ClassVar = {"top_p": 0.9, "frequency_penalty": 0.5, "stop": ["Observation:"]}

@@ -178,3 +178,32 @@ class NeverGivesUp(Defective):
     def _finished(self, text, turns):
         answer = super()._finished(text, turns)
         return answer.model_copy(update={"finish": "give_answer" if answer.finish else None})
+
+
+class AsksAgainAfterSilence(Turn):
+    """Asks again where the model has made calls and says nothing."""
+
+    caught_by = ("empty_answer_ends_the_run",)
+
+    async def _ask(self, messages):
+        message = await super()._ask(messages)
+        silent = not message.get("content") and not message.get("tool_calls")
+        return await super()._ask(messages) if silent and self._calls else message
+
+
+class AnswersWithTheLastResult(Defective):
+    """Returns a tool's result where the model says nothing."""
+
+    caught_by = ("empty_answer_ends_the_run",)
+
+    def _finished(self, text, turns):
+        return super()._finished(text or (self._calls[-1].response if self._calls else ""), turns)
+
+
+class RaisesWhereNothingIsLeftToSay(Defective):
+    caught_by = ("empty_answer_that_was_cut_off_is_unfinished",)
+
+    def _message(self, response):
+        if response.json()["choices"][0]["finish_reason"] in ("length", "content_filter"):
+            raise RuntimeError("the completion was cut off")
+        return super()._message(response)

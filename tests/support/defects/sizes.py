@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from support.defects._defective import Defective
 
@@ -109,3 +110,10 @@ class OffersTwoHundredTools(Defective):
 
     def bind_tools(self, tools, *, server_url):
         super().bind_tools(tools[:200], server_url=server_url)
+
+
+class RemovesThoughts(Defective):
+    caught_by = ("thoughts_in_the_answer_are_kept",)
+
+    def _finished(self, text, turns):
+        return super()._finished(re.sub(r"<think>.*?</think>\s*", "", text, flags=re.DOTALL), turns)

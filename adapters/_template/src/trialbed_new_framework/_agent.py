@@ -1,7 +1,9 @@
-"""The adapter: new-framework behind ``trialbed.BaseAgent``.
+"""The adapter: new-framework behind ``trialbed.BaseAgent``, as its documentation teaches it.
 
-It works as it is, with the small loop in ``_loop``. Replace the loop with your framework, one REPLACE at a time, and
-run ``bench adapter check`` after each to see whether the adapter still does what Trialbed asks for.
+It works as it is, with the small loop in ``_loop``. Replace the loop with the program that your framework's own
+documentation teaches for an agent with tools, one REPLACE at a time, and run ``bench adapter check`` after each. Undo
+nothing that the framework does by itself: that is what a comparison shows. REPLACE this sentence: name the page and the
+release that each choice is taken from.
 """
 
 from __future__ import annotations
@@ -17,35 +19,26 @@ from trialbed import (
     Deviation,
     Limits,
     ModelEndpoint,
-    ModelFailed,
     Tool,
     Usage,
     finish_of,
 )
-from trialbed_new_framework._loop import Function, Loop, Model, ModelError, Outcome
+from trialbed_new_framework._loop import Function, Loop, Model, Outcome
 
 
 class NewFrameworkAgent(BaseAgent):
     """One agent per trial; nothing is shared with the next one."""
 
-    contract = "2"
+    contract = "3"
     # REPLACE: what your framework forces, as Deviation(check="<name in bench adapter check>", text="<why>").
     deviations: ClassVar[tuple[Deviation, ...]] = ()
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
-        # REPLACE: your framework's client of a model, for this endpoint alone and without retries.
-        self._model = Model(
-            endpoint.base_url,
-            endpoint.api_key,
-            settings={
-                "model": endpoint.model,
-                "temperature": endpoint.temperature,
-                "seed": endpoint.seed,
-                **({} if endpoint.max_tokens is None else {"max_tokens": endpoint.max_tokens}),
-            },
-            timeout=limits.request_timeout,
-        )
+        # REPLACE: your framework's client of a model. The trial's settings are those that were given, and the seed.
+        given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
+        settings = {name: value for name, value in given.items() if value is not None}
+        self._model = Model(endpoint.base_url, endpoint.api_key, settings={"model": endpoint.model, **settings})
 
     @classmethod
     def framework_version(cls) -> str:
@@ -56,26 +49,17 @@ class NewFrameworkAgent(BaseAgent):
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
         """Build the agent with its tools."""
         self._apis = {tool.name: tool.api for tool in tools}
-        # REPLACE: your framework's agent and tools: the schema as it is, the arguments as one mapping.
+        # REPLACE: your framework's agent, with its tools bound as documented for tools that come as JSON Schema.
         self._loop = Loop(
             self._model,
             instructions=self.system_prompt,
             functions=[Function(tool.name, tool.description, tool.parameters, tool.ainvoke) for tool in tools],
-            max_turns=self.limits.max_steps,
         )
 
     async def answer(self, query: str) -> Answer:
-        """Run the agent.
-
-        Raises:
-            ModelFailed: the model could not be reached or refused.
-        """
-        # REPLACE: the call that runs your framework's agent, and the errors that it raises when the model fails.
-        try:
-            outcome = await self._loop.run(query)
-        except ModelError as error:
-            raise ModelFailed(str(error)) from error
-        return self._read(outcome)
+        """Run the agent; what the framework raises is raised, and the gateway keeps the trial's limits."""
+        # REPLACE: the call that runs your framework's agent.
+        return self._read(await self._loop.run(query))
 
     async def close(self) -> None:
         """Close the connections."""

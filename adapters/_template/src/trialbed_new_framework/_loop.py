@@ -14,6 +14,9 @@ from typing import Any
 
 import httpx
 
+TIMEOUT = 600
+"""Seconds that a request may take."""
+
 
 class ModelError(Exception):
     """The model could not be reached, refused, or sent a reply that cannot be read."""
@@ -48,7 +51,7 @@ class Outcome:
     """The outcome of a run.
 
     Attributes:
-        text: the model's answer; empty if the turns ran out.
+        text: the model's answer.
         calls: those made, in the model's order.
         tokens: of prompts and of completions; None if the model did not say.
     """
@@ -62,12 +65,12 @@ class Outcome:
 class Model:
     """A model behind an OpenAI-compatible endpoint."""
 
-    def __init__(self, base_url: str, api_key: str, *, settings: Mapping[str, Any], timeout: float) -> None:
+    def __init__(self, base_url: str, api_key: str, *, settings: Mapping[str, Any]) -> None:
         self._settings = settings
         # Loading certificates takes longer than a trial; an endpoint without TLS needs none.
         verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if base_url.startswith("http://") else True
         headers = {"Authorization": f"Bearer {api_key}"}
-        self._client = httpx.AsyncClient(base_url=base_url, headers=headers, timeout=timeout, verify=verify)
+        self._client = httpx.AsyncClient(base_url=base_url, headers=headers, timeout=TIMEOUT, verify=verify)
 
     async def complete(self, messages: Sequence[Any], functions: Sequence[Function]) -> dict[str, Any]:
         """The model's reply, whole.
@@ -93,13 +96,12 @@ class Model:
 
 
 class Loop:
-    """Asks the model and makes the calls that it requests, until it answers in text or the turns run out."""
+    """Asks the model and makes the calls that it requests, until it answers in text."""
 
-    def __init__(self, model: Model, *, instructions: str, functions: Sequence[Function], max_turns: int) -> None:
+    def __init__(self, model: Model, *, instructions: str, functions: Sequence[Function]) -> None:
         self._model = model
         self._instructions = instructions
         self._functions = {function.name: function for function in functions}
-        self._max_turns = max_turns
 
     async def run(self, task: str) -> Outcome:
         """Work on the task.
@@ -112,15 +114,14 @@ class Loop:
             {"role": "system", "content": self._instructions},
             {"role": "user", "content": task},
         ]
-        while outcome.turns < self._max_turns:
+        while True:
             message = await self._ask(messages, outcome)
             wanted = message.get("tool_calls") or []
             if not wanted:
                 outcome.text = message.get("content") or ""
-                break
+                return outcome
             messages.append({"role": "assistant", "content": message.get("content"), "tool_calls": wanted})
             messages += await asyncio.gather(*(self._result(call, outcome) for call in wanted))
-        return outcome
 
     async def _ask(self, messages: Sequence[Any], outcome: Outcome) -> dict[str, Any]:
         reply = await self._model.complete(messages, list(self._functions.values()))

@@ -27,7 +27,7 @@ from autogen_core.models import ModelFamily, ModelInfo
 from autogen_ext.models.openai import OpenAIChatCompletionClient
 from autogen_ext.tools.mcp import McpWorkbench, StreamableHttpServerParams
 
-from trialbed import Answer, ApiRef, BaseAgent, ClaimedCall, ModelEndpoint, Tool, Usage, finish_of, mcp_url
+from trialbed import Answer, ApiRef, BaseAgent, ClaimedCall, Deviation, ModelEndpoint, Tool, Usage, finish_of, mcp_url
 
 MODEL_INFO = ModelInfo(
     vision=False, function_calling=True, json_output=True, family=ModelFamily.UNKNOWN, structured_output=True
@@ -39,6 +39,7 @@ class NativeAgent(BaseAgent):
     """One assistant agent per trial."""
 
     contract = "3"
+    deviations = (Deviation(check="cancelled_during_a_tool", text="leaves its calls running when it is cancelled"),)
 
     @classmethod
     def framework_version(cls) -> str:

@@ -25,10 +25,12 @@ def declaring(check: str) -> tuple[str, str]:
 def test_what_was_made_conforms_as_it_is(bench: Bench, new_adapter: NewAdapter) -> None:
     new_adapter("acme")
     done = bench("adapter", "check", "acme")
-    assert done.out.startswith("acme 0.1.0 · must ")
+    assert done.out.splitlines()[-1].startswith("acme 0.1.0 · must ")
     assert "✗" not in done.out + done.err
     assert len(done.err.splitlines()) > 10
-    assert all(line.startswith("✓ ") and line.endswith("passed") for line in done.err.splitlines())
+    lines = done.err.splitlines()
+    assert all(line.startswith(("✓ ", "· ")) and line.endswith(("passed", "finding")) for line in lines)
+    assert any(line.startswith("· step_limit_is_kept (may") for line in lines)
 
 
 def test_an_adapter_that_loses_arguments_does_not_conform_and_learns_why(bench: Bench, new_adapter: NewAdapter) -> None:
@@ -49,18 +51,28 @@ ONE_AFTER_THE_OTHER = (
 )
 
 
+def test_what_the_framework_does_by_itself_is_a_finding_that_conforms(bench: Bench, new_adapter: NewAdapter) -> None:
+    new_adapter("acme", _loop=ONE_AFTER_THE_OTHER)
+    done = bench("adapter", "check", "acme", "--check", "parallel_calls_overlap")
+    assert done.out.splitlines()[:2] == [
+        "· parallel_calls_overlap (may): finding",
+        "    expected three calls under way at once; seen: each began only after another had ended",
+    ]
+    assert done.out.splitlines()[-1] == "acme 0.1.0 · may 0/1 (1 finding)"
+
+
 def test_a_deviation_that_is_declared_is_shown_and_conforms(bench: Bench, new_adapter: NewAdapter) -> None:
     new_adapter("acme", _loop=ONE_AFTER_THE_OTHER, _agent=declaring("parallel_calls_overlap"))
     done = bench("adapter", "check", "acme", "--check", "parallel_calls_overlap")
-    assert done.out.startswith("- parallel_calls_overlap (should): declared\n    it was late")
+    assert done.out.startswith("- parallel_calls_overlap (may): declared\n    it was late")
     assert "https://example.com/7" in done.out
-    assert done.out.splitlines()[-1] == "acme 0.1.0 · should 0/1 (1 declared)"
+    assert done.out.splitlines()[-1] == "acme 0.1.0 · may 0/1 (1 declared)"
 
 
 def test_a_declaration_that_is_not_true_does_not_conform(bench: Bench, new_adapter: NewAdapter) -> None:
     new_adapter("acme", _agent=declaring("parallel_calls_overlap"))
     done = bench("adapter", "check", "acme", "--check", "parallel_calls_overlap", code=1)
-    assert "✗ parallel_calls_overlap (should): outdated" in done.out
+    assert "✗ parallel_calls_overlap (may): outdated" in done.out
     assert "no longer true; remove it" in " ".join(done.out.split())
 
 
@@ -84,7 +96,7 @@ def test_only_the_levels_that_are_asked_for_are_checked(bench: Bench) -> None:
     [
         (("reference", "--check", "singel_call"), "'singel_call' is not a check; did you mean single_call"),
         (("reference", "--check", "zzz"), "'zzz' is not a check; the checks are plain_answer, "),
-        (("reference", "--check", "parallel_calls_overlap", "--level", "must"), "not of level 'must' or above"),
+        (("reference", "--check", "seed_is_sent", "--level", "must"), "not of level 'must' or above"),
         (("reference", "--level", "most"), "Invalid value for '--level'"),
         (("nowhere",), "pip install trialbed-nowhere"),
         (("langraph",), "did you mean 'langgraph'"),

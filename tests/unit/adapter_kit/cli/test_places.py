@@ -173,3 +173,15 @@ def test_an_adapter_that_cannot_be_loaded_is_broken_and_hides_no_other(
 
 def test_the_frameworks_that_are_known_are_those_whose_adapters_are_here() -> None:
     assert set(FIRST_PARTY) == set(FRAMEWORKS)
+
+
+@pytest.mark.usefixtures("shelf")
+def test_a_framework_is_one_row_with_its_profiles(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, fake_distribution: FakeDistribution
+) -> None:
+    entry_points = {"trialbed.frameworks": {"two:native": "two_adapter:Agent", "two:controlled": "two_adapter:Agent"}}
+    folder = fake_distribution("trialbed-two", entry_points=entry_points, modules={"two_adapter": AGENT})
+    monkeypatch.setenv("PYTHONPATH", f"{folder}")
+    two = listed(capsys, "--deviations")["two"]
+    assert two["profiles"] == ["controlled", "native"]
+    assert [item["profile"] for item in two["deviations"]] == ["controlled"] * 2 + ["native"] * 2

@@ -10,7 +10,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import ModelCallLimitMiddleware
 from langchain_core.messages import HumanMessage
 
-from trialbed import Answer, BaseAgent, Limits, ModelEndpoint, ModelFailed, Tool
+from trialbed import Answer, BaseAgent, Deviation, Limits, ModelEndpoint, ModelFailed, Tool
 from trialbed_langgraph._reading import read_messages
 from trialbed_langgraph.controlled._middleware import AnswerInvalidCalls, OfferRawSchemas
 from trialbed_langgraph.controlled._model import Connections, chat_model
@@ -24,6 +24,12 @@ class ControlledAgent(BaseAgent):
     """One agent graph per trial."""
 
     contract = "3"
+    deviations = (
+        Deviation(
+            check="arguments_stay_as_written",
+            text="sends the arguments of a call back as LangChain writes them, not as the model did",
+        ),
+    )
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
