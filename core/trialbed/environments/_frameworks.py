@@ -141,7 +141,7 @@ def runs_here(text: str) -> bool:
     Raises:
         UsageError: the text does not have the form of a framework.
     """
-    if framework_package(text) in _installed():
+    if framework_package(text) in _installed() and not text.endswith("=="):
         return True
     spec = FrameworkSpec.parse(text)
     return spec.name in _installed() and spec.release is not None and _is_installed(spec.release, spec.packages)
