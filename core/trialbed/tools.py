@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import ssl
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
 from trialbed.records import ApiRef, ToolSpec
-
-if TYPE_CHECKING:
-    from trialbed._langchain import LangChainTool
 
 TOOL_TIMEOUT = 60.0
 
@@ -60,7 +57,7 @@ class Tool:
         """The JSON Schema of the arguments, under the name that LangChain gives it."""
         return self.parameters
 
-    def as_langchain(self) -> LangChainTool:
+    def as_langchain(self) -> Any:
         """The same as a LangChain ``BaseTool``, with the raw schema.
 
         Raises:

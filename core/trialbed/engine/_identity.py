@@ -37,6 +37,9 @@ FIRST_FIELDS = frozenset(
 A setting that is added later counts only where it differs from its default: otherwise, a run is the same as before.
 """
 
+ZERO_BY_DEFAULT = {"reference"}
+"""Frameworks that send the temperature 0 if the user gives none, which was the default of every run in 0.1.0."""
+
 SEED_BITS = 31
 """Seeds stay below 2**31: every framework and vendor accepts those."""
 
@@ -49,6 +52,8 @@ def config_digest(config: RunConfig) -> str:
     later = {name: field.default for name, field in type(config).model_fields.items() if name not in FIRST_FIELDS}
     unset = {name for name, default in later.items() if getattr(config, name) == default}
     values = config.model_dump(mode="json", exclude=unset)
+    if values["temperature"] is None and set(config.frameworks) == ZERO_BY_DEFAULT:
+        values["temperature"] = 0.0
     values["limits"] = {name: values.pop(name) for name in ("max_steps", "timeout")}
     text = json.dumps(values, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

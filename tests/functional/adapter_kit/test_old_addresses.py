@@ -116,7 +116,7 @@ def test_an_author_learns_of_the_new_contract_and_its_words(pytester):
         "--import-mode=importlib", "-p", "no:asyncio", "-k", "declarations or single"
     )
     assert result.parseoutcomes()["passed"] == 2
-    result.stdout.fnmatch_lines(["*DeprecationWarning: Agent is written for contract '1'*state contract = '2'"])
+    result.stdout.fnmatch_lines(["*DeprecationWarning: Agent is written for contract '1'*state contract = '3'"])
     result.stdout.fnmatch_lines(["*DeprecationWarning: Agent.capabilities is deprecated: rename it to deviations"])
 
 

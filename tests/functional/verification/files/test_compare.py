@@ -149,7 +149,7 @@ def test_a_check_that_holds_is_exit_code_0(bench: Bench, official: Path, acme: P
         (("--baseline", "official.jsonl", "--vendor", "run.json"), "bench compare A.json B.json compares runs"),
         (("official.jsonl", "run.json"), "compare things of one kind"),
         (("official.jsonl", "acme.jsonl", "--store", "x.db"), "--store about runs"),
-        (("run.json", "run.json", "--margin", "0.1"), "--margin about vendors' result files"),
+        (("run.json", "run.json", "--vendor", "acme.jsonl"), "--vendor about vendors' result files"),
         (("README.txt",), "README.txt: cannot be compared; what can be compared: runs"),
         (("official.jsonl", "set.jsonl"), "set.jsonl, line 1: not a result row"),
         (("official.jsonl", "acme.jsonl", "--fail-under", "beauty=1"), "unknown figure 'beauty'; choose from f1,"),

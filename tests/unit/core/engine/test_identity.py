@@ -54,3 +54,11 @@ def test_the_environment_names_what_is_installed() -> None:
 
 def test_the_settings_of_the_first_version_are_all_still_there() -> None:
     assert set(RunConfig.model_fields) >= FIRST_FIELDS
+
+
+def test_no_temperature_is_zero_only_where_every_framework_sends_that() -> None:
+    zero = CONFIG.model_copy(update={"temperature": 0.0})
+    unset = CONFIG.model_copy(update={"temperature": None})
+    assert config_digest(unset) == config_digest(zero)
+    native = {"frameworks": ("reference", "langgraph:native")}
+    assert config_digest(unset.model_copy(update=native)) != config_digest(zero.model_copy(update=native))
