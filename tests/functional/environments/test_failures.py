@@ -44,7 +44,7 @@ def test_what_does_not_exist_is_named(machine: Machine, framework: str, says: li
 @pytest.mark.parametrize(
     ("framework", "says"),
     [
-        ("acme>=1", "write NAME or NAME==VERSION"),
+        ("acme>=1", "write NAME, NAME:PROFILE or NAME==VERSION"),
         ("acme==", "the version after '==' is missing"),
         ("acme==1.*", "is not a version"),
         ("acme==one", "is not a version"),

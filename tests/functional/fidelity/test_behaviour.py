@@ -97,7 +97,7 @@ def test_calls_that_are_made_twice_are_counted(measured: Measured) -> None:
 
 def test_a_step_limit_that_is_not_kept_shows(measured: Measured) -> None:
     limit = behaviour(measured, "goes-on").step_limit
-    assert (limit.requests, limit.refused, limit.limit, limit.answered) == (5, 1, 5, True)
+    assert (limit.requests, limit.refused, limit.limit, limit.answered) == (5, 1, 5, False)
 
 
 def test_who_ended_a_trial_in_time_shows(measured: Measured) -> None:

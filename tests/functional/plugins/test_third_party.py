@@ -96,7 +96,7 @@ def test_a_reporter_of_others_is_chosen_by_name(installation: Installation, tmp_
     ("framework", "causes"),
     [
         ("brokenone", ["'brokenone' of trialbed-broken 6.6.6", "RuntimeError: the flux capacitor is missing"]),
-        ("brokenold", ["'brokenold' of trialbed-broken 6.6.6", "contract '0'", "contract '2'"]),
+        ("brokenold", ["'brokenold' of trialbed-broken 6.6.6", "contract '0'", "contract '3'"]),
         ("brokenname", ["'brokenname' of trialbed-broken 6.6.6", "NoSuchAgent"]),
         ("brokennone", ["'brokennone' is not installed", "did you mean"]),
     ],
