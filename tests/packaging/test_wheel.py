@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import email
 import email.message
 import tarfile
@@ -149,8 +150,10 @@ def test_an_adapter_is_called_like_its_folder(wheels: Wheels, name: str) -> None
     with zipfile.ZipFile(wheels.adapters[name]) as archive:
         (entries,) = (archive.read(file).decode() for file in archive.namelist() if file.endswith("entry_points.txt"))
     assert metadata(wheels.adapters[name])["Name"] == f"trialbed-{name}"
-    group, *points = entries.split()
-    assert group == "[trialbed.frameworks]"
-    named, targets = points[::3], points[2::3]
-    assert {framework_name(label) for label in named} == {name}
+    parser = configparser.ConfigParser(delimiters=("=",))
+    parser.read_string(entries)
+    assert set(parser.sections()) == {"trialbed.distributions", "trialbed.frameworks"}
+    points = parser["trialbed.frameworks"]
+    assert {framework_name(label) for label in points} == {name}
+    targets = [*points.values(), *parser["trialbed.distributions"].values()]
     assert {target.split(":")[0].split(".")[0] for target in targets} == {f"trialbed_{name.replace('-', '_')}"}
