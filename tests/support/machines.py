@@ -42,9 +42,11 @@ class Machine:
     def end(self) -> None:
         """End what a failed test left."""
         for process in self.started:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
+            process.kill()
+            process.wait()
+            for pipe in (process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
 
     def bench(self, *arguments: object, code: int = 0) -> Finished:
         process = self.start(*arguments)

@@ -49,5 +49,6 @@ def test_the_wire_decides(found: dict[str, Any]) -> None:
     assert polite["summary"]["claims"]["tokens"]["differ"] == 3
     assert polite["results"][0]["wire"]["unasked"] == [list(pair) for pair in polite["results"][0]["called_apis"]]
 
-    assert found["restless"]["summary"]["refused_requests"] == {"requests": 9, "trials": 3}
+    refused = found["restless"]["summary"]["refused_requests"]
+    assert refused == {"requests": 9, "trials": 3, "limits": {"max_steps": 9}}
     assert found["restless"]["results"][0]["error"]["message"].startswith("stopped by the limit: 3 requests past")
