@@ -1,11 +1,13 @@
 """What an adapter's native profile adds to its framework: trials in a worker against the framework's bare program.
 
 Both answer the same queries with the same scripted model through the same gateway, each in one process that is warm,
-in turns: a trial of one, a trial of the other. The bare program is LangGraph's, as its documentation teaches it, with
-tools that post to the virtual API by themselves; it knows nothing of Trialbed. Wall time is from the binding of the
-tools to the answer; CPU time is the whole process's over all trials, and so holds what a worker does between them.
+in turns: a trial of one, a trial of the other. The bare programs (``programs/``) are written as each framework's
+documentation teaches, with tools that post to the virtual API by themselves, or come over MCP; they know nothing of
+Trialbed. Both run in the framework's environment, which is built where it is missing. Wall time is from the binding of
+the tools to the answer, and its ratio the median over pairs, with a 95 % interval (bootstrap). CPU time is the whole
+process's over all trials, and so holds what a worker does between them.
 
-    python benchmarks/native.py [--trials 60]
+    python benchmarks/native.py [--trials 60] [--framework crewai ...] [--env-dir FOLDER]
 """
 
 from __future__ import annotations
@@ -19,79 +21,68 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import fmean
-from typing import Any
+from statistics import median
 
 import httpx
 import psutil
 
 from trialbed import SYSTEM_PROMPT
+from trialbed.cli.environments import chosen_environments
 from trialbed.engine import open_dataset
 from trialbed.engine._tools import gold_script
-from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialRegistration, TrialSpec
+from trialbed.records import Environment, Limits, ModelEndpoint, TrialKey, TrialRegistration, TrialSpec
 from trialbed_plugins.executors.local import LocalExecutor
 from trialbed_selection import open_selection
 from trialbed_selection.selectors import QuerySelector
 
-FRAMEWORK = "langgraph:native"
 MODEL, TOLD, SEED = "scripted:gold", "gpt-4o", 1
 WARM = 6
 """Trials of each that are not counted."""
 
-BARE = """
-import asyncio, json, sys, time
-import httpx
-from langchain.agents import create_agent
-from langchain.tools import tool
-from langchain_openai import ChatOpenAI
-
-def bind(item, url, http):
-    async def call(**arguments):
-        body = {**item["api"], "tool_input": arguments, "strip": "", "toolbench_key": "EMPTY"}
-        reply = (await http.post(url, json=body)).json()
-        response = reply["response"]
-        return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
-    return tool(item["name"], description=item["description"], args_schema=item["parameters"])(call)
-
-async def answer(llm, task, http):
-    tools = [bind(item, task["root"] + "/virtual", http) for item in task["tools"]]
-    agent = create_agent(llm, tools=tools, system_prompt=task["instructions"])
-    result = await agent.ainvoke({"messages": [{"role": "user", "content": task["query"]}]})
-    text = result["messages"][-1].text
-    return text
-
-async def main():
-    async with httpx.AsyncClient() as http:
-        for line in iter(sys.stdin.readline, ""):
-            task = json.loads(line)
-            llm = ChatOpenAI(
-                model=task["model"], base_url=task["root"] + "/v1", api_key="none", seed=task["seed"],
-                use_responses_api=False,
-            )
-            began = time.perf_counter()
-            text = await answer(llm, task, http)
-            print(json.dumps({"wall": time.perf_counter() - began, "text": text}), flush=True)
-
-asyncio.run(main())
-"""
+PROGRAMS = Path(__file__).parent / "programs"
+FRAMEWORKS = ("langgraph", "crewai", "autogen", "openai-agents", "agno")
+MARK = "#answer "
+"""Begins the line with a program's answer; frameworks print lines too."""
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=60, help="counted trials of each")
+    parser.add_argument("--framework", action="append", choices=FRAMEWORKS, help="default: all")
+    parser.add_argument("--env-dir", type=Path, help="folder of the frameworks' environments")
     arguments = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        served(Path(folder)) as url,
-        subprocess.Popen(
-            [sys.executable, "-c", BARE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as bare,
-    ):
-        report(*asyncio.run(measure(url, bare, arguments.trials)))
+    labels = [f"{name}:native" for name in arguments.framework or FRAMEWORKS]
+    environments = chosen_environments(labels, yes=True, env_dir=arguments.env_dir)
+    print(
+        f"{arguments.trials} trials of each in turns; milliseconds per trial: medians of wall times, means of CPU times"
+    )
+    print(f"{'':>20} {'':>10} {'worker':>8} {'bare':>8} {'ratio':>22}")
+    for label in labels:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            served(Path(folder)) as url,
+            program(label, environments.get(label)) as bare,
+        ):
+            report(label, *asyncio.run(measure(url, label, environments, bare, arguments.trials)))
+
+
+@contextmanager
+def program(label: str, environment: Environment | None) -> Iterator[subprocess.Popen[str]]:
+    """A framework's bare program."""
+    python = environment.python if environment else sys.executable
+    path = PROGRAMS / f"{label.partition(':')[0].replace('-', '_')}_program.py"
+    with subprocess.Popen(
+        [python, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+        # What a framework prints at its end must not keep it waiting for a reader.
+        process.kill()
 
 
 @contextmanager
@@ -108,11 +99,14 @@ def served(folder: Path) -> Iterator[str]:
         server.wait()
 
 
-async def measure(url: str, bare: subprocess.Popen[str], trials: int) -> tuple[list[tuple[float, float]], list[float]]:
+async def measure(
+    url: str, label: str, environments: Mapping[str, Environment], bare: subprocess.Popen[str], trials: int
+) -> tuple[list[tuple[float, float]], list[float]]:
     """Run both in turns: the wall seconds of each pair of trials, and the CPU seconds of both processes."""
     walls: list[tuple[float, float]] = []
-    async with LocalExecutor(worker_trials=10_000) as executor, httpx.AsyncClient(base_url=url) as control:
-        specs = specifications(url, control)
+    executor = LocalExecutor(worker_trials=10_000, environments=environments)
+    async with executor, httpx.AsyncClient(base_url=url) as control:
+        specs = specifications(url, label, control)
         for number in range(WARM + trials):
             if number == WARM:
                 began = [worker_cpu(), process_cpu(psutil.Process(bare.pid))]
@@ -129,7 +123,7 @@ async def measure(url: str, bare: subprocess.Popen[str], trials: int) -> tuple[l
     return walls, cpu
 
 
-async def specifications(url: str, control: httpx.AsyncClient) -> Any:
+async def specifications(url: str, label: str, control: httpx.AsyncClient) -> AsyncIterator[TrialSpec]:
     """Trials that are open on the server, each query twice in a row, without end."""
     dataset = open_dataset("mini", Path())
     stage, selector = open_selection(dataset.apis()), QuerySelector()
@@ -152,7 +146,7 @@ async def specifications(url: str, control: httpx.AsyncClient) -> Any:
             root = f"{url}/t/{trial}"
             yield TrialSpec(
                 trial=trial,
-                key=TrialKey(framework=FRAMEWORK, query_id=query.query_id),
+                key=TrialKey(framework=label, query_id=query.query_id),
                 query=query.text,
                 system_prompt=SYSTEM_PROMPT,
                 tools=tools,
@@ -192,7 +186,8 @@ def in_bare(process: subprocess.Popen[str], spec: TrialSpec) -> float:
     }
     process.stdin.write(json.dumps(task) + "\n")
     process.stdin.flush()
-    wall: float = json.loads(process.stdout.readline())["wall"]
+    line = next(line for line in process.stdout if line.startswith(MARK))
+    wall: float = json.loads(line.removeprefix(MARK))["wall"]
     return wall
 
 
@@ -208,22 +203,16 @@ def process_cpu(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-def report(walls: Sequence[tuple[float, float]], cpu: Sequence[float]) -> None:
+def report(label: str, walls: Sequence[tuple[float, float]], cpu: Sequence[float]) -> None:
     """Print both figures and their ratios; the interval is a bootstrap's over pairs."""
-    ours, theirs = (fmean(column) * 1000 for column in zip(*walls, strict=True))
+    ours, theirs = (median(column) * 1000 for column in zip(*walls, strict=True))
+    ratios = [worker / bare for worker, bare in walls]
     draws = random.Random(0)
-    ratios = sorted(ratio(draws.choices(walls, k=len(walls))) for _ in range(4000))
-    interval = f"{ratios[100]:.3f}-{ratios[3899]:.3f}"
-    print(f"{FRAMEWORK}, {len(walls)} trials of each in turns; milliseconds per trial")
-    print(f"{'':>10} {'worker':>8} {'bare':>8} {'ratio':>20}")
-    print(f"{'wall time':>10} {ours:>8.2f} {theirs:>8.2f} {f'{ratio(walls):.3f} ({interval})':>20}")
+    medians = sorted(median(draws.choices(ratios, k=len(ratios))) for _ in range(4000))
+    interval = f"{median(ratios):.3f} ({medians[100]:.3f}-{medians[3899]:.3f})"
+    print(f"{label:>20} {'wall time':>10} {ours:>8.2f} {theirs:>8.2f} {interval:>22}")
     per_trial = [seconds / len(walls) * 1000 for seconds in cpu]
-    print(f"{'CPU':>10} {per_trial[0]:>8.2f} {per_trial[1]:>8.2f} {cpu[0] / cpu[1]:>20.3f}")
-
-
-def ratio(walls: Sequence[tuple[float, float]]) -> float:
-    """The ratio of the means."""
-    return sum(pair[0] for pair in walls) / sum(pair[1] for pair in walls)
+    print(f"{'':>20} {'CPU':>10} {per_trial[0]:>8.2f} {per_trial[1]:>8.2f} {cpu[0] / cpu[1]:>22.3f}", flush=True)
 
 
 if __name__ == "__main__":

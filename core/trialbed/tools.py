@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +13,35 @@ import httpx
 from trialbed.records import ApiRef, ToolSpec
 
 TOOL_TIMEOUT = 60.0
+
+
+class BlockingClient:
+    """One HTTP client for the calls of code that is not async, for all threads of a process.
+
+    It is made at the first call, and made anew in a process that was forked: two processes cannot share connections.
+    """
+
+    def __init__(self) -> None:
+        self._clients: dict[int, httpx.Client] = {}
+
+    def post(self, url: str, *, json: Mapping[str, Any]) -> httpx.Response:
+        """Post JSON.
+
+        Raises:
+            httpx.HTTPError: there is no response.
+        """
+        process = os.getpid()
+        client = self._clients.get(process)
+        if client is None:
+            # Of two threads that come here at the same time, both get the first one's.
+            client = self._clients.setdefault(process, httpx.Client(timeout=TOOL_TIMEOUT, verify=tls_for(url)))
+        return client.post(url, json=json)
+
+    def close(self) -> None:
+        """Close the connections of this process; may be called again."""
+        client = self._clients.pop(os.getpid(), None)
+        if client is not None:
+            client.close()
 
 
 class Tool:
@@ -28,13 +58,20 @@ class Tool:
         metadata: ``original_name``, ``category``, ``tool_name``, ``api_name``.
     """
 
-    def __init__(self, spec: ToolSpec, server_url: str, client: httpx.AsyncClient | None = None) -> None:
+    def __init__(
+        self,
+        spec: ToolSpec,
+        server_url: str,
+        client: httpx.AsyncClient | None = None,
+        blocking: BlockingClient | None = None,
+    ) -> None:
         self.spec = spec
         self.name = spec.name
         self.description = spec.description
         self.parameters = spec.parameters
         self._server_url = server_url
         self._client = client
+        self._blocking = blocking
 
     @property
     def api(self) -> ApiRef:
@@ -86,6 +123,8 @@ class Tool:
     def invoke(self, arguments: Mapping[str, Any]) -> str:
         """Call the Api from code that is not async; blocks the calling thread."""
         try:
+            if self._blocking is not None:
+                return _text(self._blocking.post(self._server_url, json=self._payload(arguments)))
             with httpx.Client(timeout=TOOL_TIMEOUT, verify=tls_for(self._server_url)) as client:
                 return _text(client.post(self._server_url, json=self._payload(arguments)))
         except (httpx.HTTPError, TypeError, ValueError) as error:

@@ -18,7 +18,7 @@ from trialbed.drivers import DriverInfo, driver_info, load_driver
 from trialbed.errors import DriverBroken, DriverError, DriverNotFound
 from trialbed.installed import installed_packages
 from trialbed.records import FrameworkInfo, Outcome
-from trialbed.tools import TOOL_TIMEOUT
+from trialbed.tools import TOOL_TIMEOUT, BlockingClient
 from trialbed.worker._channel import Channel
 from trialbed.worker._messages import Begin, Clock, Done, Failed, Hello, Ready, Started
 from trialbed.worker._state import ProcessState
@@ -119,7 +119,7 @@ def _info(entry: DriverInfo, agent_class: type[BaseAgent]) -> FrameworkInfo:
 def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> int:
     # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
     runner = asyncio.Runner()
-    client = httpx.AsyncClient(timeout=TOOL_TIMEOUT)
+    client, blocking = httpx.AsyncClient(timeout=TOOL_TIMEOUT), BlockingClient()
     state = ProcessState()
     while True:
         command = channel.receive()
@@ -130,7 +130,7 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
         if not SUPERVISED:
             faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
         trial = Trial(spec, channel.owner_only, partial(_tell_time, channel, nonce, spec.trial))
-        outcome = _run_trial(runner, trial, agent_class, client)
+        outcome = _run_trial(runner, trial, agent_class, client, blocking)
         spent = "" if _cancel_leaked_tasks(runner) else "the trial left tasks that cannot be cancelled"
         spent = spent or state.change()
         faulthandler.cancel_dump_traceback_later()
@@ -144,10 +144,14 @@ def _tell_time(channel: Channel, nonce: str, trial: str, running: bool) -> None:
 
 
 def _run_trial(
-    runner: asyncio.Runner, trial: Trial, agent_class: type[BaseAgent], client: httpx.AsyncClient
+    runner: asyncio.Runner,
+    trial: Trial,
+    agent_class: type[BaseAgent],
+    client: httpx.AsyncClient,
+    blocking: BlockingClient,
 ) -> Outcome:
     try:
-        return runner.run(trial.run(agent_class, client))
+        return runner.run(trial.run(agent_class, client, blocking))
     except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt of an agent are its own failure
         return trial.failed(error)
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import httpx
 import pytest
 
 from trialbed import ApiRef, Tool, ToolSpec, tls_for
+from trialbed.tools import BlockingClient
 
 SPEC = ToolSpec(
     name="Weather_now",
@@ -119,3 +126,62 @@ def test_certificates_are_verified_where_there_are_any() -> None:
     plain = tls_for("http://server/virtual")
     assert isinstance(plain, ssl.SSLContext)
     assert plain.verify_mode == ssl.CERT_REQUIRED
+
+
+@contextmanager
+def listening(connections: list[Any]) -> Iterator[str]:
+    """The URL of a server that answers each call, and keeps the address of whoever connects."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def setup(self) -> None:
+            connections.append(self.client_address)
+            super().setup()
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            body = b'{"error": "", "response": "ok"}'
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/virtual"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_blocking_calls_share_a_connection() -> None:
+    connections: list[Any] = []
+    with listening(connections) as url, closing(BlockingClient()) as blocking:
+        tools = [Tool(SPEC, url, blocking=blocking) for _ in range(2)]
+        assert [tool.invoke({}) for tool in tools * 3] == ["ok"] * 6
+        assert len(connections) == 1
+        with ThreadPoolExecutor(4) as threads:
+            assert list(threads.map(tools[0].invoke, [{}] * 20)) == ["ok"] * 20
+        assert len(connections) <= 5
+
+
+def test_a_forked_process_has_connections_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    connections: list[Any] = []
+    with listening(connections) as url, closing(BlockingClient()) as blocking:
+        tool = Tool(SPEC, url, blocking=blocking)
+        tool.invoke({})
+        with monkeypatch.context() as forked:
+            own = os.getpid()
+            forked.setattr(os, "getpid", lambda: own + 1)
+            assert tool.invoke({}) == "ok"
+            assert len(connections) == 2
+            blocking.close()
+        assert tool.invoke({}) == "ok"
+    assert len(connections) == 2

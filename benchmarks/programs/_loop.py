@@ -1,0 +1,68 @@
+"""What the programs share: tasks arrive as lines of JSON, and each is answered with its wall time and its text.
+
+A task has ``root`` (the URL of its trial), ``model``, ``seed``, ``instructions``, ``query`` and ``tools``, each with
+``name``, ``description``, ``parameters`` and ``api``, the identity that the virtual API is asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
+
+Task = Mapping[str, Any]
+
+MARK = "#answer "
+"""Begins the line with an answer; frameworks print lines too."""
+
+
+def serve(answer: Callable[[Task], str]) -> None:
+    """Answer each task."""
+    for task in _tasks():
+        began = time.perf_counter()
+        text = answer(task)
+        _report(began, text)
+
+
+def serve_async(answer: Callable[..., Awaitable[str]], model: Callable[[Task], Any] | None = None) -> None:
+    """Answer each task, all in one event loop.
+
+    Args:
+        answer: gets the task, and the model's client if that is made before the clock runs.
+        model: makes it.
+    """
+
+    async def run() -> None:
+        for task in _tasks():
+            made = [model(task)] if model else []
+            began = time.perf_counter()
+            text = await answer(task, *made)
+            _report(began, text)
+
+    asyncio.run(run())
+
+
+def _tasks() -> Iterator[Task]:
+    for line in iter(sys.stdin.readline, ""):
+        yield json.loads(line)
+
+
+def call_body(tool: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of a call, which goes to the task's ``root`` + ``/virtual``."""
+    return {**tool["api"], "tool_input": arguments, "strip": "", "toolbench_key": "EMPTY"}
+
+
+def response_text(reply: Mapping[str, Any]) -> str:
+    """The response of a call, as a text for the model."""
+    response = reply["response"]
+    return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
+
+
+def _report(began: float, text: str) -> None:
+    line = json.dumps({"wall": time.perf_counter() - began, "text": text})
+    # In one piece: a framework may print from another thread.
+    sys.stdout.write(f"\n{MARK}{line}\n")
+    sys.stdout.flush()

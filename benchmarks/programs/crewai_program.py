@@ -1,0 +1,48 @@
+"""CrewAI: ``Agent.kickoff`` with tools that subclass ``BaseTool``, whose ``args_schema`` is a JSON Schema."""
+
+import json
+import os
+
+os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", "CREWAI_TRACING_ENABLED": "false"}
+
+import httpx
+from _loop import call_body, response_text, serve
+from crewai import LLM, Agent
+from crewai.tools import BaseTool
+from pydantic import PrivateAttr
+
+http = httpx.Client()
+
+
+class ApiTool(BaseTool):
+    """A tool of the task."""
+
+    _item: dict = PrivateAttr()
+    _root: str = PrivateAttr()
+
+    def _run(self, **arguments):
+        given = {name: value for name, value in arguments.items() if value is not None}
+        body = json.loads(json.dumps(call_body(self._item, given), default=str))
+        return response_text(http.post(self._root + "/virtual", json=body).json())
+
+
+def bound(item, root):
+    made = ApiTool(name=item["name"], description=item["description"], args_schema=item["parameters"])
+    made._item, made._root = item, root
+    return made
+
+
+def answer(task):
+    root = task["root"]
+    llm = LLM(task["model"], base_url=root + "/v1", api_key="none", custom_openai=True, seed=task["seed"])
+    agent = Agent(
+        role="Assistant",
+        goal="Answer the user's question",
+        backstory=task["instructions"],
+        llm=llm,
+        tools=[bound(item, root) for item in task["tools"]],
+    )
+    return agent.kickoff(task["query"]).raw
+
+
+serve(answer)
