@@ -7,6 +7,7 @@ from collections.abc import Callable
 from parts._commands import commands, run_settings, settings
 from parts._python import benchmark, chat_names, contract_classes, hooks, kit_names, public_names, reading
 from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, policies
+from parts._scores import scores
 from parts._vendors import call_reasons, fault_answers, faults, oddities, outcomes, problem_kinds, vendor_drivers
 
 __all__ = ["PARTS"]
@@ -33,6 +34,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "public-names": public_names,
     "reading": reading,
     "run-settings": run_settings,
+    "scores": scores,
     "settings": settings,
     "vendor-drivers": vendor_drivers,
 }

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeVar, cast
 
+from trialbed.attribution import attribute_documents
 from trialbed.comparison import compare_frameworks
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
@@ -24,7 +25,7 @@ from trialbed.engine._tools import select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import DriverBroken, NothingMeasured
 from trialbed.plugins import plugin_manager
-from trialbed.records import FrameworkInfo, Run, RunStatus, TrialKey, TrialResult
+from trialbed.records import FrameworkInfo, Run, RunStatus, ToolSpec, TrialKey, TrialResult
 from trialbed.results import quality_scores, result_document, write_document
 from trialbed.store import Store, counted_attempts
 
@@ -240,11 +241,18 @@ class RunSession:
                 self._run, framework, queries, counting, extra, quality=quality, common=common, earlier=earlier
             )
             documents.append(document)
+        attribute_documents(documents, results, queries, self._tools())
         options = self._prepared.options
         comparisons = compare_frameworks(documents, results, against=options.against, margin=options.margin)
         for document in documents:
             document["summary"]["comparisons"] = comparisons[document["metadata"]["agent_name"]]
         return documents
+
+    def _tools(self) -> dict[int | str, tuple[ToolSpec, ...]]:
+        """What the queries of the run were offered."""
+        config = self._run.config
+        found = ((query_id, self._store.selection(self._run.run_id, query_id)) for query_id in config.query_ids)
+        return {query_id: tools for query_id, tools in found if tools is not None}
 
     def _common(self, results: Sequence[TrialResult]) -> frozenset[tuple[int | str, int]] | None:
         """What was measured for every framework, where something is missing and the user accepts that."""

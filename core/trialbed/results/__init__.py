@@ -1,5 +1,6 @@
 """Sums up trials: timing, tokens, calls, and the result document."""
 
+from trialbed.results._asked import NOT_MADE, AskedCall, asked_calls
 from trialbed.results._calls import (
     Comparison,
     claimed_pairs,
@@ -16,7 +17,10 @@ from trialbed.results._wire import compute_timing, failed, observed_usage, repea
 
 __all__ = [
     "ALWAYS",
+    "NOT_MADE",
+    "AskedCall",
     "Comparison",
+    "asked_calls",
     "check_folder",
     "claimed_pairs",
     "compare_calls",

@@ -69,7 +69,7 @@ def compare_calls(answer: Answer, wire: WireLog) -> Comparison:
     A claim with arguments needs a call with the same ones; a claim without takes any call that is left.
     """
     claims = claimed_calls(answer)
-    observed = Counter(_observed(call) for call in wire.api_calls)
+    observed = Counter(signed(call) for call in wire.api_calls)
     exact = Counter(_claimed(call) for call in claims if call.arguments is not None)
     agreed = exact & observed
     left = Counter(pair for pair, _ in (observed - agreed).elements())
@@ -99,12 +99,12 @@ def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ..
         for call in (*turn.tool_calls, *(turn.text_calls if not _offers_tools(turn) else ()))
     ]
     asked = [
-        (time, (refs[call.tool_name].pair, _canonical(call.arguments)))
+        (time, (refs[call.tool_name].pair, canonical(call.arguments)))
         for time, call in requests
         if call.tool_name in refs
     ]
     own = [time for time, call in requests if call.tool_name not in refs and call.problem != "unknown tool"]
-    exact = _unmatched(wire.api_calls, asked, _observed)
+    exact = _unmatched(wire.api_calls, asked, signed)
     left = _unmatched(exact, [(time, pair) for time, (pair, _) in asked], lambda call: call.api.pair)
     return tuple(call for call in left if call.started < min(own, default=float("inf")))
 
@@ -136,16 +136,18 @@ def _possible(arguments: Json) -> bool:
     return arguments is None or isinstance(_parsed(arguments), dict)
 
 
-def _observed(call: ApiCall) -> Signed:
-    return call.api.pair, _canonical(call.arguments)
+def signed(call: ApiCall) -> Signed:
+    """A call that the virtual API saw, as its Api and arguments."""
+    return call.api.pair, canonical(call.arguments)
 
 
 def _claimed(call: ClaimedCall) -> Signed:
     pair = call.api.pair if call.api else ("", call.name)
-    return pair, _canonical(call.arguments)
+    return pair, canonical(call.arguments)
 
 
-def _canonical(arguments: Json) -> str:
+def canonical(arguments: Json) -> str:
+    """Arguments as JSON text that is equal for equal arguments; text that is JSON is read."""
     return json.dumps(_with_plain_numbers(_parsed(arguments)), sort_keys=True)
 
 

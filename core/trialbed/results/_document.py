@@ -14,7 +14,7 @@ from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, Query, Run, TrialResult, framework_profile
 from trialbed.redaction import redact
 from trialbed.results._entries import entry
-from trialbed.results._means import quality_scores
+from trialbed.results._means import quality_scores, without_arguments, zero_scores
 from trialbed.results._summary import summary
 from trialbed.run_settings import Declared, declared_settings, document_settings
 from trialbed.secrets import secret_values
@@ -55,7 +55,8 @@ def result_document(
     """
     ordered = _ordered(queries, results)
     quality = quality or quality_scores(ordered)
-    figures = summary(run, ordered, quality, common, earlier)
+    bare = without_arguments(queries.values())
+    figures = summary(run, ordered, quality, common, earlier, bare)
     taken = sorted(figures.keys() & extra_summary.keys())
     if taken:
         raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary already has; rename it")
@@ -63,8 +64,12 @@ def result_document(
     return {
         "metadata": clean(metadata(run, framework), ()),
         "summary": clean({**figures, **extra_summary}, secrets),
-        "results": clean([entry(queries[result.key.query_id], result, quality) for result in ordered], secrets),
+        "results": clean([_entry(queries[result.key.query_id], result, quality, bare) for result in ordered], secrets),
     }
+
+
+def _entry(query: Query, result: TrialResult, quality: Collection[str], bare: Collection[QueryId]) -> dict[str, Any]:
+    return entry(query, result, zero_scores(quality, query.query_id, bare))
 
 
 def _ordered(queries: Mapping[QueryId, Query], results: Sequence[TrialResult]) -> list[TrialResult]:

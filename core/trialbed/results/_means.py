@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from trialbed.records import Score, TrialResult
+from trialbed.records import Query, Score, TrialResult
 from trialbed.statistics import bounded_mean_interval
 
 LEVEL = 0.95
@@ -17,6 +17,9 @@ LEVEL = 0.95
 
 ALWAYS = ("sopr_score", "api_call_score", "api_precision", "api_f1", "has_finish")
 """Scores of quality that a summary has even where no trial ended with an answer."""
+
+OF_GOLD_ARGUMENTS = ("argument_accuracy", "tool_call_f1")
+"""Scores that there are only of queries whose gold calls have arguments."""
 
 TIMES = ("wall_time", "model_time", "tool_time", "framework_time")
 """Scores in which a worker's first trial, which does once what later ones find done, is kept apart."""
@@ -56,14 +59,31 @@ def quality_scores(results: Iterable[TrialResult]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*ALWAYS, *(score.name for score in given if score.name not in other)]))
 
 
-def score_values(results: Sequence[TrialResult], quality: Collection[str]) -> list[ScoreValues]:
+def without_arguments(queries: Iterable[Query]) -> frozenset[int | str]:
+    """The queries whose gold calls have no arguments."""
+    return frozenset(query.query_id for query in queries if all(call.arguments is None for call in query.gold_calls))
+
+
+def zero_scores(quality: Collection[str], query_id: int | str, bare: Collection[int | str]) -> list[str]:
+    """The scores of quality that a failed trial of a query has as 0.
+
+    Args:
+        bare: the queries whose gold calls have no arguments.
+    """
+    return [name for name in quality if name not in OF_GOLD_ARGUMENTS or query_id not in bare]
+
+
+def score_values(
+    results: Sequence[TrialResult], quality: Collection[str], bare: Collection[int | str] = ()
+) -> list[ScoreValues]:
     """Every score over these trials.
 
     Args:
         quality: the scores in which a trial that failed counts as 0; in others only trials with an answer count.
+        bare: the queries whose gold calls have no arguments.
     """
     given = (score.name for result in results if result.status == "answered" for score in result.scores)
-    return [_values(name, results, name in quality) for name in dict.fromkeys([*ALWAYS, *given])]
+    return [_values(name, results, quality, bare) for name in dict.fromkeys([*ALWAYS, *given, *quality])]
 
 
 def timed(results: Sequence[TrialResult]) -> list[TrialResult]:
@@ -88,11 +108,14 @@ def mean(values: Iterable[float]) -> float | None:
     return fmean(found) if found else None
 
 
-def _values(name: str, results: Sequence[TrialResult], is_quality: bool) -> ScoreValues:
+def _values(
+    name: str, results: Sequence[TrialResult], quality: Collection[str], bare: Collection[int | str]
+) -> ScoreValues:
     values: dict[int | str, list[float]] = defaultdict(list)
     bounded = True
     for result in timed(results) if name in TIMES else results:
-        score = _score(result, name, is_quality)
+        is_zero = name in zero_scores(quality, result.key.query_id, bare)
+        score = _score(result, name, is_zero)
         if score is not None and score.value is not None and math.isfinite(score.value):
             values[result.key.query_id].append(score.value)
             # A scorer that calls its score bounded and leaves [0, 1] gets a mean, but no interval.
@@ -100,7 +123,7 @@ def _values(name: str, results: Sequence[TrialResult], is_quality: bool) -> Scor
     return ScoreValues(name, dict(values), bounded)
 
 
-def _score(result: TrialResult, name: str, is_quality: bool) -> Score | None:
+def _score(result: TrialResult, name: str, is_zero: bool) -> Score | None:
     if result.status == "answered":
         return result.score(name)
-    return Score(name=name, value=0.0) if is_quality and result.status == "failed" else None
+    return Score(name=name, value=0.0) if is_zero and result.status == "failed" else None

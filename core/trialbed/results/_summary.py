@@ -25,6 +25,7 @@ def summary(
     quality: Collection[str],
     common: Collection[Pair] | None = None,
     earlier: Sequence[TrialResult] = (),
+    bare: Collection[int | str] = (),
 ) -> dict[str, Any]:
     """The document's ``summary``.
 
@@ -37,10 +38,11 @@ def summary(
         quality: the scores that a failed trial has as 0.
         common: the queries and repeats that were measured for every framework, where some were not.
         earlier: attempts that do not count; what they used is in the totals.
+        bare: the queries whose gold calls have no arguments.
     """
     measured = [result for result in results if result.status != "not measured"]
     answered = [result for result in results if result.status == "answered"]
-    scores = score_values(measured, quality)
+    scores = score_values(measured, quality, bare)
     return {
         "total_queries": len({result.key.query_id for result in results}),
         "total_trials": len(results),
@@ -54,7 +56,7 @@ def summary(
         "overall_time": run.overall_time,
         "quality_scores": [score.name for score in scores if score.name in quality],
         "over_answered": figures(score_values(answered, ()), len(answered)),
-        "common": _common(measured, quality, common),
+        "common": _common(measured, quality, common, bare),
         **_spread(scores),
         "first_trials": _first_trials(answered),
         "denominators": _denominators(measured, answered, scores),
@@ -118,12 +120,15 @@ def _failed(results: Iterable[TrialResult]) -> int:
 
 
 def _common(
-    measured: Sequence[TrialResult], quality: Collection[str], common: Collection[Pair] | None
+    measured: Sequence[TrialResult],
+    quality: Collection[str],
+    common: Collection[Pair] | None,
+    bare: Collection[int | str],
 ) -> dict[str, Any] | None:
     if common is None:
         return None
     shared = [result for result in measured if (result.key.query_id, result.key.repeat) in common]
-    return figures(score_values(shared, quality), len(shared))
+    return figures(score_values(shared, quality, bare), len(shared))
 
 
 def _spread(scores: Sequence[ScoreValues]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from trialbed.results import reason_lines
 from trialbed.views import compact, counts
+from trialbed_plugins.scorers import CATALOG
 
 Document = Mapping[str, Any]
 
@@ -14,17 +15,14 @@ AVERAGE = "average_"
 SHOWN_AS_PARTS = ("average_gold_answer_time", "average_system_answer_time", "average_evaluation_time")
 """Averages that repeat a score, or have no value."""
 
-LEGEND = {
-    "sopr_score": "tasks solved, as the judge finds (unsure counts half)",
-    "api_call_score": "share of the gold Apis that were called",
-    "api_precision": "share of the called Apis that are gold",
-    "api_f1": "the harmonic mean of api_call_score and api_precision",
-    "has_finish": "the agent ended by itself",
-    "claimed_vs_observed": "agreement of the calls that it reports with those that the server saw",
-    "model_turns": "requests that the model answered",
-    "framework_time": "wall time that is neither the model's nor the tools'",
-}
+PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time", "tool_time")
+"""Scores whose names say what they are."""
+
+LEGEND = {info.name: info.meaning for info in CATALOG if info.name not in PLAIN}
 """The meaning of scores whose names do not say it."""
+
+IDEAL = {info.name: info.ideal for info in CATALOG if info.ideal is not None}
+"""Scores that explain others, and the value at which they have nothing to say."""
 
 USUAL_REASONS = frozenset({"stop", "tool_calls"})
 """Reasons for which an answer of a model usually ends."""
@@ -48,6 +46,15 @@ def score_names(summaries: Sequence[Document]) -> list[str]:
     return sorted(names, key=lambda name: any(name in summary["medians"] for summary in summaries))
 
 
+def telling_names(summaries: Sequence[Document]) -> list[str]:
+    """Every score but those that explain others and have nothing to say of any framework."""
+    return [name for name in score_names(summaries) if name not in IDEAL or _tells(name, summaries)]
+
+
+def _tells(name: str, summaries: Sequence[Document]) -> bool:
+    return any(summary.get(f"{AVERAGE}{name}") not in (None, IDEAL[name]) for summary in summaries)
+
+
 def run_notes(documents: Sequence[Document], *, scores: Collection[str] | None = None) -> Iterator[str]:
     """The notes.
 
@@ -55,7 +62,7 @@ def run_notes(documents: Sequence[Document], *, scores: Collection[str] | None =
         documents: as ``comparable`` gives them.
         scores: those in the table; None for all, with times.
     """
-    shown = score_names([document["summary"] for document in documents])
+    shown = telling_names([document["summary"] for document in documents])
     if scores is not None:
         shown = [name for name in shown if name in scores]
     yield from _on_incomplete(documents, shown)

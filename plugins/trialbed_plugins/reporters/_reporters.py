@@ -7,10 +7,16 @@ from typing import Any, TextIO
 
 from trialbed import views
 from trialbed.contracts import Reporter
+from trialbed_plugins.reporters._attribution import attribution_tables
 from trialbed_plugins.reporters._comparisons import comparison_tables
 from trialbed_plugins.reporters._tables import run_plots, run_records, run_table
 
 Documents = Sequence[Mapping[str, Any]]
+
+
+def _tables(documents: Documents) -> list[views.Table]:
+    """The figures of a run, what became of its gold calls, and how its frameworks differ."""
+    return [run_table(documents), *attribution_tables(documents), *comparison_tables(documents)]
 
 
 class TableReporter(Reporter):
@@ -22,7 +28,7 @@ class TableReporter(Reporter):
     def report(self, documents: Documents, stream: TextIO) -> None:
         """Write the table of one run."""
         if documents:
-            views.print_tables([run_table(documents), *comparison_tables(documents)], stream)
+            views.print_tables(_tables(documents), stream)
 
 
 class MarkdownReporter(Reporter):
@@ -31,7 +37,7 @@ class MarkdownReporter(Reporter):
     def report(self, documents: Documents, stream: TextIO) -> None:
         """Write a section of level 2."""
         if documents:
-            stream.write(views.markdown([run_table(documents), *comparison_tables(documents)]))
+            stream.write(views.markdown(_tables(documents)))
 
 
 class CsvReporter(Reporter):
@@ -48,5 +54,5 @@ class HtmlReporter(Reporter):
     def report(self, documents: Documents, stream: TextIO) -> None:
         """Write a whole page."""
         if documents:
-            table = run_table(documents)
-            stream.write(views.html_page(table.title, [*run_plots(documents), table, *comparison_tables(documents)]))
+            tables = _tables(documents)
+            stream.write(views.html_page(tables[0].title, [*run_plots(documents), *tables]))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.views import UNKNOWN, IntervalPlot, Point, Table, TableRow, compact, counts, estimate
-from trialbed_plugins.reporters._notes import AVERAGE, LEGEND, comparable, run_notes, score_names
+from trialbed_plugins.reporters._notes import AVERAGE, LEGEND, comparable, run_notes, score_names, telling_names
 
 Document = Mapping[str, Any]
 
@@ -54,7 +54,7 @@ def run_plots(documents: Sequence[Document]) -> list[IntervalPlot]:
     """Every score that has intervals, with one point per framework."""
     documents = comparable(documents)
     summaries = [document["summary"] for document in documents]
-    bounded = [name for name in score_names(summaries) if any(name in found["intervals"] for found in summaries)]
+    bounded = [name for name in telling_names(summaries) if any(name in found["intervals"] for found in summaries)]
     return [
         IntervalPlot(
             f"{name}: {LEGEND[name]}" if name in LEGEND else name,
@@ -119,7 +119,7 @@ def _rows(documents: Sequence[Document]) -> list[TableRow]:
         *_ended("failed", summaries),
         *_ended("not measured", summaries),
         *_statuses(summaries),
-        *(row for name in score_names(summaries) for row in _average(name, summaries)),
+        *(row for name in telling_names(summaries) for row in _average(name, summaries)),
     ]
 
 

@@ -43,9 +43,9 @@ def test_the_schema_describes_every_key(document: dict[str, Any]) -> None:
     assert set(document["metadata"]) == set(described["metadata"]["properties"])
     assert set(document["summary"]) - {"extra", "average_claimed_vs_observed"} == set(
         described["summary"]["properties"]
-    ) - {"comparisons"}
+    ) - {"comparisons", "attribution"}
     for result in document["results"]:
-        assert set(result) | {"error", "earlier_errors"} == set(schema["$defs"]["entry"]["properties"])
+        assert set(result) | {"error", "earlier_errors", "gold_calls"} == set(schema["$defs"]["entry"]["properties"])
 
 
 def test_a_key_in_the_endpoints_address_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

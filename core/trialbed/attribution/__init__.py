@@ -1,0 +1,18 @@
+"""Attribution: for each gold call of a trial, whether its result reached the user, or where it was lost."""
+
+from trialbed.attribution._documents import attribute_documents
+from trialbed.attribution._evidence import is_used
+from trialbed.attribution._stages import STAGES, AttributedCall, Stage, attribute
+from trialbed.attribution._waterfall import USED, percentages, waterfall
+
+__all__ = [
+    "STAGES",
+    "USED",
+    "AttributedCall",
+    "Stage",
+    "attribute",
+    "attribute_documents",
+    "is_used",
+    "percentages",
+    "waterfall",
+]

@@ -1,0 +1,65 @@
+"""Attribution in result documents."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from trialbed.attribution._stages import AttributedCall, attribute
+from trialbed.attribution._waterfall import waterfall
+from trialbed.records import ApiCall, Query, ToolSpec, TrialResult
+from trialbed.redaction import redact
+from trialbed.results import unasked_calls
+from trialbed.secrets import secret_values
+
+QueryId = int | str
+
+
+def attribute_documents(
+    documents: Sequence[dict[str, Any]],
+    results: Sequence[TrialResult],
+    queries: Mapping[QueryId, Query],
+    tools: Mapping[QueryId, Sequence[ToolSpec]],
+) -> None:
+    """Add to each entry of result documents what became of the gold calls, and to each summary their waterfall.
+
+    An entry's ``gold_calls`` and the summary's ``attribution`` leave out trials that were not measured.
+
+    Args:
+        results: the trials that count, bodies included.
+        tools: what each query was offered.
+    """
+    by_token = {result.trial: result for result in results}
+    secrets = secret_values()
+    for document in documents:
+        every: list[AttributedCall] = []
+        for entry in document["results"]:
+            result = by_token.get(entry["trial"])
+            if result is None or result.status == "not measured":
+                continue
+            query_id = result.key.query_id
+            offered = tools.get(query_id, ())
+            found = attribute(queries[query_id], offered, result, _unasked(result, offered))
+            entry["gold_calls"] = [_as_json(call, secrets) for call in found]
+            every += found
+        document["summary"]["attribution"] = waterfall(every)
+
+
+def _unasked(result: TrialResult, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
+    """The calls that no answer of the model asked for; none where the scorers found none.
+
+    They know what the wire does not tell: whether the agent may be led by a model that the gateway does not see.
+    """
+    score = result.score("unasked_calls")
+    if not result.wire.model_calls or (score is not None and not score.value):
+        return ()
+    return unasked_calls(result.wire, tools)
+
+
+def _as_json(call: AttributedCall, secrets: Collection[str]) -> dict[str, Any]:
+    return {
+        "api": list(call.gold.api.pair),
+        "arguments": call.gold.arguments,
+        "lost": call.lost,
+        "reason": redact(call.reason, secrets),
+    }

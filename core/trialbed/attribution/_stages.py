@@ -1,0 +1,129 @@
+"""The stages between a gold call and the answer, and the one at which it was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from trialbed.alignment import AlignedCall, align_gold_calls
+from trialbed.attribution._evidence import is_used
+from trialbed.records import ApiCall, GoldCall, LostCall, Query, ToolSpec, TrialResult
+from trialbed.results import NOT_MADE, AskedCall, asked_calls
+
+Stage = Literal[
+    "not offered",  # its Api was not among the tools that the model was offered
+    "not called",  # the model did not ask for it
+    "wrong arguments",  # the model asked for its Api, but not with its arguments
+    "not made",  # the model asked for it, but the framework did not call the Api
+    "api failed",  # the Api answered with an error
+    "trial failed",  # the trial ended in an error, before the call or after it
+    "not used",  # nothing of the response is in the answer or in a later call
+]
+"""Where a gold call was lost, in the order of its way to the answer."""
+
+STAGES: tuple[Stage, ...] = get_args(Stage)
+
+Loss = tuple[Stage, str]
+"""A stage, and the reason in words."""
+
+MAX_REASON = 300
+"""Characters of a reason."""
+
+
+@dataclass(frozen=True)
+class AttributedCall:
+    """A gold call and what became of it.
+
+    Attributes:
+        lost: the first stage that it did not pass; None if its result was used.
+        reason: why, in words; empty if it was not lost.
+    """
+
+    gold: GoldCall
+    lost: Stage | None = None
+    reason: str = ""
+
+
+def attribute(
+    query: Query, tools: Sequence[ToolSpec], result: TrialResult, unasked: Collection[ApiCall] = ()
+) -> tuple[AttributedCall, ...]:
+    """Say of each gold call of a query whether its result was used in a trial, or where it was lost.
+
+    A call is lost at the first stage that it does not pass. One that was never asked for in a trial that ended in an
+    error is lost by that error, as the model could not ask any more.
+
+    Args:
+        tools: what the query was offered.
+        unasked: the calls that no answer of the model asked for; they stand for no gold call.
+    """
+    calls = asked_calls(result.wire, tools, unasked)
+    names = {tool.api: tool.name for tool in tools}
+    impossible = {lost.tool: lost for lost in result.wire.lost}
+    found = []
+    for aligned in align_gold_calls(query.gold_calls, calls, tools):
+        name = names.get(aligned.gold.api)
+        loss = _before_the_call(aligned, name, impossible.get(name or ""), result) or _after_it(
+            aligned, query, result, calls
+        )
+        found.append(AttributedCall(aligned.gold, *_short(loss)) if loss else AttributedCall(aligned.gold))
+    return tuple(found)
+
+
+def _before_the_call(
+    aligned: AlignedCall, name: str | None, impossible: LostCall | None, result: TrialResult
+) -> Loss | None:
+    if name is None:
+        return "not offered", "its tool was not selected"
+    if aligned.call is not None:
+        return None
+    if impossible is not None:
+        stage: Stage = "wrong arguments" if impossible.reason == "arguments" else "not offered"
+        return stage, f"the framework's offer: {impossible.reason}{_after_colon(impossible.detail)}"
+    if result.outcome.failure is not None:
+        return "trial failed", f"before it was called{_failure(result)}"
+    return "not called", "the model did not ask for it"
+
+
+def _after_it(aligned: AlignedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> Loss | None:
+    call = aligned.call
+    if call is None:
+        return None
+    if not call.reached and call.problem != NOT_MADE:
+        return "wrong arguments", call.problem
+    if not aligned.match.exact:
+        error = f"; it failed: {call.problem}" if call.problem else ""
+        return "wrong arguments", f"{aligned.match.difference}{error}"
+    if not call.reached:
+        return "not made", call.problem
+    if not call.accepted:
+        return "api failed", call.problem
+    if result.outcome.failure is not None:
+        return "trial failed", f"after the call{_failure(result)}"
+    return _unused(call, query, result, calls)
+
+
+def _unused(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> Loss | None:
+    answer = result.outcome.answer
+    if answer is None or answer.finish is None:
+        return "not used", "the agent did not finish"
+    if answer.finish != "give_answer":
+        return "not used", "the agent gave up"
+    if is_used(call, query, answer.final_answer, calls) is False:
+        return "not used", "nothing of its response is in the answer or in a later call"
+    return None
+
+
+def _failure(result: TrialResult) -> str:
+    failure = result.outcome.failure
+    return f" ({failure.kind}): {failure.message}" if failure else ""
+
+
+def _after_colon(text: str) -> str:
+    return f": {text}" if text else ""
+
+
+def _short(loss: Loss) -> Loss:
+    stage, reason = loss
+    line = " ".join(reason.split())
+    return stage, line if len(line) <= MAX_REASON else f"{line[: MAX_REASON - 1]}…"

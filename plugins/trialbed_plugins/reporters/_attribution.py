@@ -1,0 +1,77 @@
+"""Where gold calls were lost, as a table below a run's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trialbed.attribution import STAGES, USED, percentages
+from trialbed.views import UNKNOWN, Table, TableRow
+
+Document = Mapping[str, Any]
+
+TITLE = "where gold calls were lost"
+
+LEGEND = {
+    "not offered": "its tool was not selected, or the framework did not offer it",
+    "not called": "the model did not ask for it",
+    "wrong arguments": "the model asked for its Api, but not with its arguments",
+    "not made": "the model asked for it, but the framework did not call the Api",
+    "api failed": "the Api answered with an error",
+    "trial failed": "the trial ended in an error, before the call or after it",
+    "not used": "nothing of its result is in an answer of the agent or in a later call",
+}
+
+
+def attribution_tables(documents: Sequence[Document]) -> list[Table]:
+    """The waterfall of each framework's gold calls, from all to those whose results were used; none if none were lost.
+
+    An incomplete run of several frameworks has none, as their gold calls would be those of different queries.
+    """
+    found = [document["summary"].get("attribution") for document in documents]
+    incomplete = any(document["metadata"]["status"] == "incomplete" for document in documents)
+    counts = [one["counts"] for one in found if one is not None]
+    lost = [stage for stage in STAGES if any(one.get(stage) for one in counts)]
+    if not lost or len(counts) < len(found) or (incomplete and len(documents) > 1):
+        return []
+    names = [document["metadata"]["agent_name"] for document in documents]
+    columns = [_column(one, lost) for one in counts]
+    labels = ["gold calls", *(f"  {stage}" for stage in lost), "used"]
+    rows = [TableRow(label, tuple(cells)) for label, *cells in zip(labels, *columns, strict=True)]
+    return [Table(TITLE, ("", *names), rows, list(_notes(documents, lost)))]
+
+
+def _column(counts: Mapping[str, int], lost: Sequence[str]) -> list[str]:
+    """All gold calls, those lost at each stage, and those that are left."""
+    numbers = [*(counts[stage] for stage in lost), counts[USED]]
+    if not sum(numbers):
+        return [UNKNOWN] * (len(lost) + 2)
+    shares = percentages(numbers)
+    parts = [f"{number:,} {share:>3}%" for number, share in zip(numbers, shares, strict=True)]
+    return [
+        f"{sum(numbers):,} 100%",
+        *(part if part.startswith("0 ") else f"-{part}" for part in parts[:-1]),
+        parts[-1],
+    ]
+
+
+def _notes(documents: Sequence[Document], lost: Sequence[str]) -> Iterator[str]:
+    yield (
+        "Each gold call is counted at the first stage that it did not pass, over the trials that were measured; "
+        "results[i].gold_calls of the document has each with its reason."
+    )
+    yield from (f"{stage}: {LEGEND[stage]}." for stage in lost)
+    for document in documents:
+        counts = document["summary"]["attribution"]["counts"]
+        most = max(lost, key=lambda stage: counts[stage])
+        example = _first(document, most)
+        if counts[most] and example:
+            yield f"{document['metadata']['agent_name']}: {most}, first {example}"
+
+
+def _first(document: Document, stage: str) -> str:
+    for entry in document.get("results", ()):
+        for call in entry.get("gold_calls", ()):
+            if call["lost"] == stage:
+                return f"in query {entry['query_id']}: {': '.join(call['api'])} ({call['reason']})."
+    return ""

@@ -1,0 +1,46 @@
+"""Scores of the answer: whether there is one, and what the judge finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trialbed.errors import JudgeError
+from trialbed.records import Failure, Json, Score
+from trialbed.scoring import ScoreContext
+
+
+def score_finish(context: ScoreContext) -> Iterable[Score]:
+    """``has_finish``: 1 if the agent ended by itself, with an answer or by giving up (the label says which), else 0."""
+    finish = context.answer.finish
+    yield Score(name="has_finish", value=0.0 if finish is None else 1.0, label=finish)
+
+
+async def score_answer(context: ScoreContext) -> Score:
+    """``sopr_score``: the run's judge on the answer; the label is the answer's status.
+
+    Solved is 1, Unsure 0.5, Unsolved 0, averaged over the votes (Solvable Pass Rate, Guo et al. 2024). A judge
+    that gives no usable verdict is a failure, never a guess. An answer that rests on Apis that the model never asked
+    for is not the model's, and is Unsolved.
+    """
+    foreign = {call.api.pair for call in context.unasked} - {ref.pair for ref in context.called_apis}
+    if foreign:
+        return _not_asked_for(sorted(": ".join(pair) for pair in foreign))
+    try:
+        verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
+    except JudgeError as error:
+        return _judge_failure(context, str(error))
+    except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
+        return _judge_failure(context, f"{type(error).__name__}: {error}")
+    detail = {"method": context.judge_name, "reason": verdict.reason, "votes": list(verdict.votes)}
+    return Score(name="sopr_score", value=verdict.value, label=verdict.status, detail=detail)
+
+
+def _not_asked_for(apis: list[str]) -> Score:
+    reason = f"the answer rests on calls that no answer of the model asked for: {'; '.join(apis)}"
+    detail: dict[str, Json] = {"method": "calls", "reason": reason, "votes": ["Unsolved"]}
+    return Score(name="sopr_score", value=0.0, label="Unsolved", detail=detail)
+
+
+def _judge_failure(context: ScoreContext, message: str) -> Score:
+    failure = Failure(kind="judge", message=f"judge {context.judge_name}: {message}")
+    return Score(name="sopr_score", value=None, detail={"method": context.judge_name}, failure=failure)

@@ -1,0 +1,29 @@
+"""Scores of the Apis called, by name, as the original benchmark counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trialbed.records import Score
+from trialbed.scoring import ScoreContext
+
+
+def score_api_calls(context: ScoreContext) -> Iterable[Score]:
+    """``api_call_score`` (recall), ``api_precision`` and ``api_f1`` over distinct (tool_name, api_name) pairs.
+
+    Called is what the server saw and the model had asked for, failed calls too; order, arguments and repeats do not
+    matter. A query without gold Apis is right with no call at all: all three are then 1, and 0 after any call. Where
+    there is gold and nothing was called, precision is 0.
+    """
+    called = {ref.pair for ref in context.called_apis}
+    gold = {ref.pair for ref in context.query.gold_apis}
+    both = called & gold
+    right = 1.0 if called == gold else 0.0
+    detail = {
+        "right": sorted(map(list, both)),
+        "missing": sorted(map(list, gold - called)),
+        "extra": sorted(map(list, called - gold)),
+    }
+    yield Score(name="api_call_score", value=len(both) / len(gold) if gold else right, detail=detail)
+    yield Score(name="api_precision", value=len(both) / len(called) if called and gold else right)
+    yield Score(name="api_f1", value=2 * len(both) / (len(called) + len(gold)) if gold else right)

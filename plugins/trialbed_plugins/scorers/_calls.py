@@ -1,0 +1,70 @@
+"""Scores of the calls themselves: whether they succeeded, were needed, and were mended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from trialbed.records import Json, Score
+from trialbed.results import AskedCall, asked_calls
+from trialbed.scoring import ScoreContext
+
+
+def score_calls(context: ScoreContext) -> Iterable[Score]:
+    """``call_success``, ``recovered``, ``redundant_calls`` and ``unasked_calls``.
+
+    ``call_success`` is the share of the calls that the model asked for and that an Api accepted. Without any call it is
+    0 if the query has gold Apis, else 1. ``recovered`` is the share of failed calls after which one of the same Api was
+    accepted; there is none where no call failed. ``redundant_calls`` counts the calls that repeat an accepted one,
+    ``unasked_calls`` those that no answer of the model asked for.
+    """
+    calls = asked_calls(context.wire, context.tools, context.unasked)
+    bad = [call for call in calls if not call.accepted]
+    yield Score(
+        name="call_success",
+        value=_success(len(calls), len(bad), is_needed=bool(context.query.gold_calls)),
+        detail={"calls": len(calls), "failed": [_described(call) for call in bad]},
+    )
+    if bad:
+        mended = [call for call in bad if _is_mended(call, calls)]
+        detail: dict[str, Json] = {"failed": len(bad), "mended": len(mended)}
+        yield Score(name="recovered", value=len(mended) / len(bad), detail=detail, quality=False)
+    repeats = _redundant(calls)
+    yield _count("redundant_calls", [_title(call) for call in repeats])
+    yield _count("unasked_calls", [call.api.title for call in context.unasked])
+
+
+def _success(calls: int, bad: int, *, is_needed: bool) -> float:
+    if calls:
+        return (calls - bad) / calls
+    return 0.0 if is_needed else 1.0
+
+
+def _is_mended(bad: AskedCall, calls: Sequence[AskedCall]) -> bool:
+    """Whether a later call of the same Api was accepted; of any Api, if the call names none."""
+    place = next(number for number, call in enumerate(calls) if call is bad)
+    return any(call.accepted and bad.api in (call.api, None) for call in calls[place + 1 :])
+
+
+def _redundant(calls: Sequence[AskedCall]) -> list[AskedCall]:
+    """The calls that ask again for what an earlier one was already given."""
+    known: set[tuple[object, str]] = set()
+    found = []
+    for call in calls:
+        asked = call.api, call.signature
+        if asked in known:
+            found.append(call)
+        elif call.accepted:
+            known.add(asked)
+    return found
+
+
+def _count(name: str, titles: Sequence[str]) -> Score:
+    return Score(name=name, value=float(len(titles)), detail={"calls": list(titles)} if titles else {}, bounded=False)
+
+
+def _described(call: AskedCall) -> Json:
+    return {"call": _title(call), "arguments": call.arguments, "reached": call.reached, "problem": call.problem}
+
+
+def _title(call: AskedCall) -> str:
+    return call.api.title if call.api else call.name

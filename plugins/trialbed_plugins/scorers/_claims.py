@@ -1,0 +1,31 @@
+"""The score of what the agent claims to have done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trialbed.records import Score
+from trialbed.results import claimed_pairs, compare_calls, sent_pairs
+from trialbed.scoring import ScoreContext
+
+
+def score_claims(context: ScoreContext) -> Iterable[Score]:
+    """``claimed_vs_observed``: the share of calls that are both claimed and observed, of all that are either.
+
+    Over multisets of (tool_name, api_name, arguments); a claim without arguments matches any call of its Api.
+    The detail lists the calls that were invented (claimed, never made), unreported (made, never claimed) and unasked
+    (made, though no answer of the model asked for them), and the calls as the model sent them and as the agent claims
+    them. It says nothing of the quality of an answer, so failed trials are left out of its mean. Answers that are plain
+    text claim nothing, and have no such score.
+    """
+    if not context.answer.reports_calls:
+        return
+    found = compare_calls(context.answer, context.wire)
+    detail = {
+        "invented": list(map(list, found.invented)),
+        "unreported": list(map(list, found.unreported)),
+        "unasked": [list(call.api.pair) for call in context.unasked],
+        "sent": list(map(list, sent_pairs(context.wire, context.tools))),
+        "claimed": list(map(list, claimed_pairs(context.answer))),
+    }
+    yield Score(name="claimed_vs_observed", value=found.agreement, detail=detail, quality=False)

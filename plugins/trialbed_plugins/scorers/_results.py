@@ -1,0 +1,33 @@
+"""The score of what the agent made of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trialbed.attribution import is_used
+from trialbed.records import Score
+from trialbed.results import AskedCall, asked_calls
+from trialbed.scoring import ScoreContext
+
+
+def score_results(context: ScoreContext) -> Iterable[Score]:
+    """``used_results``: the share of results of which something is in the answer or in a later call's arguments.
+
+    Results are those of accepted calls, equal calls once, as far as they say what neither the query nor the call's own
+    arguments say. There is no such score where there are none.
+    """
+    calls = asked_calls(context.wire, context.tools, context.unasked)
+    accepted = {(call.api, call.signature): call for call in reversed(calls) if call.accepted}
+    found: dict[bool, list[str]] = {True: [], False: []}
+    for call in reversed(accepted.values()):
+        used = is_used(call, context.query, context.answer.final_answer, calls)
+        if used is not None:
+            found[used].append(_title(call))
+    total = len(found[True]) + len(found[False])
+    if total:
+        detail = {"used": found[True], "unused": found[False]}
+        yield Score(name="used_results", value=len(found[True]) / total, detail=detail, quality=False)
+
+
+def _title(call: AskedCall) -> str:
+    return call.api.title if call.api else call.name

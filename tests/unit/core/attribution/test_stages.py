@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from support.scoring import NOON, api_call, gold_call, model_call, ref, sent_call, tool
+
+from trialbed.attribution import AttributedCall, attribute
+from trialbed.records import (
+    Answer,
+    ApiCall,
+    Failure,
+    GoldCall,
+    LostCall,
+    ModelCall,
+    Outcome,
+    Query,
+    Timing,
+    TrialKey,
+    TrialResult,
+    WireLog,
+)
+
+TOOLS = [tool("a"), tool("b")]
+GOLD = gold_call("a", city="Pelluin")
+RIGHT = api_call("a", {"city": "Pelluin"}, response={"mayor": "Mirel Tidemark"})
+CRASH = Failure(kind="crash", message="it died")
+
+
+def trial(
+    called: Sequence[ApiCall] = (),
+    asked: Sequence[ModelCall] = (),
+    failure: Failure | None = None,
+    lost: Sequence[LostCall] = (),
+    **answer: Any,
+) -> TrialResult:
+    said = Answer(**{"final_answer": "It is Mirel Tidemark.", "finish": "give_answer"} | answer)
+    return TrialResult(
+        trial="token",
+        key=TrialKey(framework="reference", query_id=1),
+        seed=0,
+        outcome=Outcome(started_at=NOON, wall_time=1, answer=None if failure else said, failure=failure),
+        wire=WireLog(
+            trial="token", opened_at=NOON, model_calls=tuple(asked), api_calls=tuple(called), lost=tuple(lost)
+        ),
+        timing=Timing(wall=1, model=0, tool=0, framework=1),
+        selected_tools=(),
+    )
+
+
+def attributed(result: TrialResult, *gold: GoldCall, unasked: Sequence[ApiCall] = ()) -> tuple[AttributedCall, ...]:
+    query = Query(query_id=1, text="Who is the mayor of Pelluin?", apis=(), gold_calls=gold or (GOLD,))
+    return attribute(query, TOOLS, result, unasked)
+
+
+def test_a_result_that_reaches_the_answer_is_not_lost() -> None:
+    assert attributed(trial([RIGHT])) == (AttributedCall(GOLD),)
+
+
+UNKNOWN = model_call(sent=[sent_call("a", "{", "invalid json")])
+NOT_MADE = model_call(sent=[sent_call("a", '{"city": "Pelluin"}')])
+WRONG_NOT_MADE = model_call(sent=[sent_call("a", "{}")])
+
+
+@pytest.mark.parametrize(
+    ("result", "stage", "reason"),
+    [
+        (trial(), "not called", "the model did not ask for it"),
+        (trial([api_call("b", {"city": "Pelluin"})]), "not called", "the model did not ask for it"),
+        (trial([api_call("a", {"city": "?"})]), "wrong arguments", "wrong: city"),
+        (trial([api_call("a", {}, error="no city")]), "wrong arguments", "missing: city; it failed: no city"),
+        (trial(asked=[UNKNOWN]), "wrong arguments", "invalid json"),
+        (
+            trial(asked=[WRONG_NOT_MADE]),
+            "wrong arguments",
+            "missing: city; it failed: the framework did not make the call",
+        ),
+        (trial(asked=[NOT_MADE]), "not made", "the framework did not make the call"),
+        (trial([api_call("a", {"city": "Pelluin"}, error="busy")]), "api failed", "busy"),
+        (trial([RIGHT], failure=CRASH), "trial failed", "after the call (crash): it died"),
+        (trial(failure=CRASH), "trial failed", "before it was called (crash): it died"),
+        (trial([RIGHT], finish=None), "not used", "the agent did not finish"),
+        (trial([RIGHT], finish="give_up_and_restart"), "not used", "the agent gave up"),
+        (
+            trial([RIGHT], final_answer="Pelluin has a mayor."),
+            "not used",
+            "nothing of its response is in the answer or in a later call",
+        ),
+        (
+            trial(lost=[LostCall(position=0, tool="t_a", reason="no tools", detail="none")]),
+            "not offered",
+            "the framework's offer: no tools: none",
+        ),
+        (
+            trial(lost=[LostCall(position=0, tool="t_a", reason="arguments")]),
+            "wrong arguments",
+            "the framework's offer: arguments",
+        ),
+    ],
+)
+def test_a_call_is_lost_at_the_first_stage_that_it_does_not_pass(result: TrialResult, stage: str, reason: str) -> None:
+    assert attributed(result) == (AttributedCall(GOLD, stage, reason),)  # type: ignore[arg-type]
+
+
+def test_what_was_not_selected_was_not_offered() -> None:
+    (found,) = attributed(trial(), GoldCall(api=ref("c")))
+    assert (found.lost, found.reason) == ("not offered", "its tool was not selected")
+
+
+def test_a_call_that_nobody_asked_for_stands_for_none() -> None:
+    (found,) = attributed(trial([RIGHT]), unasked=[RIGHT])
+    assert found.lost == "not called"
+
+
+def test_a_failed_call_that_was_mended_is_not_lost() -> None:
+    failed = api_call("a", {"city": "Pelluin"}, error="busy")
+    (found,) = attributed(trial([failed, RIGHT]))
+    assert found.lost is None
+
+
+def test_each_gold_call_of_an_api_needs_a_call_of_its_own() -> None:
+    first, second = attributed(trial([RIGHT]), GOLD, gold_call("a", city="Skellmoor"))
+    assert (first.lost, second.lost) == (None, "not called")
+
+
+def test_a_result_whose_use_cannot_be_seen_counts_as_used() -> None:
+    silent = api_call("a", {"city": "Pelluin"}, response={"ok": True})
+    assert attributed(trial([silent]))[0].lost is None
+
+
+def test_long_reasons_are_one_line_and_cut() -> None:
+    (found,) = attributed(trial([api_call("a", {"city": "Pelluin"}, error="first\nline " + "x" * 999)]))
+    assert found.reason.startswith("first line xxx")
+    assert len(found.reason) == 300

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from support.run_documents import document
+
+from trialbed.attribution import STAGES, USED
+from trialbed_plugins.reporters import HtmlReporter, MarkdownReporter, TableReporter
+
+
+def with_lost(name: str, used: int, **lost: int) -> dict[str, Any]:
+    found = document(name)
+    counts = {**dict.fromkeys(STAGES, 0), **{key.replace("_", " "): count for key, count in lost.items()}, USED: used}
+    found["summary"]["attribution"] = {"gold_calls": sum(counts.values()), "counts": counts, "shares": {}}
+    call = {"api": ["Atlas", "City"], "arguments": {}, "lost": "wrong arguments", "reason": "missing: name"}
+    found["results"] = [{"query_id": 7, "gold_calls": [call]}]
+    return found
+
+
+def shown(*documents: Mapping[str, Any]) -> str:
+    stream = io.StringIO()
+    TableReporter().report(documents, stream)
+    return stream.getvalue()
+
+
+def test_the_waterfall_goes_from_all_gold_calls_to_those_that_were_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = shown(with_lost("reference", 60), with_lost("langgraph:native", 45, not_called=6, wrong_arguments=9))
+    lines = text[text.index("where gold calls were lost") :].splitlines()
+    assert [line.split() for line in lines[2:6]] == [
+        ["gold", "calls", "60", "100%", "60", "100%"],
+        ["not", "called", "0", "0%", "-6", "10%"],
+        ["wrong", "arguments", "0", "0%", "-9", "15%"],
+        ["used", "60", "100%", "45", "75%"],
+    ]
+    assert max(map(len, lines)) <= 80
+    words = " ".join(text.split())
+    assert "langgraph:native: wrong arguments, first in query 7: Atlas: City (missing: name)." in words
+    assert "reference: " not in words[words.index("Each gold call") :]
+
+
+def test_where_nothing_was_lost_there_is_no_table() -> None:
+    assert "where gold calls" not in shown(with_lost("reference", 60))
+    assert "where gold calls" not in shown(document())
+
+
+def test_an_incomplete_run_of_several_frameworks_has_none() -> None:
+    missing = with_lost("a", 3, not_called=1)
+    missing["metadata"]["status"] = "incomplete"
+    assert "where gold calls" not in shown(missing, with_lost("b", 4))
+    assert "where gold calls" in shown(missing)
+
+
+def test_a_framework_without_gold_calls_is_a_dash() -> None:
+    text = shown(with_lost("a", 3, not_called=1), with_lost("b", 0))
+    line = next(line for line in text.splitlines() if line.startswith("gold calls"))
+    assert line.split() == ["gold", "calls", "4", "100%", "-"]
+
+
+@pytest.mark.parametrize("reporter", [MarkdownReporter, HtmlReporter])
+def test_every_format_has_it(reporter: type[MarkdownReporter | HtmlReporter]) -> None:
+    stream = io.StringIO()
+    reporter().report([with_lost("reference", 3, not_called=1)], stream)
+    assert "where gold calls were lost" in stream.getvalue()
+
+
+def test_scores_that_explain_others_are_shown_where_they_tell() -> None:
+    perfect, wrong = document("a", average_call_success=1.0), document("b", average_call_success=0.5)
+    assert "call_success" not in shown(perfect)
+    assert "call_success" in shown(perfect, wrong)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.scoring import api_call, claim, scores, values
+
+
+@pytest.mark.parametrize(
+    ("gold", "called", "recall", "precision", "f1"),
+    [
+        ("ab", "ab", 1, 1, 1),
+        ("ab", "bbaa", 1, 1, 1),
+        ("ab", "a", 0.5, 1, 2 / 3),
+        ("ab", "abc", 1, 2 / 3, 0.8),
+        ("ab", "c", 0, 0, 0),
+        ("ab", "", 0, 0, 0),
+        ("", "", 1, 1, 1),
+        ("", "a", 0, 0, 0),
+    ],
+)
+async def test_api_scores(gold: str, called: str, recall: float, precision: float, f1: float) -> None:
+    found = await values(gold, [api_call(name) for name in called])
+    assert found["api_call_score"] == pytest.approx(recall)
+    assert found["api_precision"] == pytest.approx(precision)
+    assert found["api_f1"] == pytest.approx(f1)
+
+
+async def test_api_scores_rest_on_the_wire_not_on_claims_and_count_failed_calls() -> None:
+    found = await scores("ab", [api_call("a", error="bad")], calls=(claim("a"), claim("b")))
+    assert found["api_call_score"].value == 0.5
+    assert found["api_call_score"].detail == {"right": [["t", "a"]], "missing": [["t", "b"]], "extra": []}
+
+
+@given(st.text("abc", max_size=5), st.text("abc", max_size=5))
+async def test_f1_is_the_harmonic_mean(gold: str, called: str) -> None:
+    found = await values(gold, [api_call(name) for name in called])
+    recall, precision, f1 = found["api_call_score"], found["api_precision"], found["api_f1"]
+    assert recall is not None
+    assert precision is not None
+    expected = 2 * recall * precision / (recall + precision) if recall + precision else 0
+    assert f1 == pytest.approx(expected)
+
+
+async def test_calls_that_the_model_did_not_ask_for_score_nothing() -> None:
+    calls = [api_call("a"), api_call("b")]
+    found = await scores("ab", calls, unasked=calls[1:])
+    assert found["api_call_score"].value == 0.5
+    assert found["claimed_vs_observed"].detail["unasked"] == [["t", "b"]]

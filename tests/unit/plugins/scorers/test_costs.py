@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+from support.scoring import model_call, scores
+
+from trialbed.records import ModelCall, Usage
+
+
+async def test_tokens_are_the_models_and_claims_stand_beside() -> None:
+    asked = [model_call(Usage(prompt_tokens=10, completion_tokens=1)), model_call(Usage(prompt_tokens=20))]
+    found = await scores(asked=asked, usage=Usage(prompt_tokens=5, completion_tokens=5))
+    assert [found[f"{part}_tokens"].value for part in ("prompt", "completion", "total")] == [30, 1, 31]
+    assert found["total_tokens"].detail == {"claimed": 10}
+    assert not found["total_tokens"].bounded
+
+
+@pytest.mark.parametrize("asked", [[], [model_call(Usage(prompt_tokens=1)), model_call()], [model_call(status=0)]])
+async def test_tokens_that_were_not_reported_are_not_guessed(asked: list[ModelCall]) -> None:
+    found = await scores(asked=asked, usage=Usage(prompt_tokens=5))
+    assert found["total_tokens"].value is None
+    assert found["total_tokens"].failure is not None
+
+
+async def test_a_refused_call_costs_no_tokens_and_is_no_turn() -> None:
+    asked = [model_call(status=429, request="x"), model_call(Usage(prompt_tokens=3), request="x")]
+    found = await scores(asked=asked, model_turns=2)
+    assert found["total_tokens"].value == 3
+    assert found["model_turns"].value == 1
+    assert found["model_turns"].detail == {"failed": 1, "repeated": 1, "claimed": 2}
+
+
+async def test_times_are_seconds() -> None:
+    found = await scores()
+    assert {name: found[f"{name}_time"].value for name in ("wall", "model", "tool", "framework")} == {
+        "wall": 4,
+        "model": 2,
+        "tool": 1.5,
+        "framework": 0.5,
+    }
+    assert not found["wall_time"].bounded

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from support.scoring import api_call, context, gold_call, model_call, scores
+
+from trialbed.plugins import plugin_manager
+from trialbed.records import Usage
+from trialbed_plugins.scorers import CATALOG, declare_scores
+
+
+async def test_the_plugin_is_found_by_its_entry_point_and_gives_every_score() -> None:
+    """But for those that only some trials have."""
+    (given,) = plugin_manager().hook.score_trial(context=context())
+    assert [score.name for score in await given] == [
+        "sopr_score",
+        "api_call_score",
+        "api_precision",
+        "api_f1",
+        "call_success",
+        "redundant_calls",
+        "unasked_calls",
+        "has_finish",
+        "claimed_vs_observed",
+        "prompt_tokens",
+        "completion_tokens",
+        "total_tokens",
+        "model_turns",
+        "wall_time",
+        "model_time",
+        "tool_time",
+        "framework_time",
+    ]
+
+
+async def test_every_score_is_declared() -> None:
+    calls = [api_call("a", {"x": 1}, error="bad"), api_call("a", {"x": 2}, response={"city": "Pelluin"})]
+    assert set(await scores([gold_call("a", x=2)], calls)) == set(declare_scores())
+
+
+async def test_the_catalog_says_how_failures_count() -> None:
+    """As the scores themselves say it."""
+    calls = [api_call("a", {"x": 1}, error="bad"), api_call("a", {"x": 2}, response={"city": "Pelluin"})]
+    asked = [model_call(Usage(prompt_tokens=1))]
+    found = await scores([gold_call("a", x=2)], calls, asked)
+    assert {info.name: info.failed for info in CATALOG} == {
+        name: "0" if score.bounded and score.quality else "left out" for name, score in found.items()
+    }
