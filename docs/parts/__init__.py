@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from parts._commands import commands, run_settings, settings
+from parts._metrics import argument_rules, conversation_formats, conversation_names, metric_names
 from parts._python import benchmark, chat_names, contract_classes, hooks, kit_names, public_names, reading
 from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, policies
 from parts._scores import scores
@@ -13,12 +14,15 @@ from parts._vendors import call_reasons, fault_answers, faults, oddities, outcom
 __all__ = ["PARTS"]
 
 PARTS: dict[str, Callable[[], str]] = {
+    "argument-rules": argument_rules,
     "benchmark": benchmark,
     "call-reasons": call_reasons,
     "chat-names": chat_names,
     "checks": checks,
     "commands": commands,
     "contracts": contract_classes,
+    "conversation-formats": conversation_formats,
+    "conversation-names": conversation_names,
     "document-keys": document_keys,
     "drivers": drivers,
     "error-tree": error_tree,
@@ -27,6 +31,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "faults": faults,
     "hooks": hooks,
     "kit-names": kit_names,
+    "metric-names": metric_names,
     "oddities": oddities,
     "outcomes": outcomes,
     "policies": policies,

@@ -19,6 +19,7 @@ COMMANDS = {
     "env": "Build, list, lock and remove environments of frameworks.",
     "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
     "run": "Run trials and report how well frameworks use tools.",
+    "score": "Score recorded conversations and calls, and say which call went wrong.",
     "serve": "Run the virtual API and the gateway alone.",
 }
 """Core's commands and what they do, for ``bench --help``."""

@@ -12,10 +12,12 @@ import pytest
 
 import trialbed
 import trialbed.chat
+import trialbed.conversations
+import trialbed.metrics
 
 ROOT = Path(__file__).parents[3]
 CORE = "trialbed"
-PUBLIC = {"trialbed": trialbed, "trialbed.chat": trialbed.chat}
+PUBLIC = {module.__name__: module for module in (trialbed, trialbed.chat, trialbed.conversations, trialbed.metrics)}
 FOLDERS = {
     CORE: "core",
     "trialbed_server": "server",
@@ -36,6 +38,7 @@ HEAVY = {
     "numpy",
     "pydantic",
     "rich",
+    "scipy",
     "sqlalchemy",
     "stevedore",
     "uvicorn",
@@ -125,6 +128,7 @@ def test_only_unit_tests_import_private_modules_and_only_of_the_package_they_mir
     [
         "import trialbed",
         "import trialbed.chat",
+        "from trialbed.metrics import tool_call_accuracy; tool_call_accuracy([], [])",
         "import trialbed_server",
         "import trialbed.cli; trialbed.cli.main(['--help'])",
         "import trialbed.cli; trialbed.cli.main(['--version'])",

@@ -1,0 +1,291 @@
+"""Scores files of conversations."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.options import FILE, SingleOption
+from trialbed.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from trialbed.conversations import Sample
+    from trialbed.metrics import MetricSummary, SampleScores, ScoringOptions, StepModel
+    from trialbed.views import Table
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+def options() -> list[click.Option]:
+    """The options for files."""
+    return [
+        SingleOption(
+            ["--metric", "metrics"],
+            multiple=True,
+            metavar="NAME",
+            help="A metric; may be repeated. [default: all for which the file has what they need]",
+        ),
+        SingleOption(
+            ["--order"],
+            type=click.Choice(["strict", "flexible"]),
+            default="strict",
+            show_default=True,
+            help="Whether the order of the reference counts in tool_call_accuracy.",
+        ),
+        SingleOption(
+            ["--compat"], type=click.Choice(["ragas"]), help="Compute what this program does, with all its oddities."
+        ),
+        SingleOption(
+            ["--rule", "rules"],
+            multiple=True,
+            metavar="[TOOL.]ARGUMENT=RULE",
+            help="How an argument is compared: exact, number, text, date, list, set, object, regex, ignore, semantic; "
+            "may be repeated. [default: by its schema]",
+        ),
+        SingleOption(
+            ["--reference"], type=FILE, metavar="FILE", help="What is right, by the ids of the conversations."
+        ),
+        SingleOption(
+            ["--tools"], type=FILE, metavar="FILE", help="Definitions of the tools, with JSON Schemas of arguments."
+        ),
+        SingleOption(["--judge"], metavar="MODEL", help="The model that answers the steps of metrics that need one."),
+        SingleOption(["--base-url"], metavar="URL", help="Its OpenAI-compatible endpoint. [default: OpenAI's]"),
+        SingleOption(
+            ["--api-key-env"],
+            default="OPENAI_API_KEY",
+            show_default=True,
+            metavar="NAME",
+            help="The variable with the endpoint's key.",
+        ),
+        SingleOption(
+            ["--show"],
+            type=click.IntRange(min=0),
+            default=5,
+            show_default=True,
+            help="How many of the samples with the lowest values are explained.",
+        ),
+        SingleOption(
+            ["--fail-under"],
+            multiple=True,
+            metavar="METRIC=X",
+            help="Exit with 1 if the mean is lower; may be repeated.",
+        ),
+    ]
+
+
+def score(path: Path, given: Mapping[str, Any]) -> int:
+    """Score a file and print the result.
+
+    Returns:
+        The exit code: 1 if a mean is below its threshold, 3 if nothing could be scored.
+
+    Raises:
+        UsageError: an option is wrong, or does not fit the file.
+        DataError: the file is malformed; names file, line and key.
+    """
+    from trialbed.cli.thresholds import parse_thresholds
+
+    thresholds = parse_thresholds(given["fail_under"], "tool_call_f1=0.8")
+    samples = _samples(path, given["reference"])
+    settings = _settings(given)
+    scores, summaries = asyncio.run(_scored(samples, given, settings))
+    _check_names(thresholds, summaries)
+    if given["as_json"]:
+        _print_json(path, scores, summaries)
+    else:
+        _print(path, scores, summaries, given["show"])
+    return _exit_code(summaries, thresholds)
+
+
+def _samples(path: Path, reference: Path | None) -> list[Sample]:
+    from trialbed.conversations import read_references, read_samples
+
+    samples = read_samples(path)
+    if reference is None:
+        return samples
+    right = read_references(reference)
+    unknown = sorted(set(right) - {sample.id for sample in samples})
+    if unknown:
+        raise DataError(f"{reference}: id {unknown[0]!r} is that of no conversation in {path}")
+    return [replace(sample, **right.get(sample.id, {})) for sample in samples]
+
+
+def _settings(given: Mapping[str, Any]) -> ScoringOptions:
+    from trialbed.metrics import ScoringOptions
+
+    rules = dict(map(_rule, given["rules"]))
+    if rules and given["compat"]:
+        raise UsageError(f"--rule: --compat {given['compat']} compares as it does, and takes no rules")
+    return ScoringOptions(order=given["order"], rules=rules, tools=_tools(given["tools"]), compat=given["compat"])
+
+
+def _rule(text: str) -> tuple[str, str]:
+    from trialbed.metrics import parse_rule
+
+    name, equals, rule = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--rule: {text!r} does not have the form ARGUMENT=RULE, such as query=text")
+    parse_rule(rule)
+    return name, rule
+
+
+def _tools(path: Path | None) -> Mapping[str, Mapping[str, Any]]:
+    from trialbed.conversations import read_tools
+
+    if path is None:
+        return {}
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"--tools: {path} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise DataError(f"{path}: is not JSON: {error}") from None
+    return read_tools(value.get("tools", value) if isinstance(value, dict) else value, str(path))
+
+
+async def _scored(
+    samples: Sequence[Sample], given: Mapping[str, Any], settings: ScoringOptions
+) -> tuple[list[SampleScores], list[MetricSummary]]:
+    from trialbed.metrics import METRICS, lacking, score_samples, summarize
+
+    async with _model(given) as model:
+        settings = replace(settings, model=model)
+        chosen = list(dict.fromkeys(given["metrics"])) or [
+            metric for metric in METRICS if any(not lacking(metric, sample, settings) for sample in samples)
+        ]
+        if not chosen:
+            reasons = "; ".join(f"{metric}: {lacking(metric, samples[0], settings)}" for metric in METRICS)
+            raise UsageError(f"no sample has what a metric needs ({reasons}); --reference FILE can give it")
+        scores = await score_samples(samples, chosen, settings)
+    return scores, summarize(scores)
+
+
+@asynccontextmanager
+async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
+    if not given["judge"]:
+        if given["base_url"]:
+            raise UsageError("--base-url names an endpoint, but no model of it is asked for: give --judge MODEL")
+        yield None
+        return
+    from trialbed.chat import ChatClient
+    from trialbed.metrics import ChatModel
+
+    key = os.environ.get(given["api_key_env"])
+    if not given["base_url"] and not key:
+        raise UsageError(
+            f"the model {given['judge']!r} needs an endpoint: give --base-url URL (OpenAI-compatible, ending in /v1), "
+            f"or put {given['api_key_env']} into the environment or .env to use OpenAI's"
+        )
+    async with ChatClient(given["base_url"] or OPENAI_URL, key) as client:
+        yield ChatModel(client, given["judge"])
+
+
+def _print_json(path: Path, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary]) -> None:
+    document = {
+        "file": str(path),
+        "samples": len(scores),
+        "summary": {
+            found.name: {
+                "mean": found.mean,
+                **_interval(found),
+                "scored": found.scored,
+                "unscored": found.unscored,
+                "reasons": dict(found.reasons),
+            }
+            for found in summaries
+        },
+        "results": [found.as_json() for found in scores],
+    }
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False, default=str))
+
+
+def _interval(found: MetricSummary) -> dict[str, float | None]:
+    from trialbed.statistics import wilson_interval
+
+    if found.mean is None:
+        return {"low": None, "high": None}
+    interval = wilson_interval(min(found.mean, 1.0), found.scored)
+    return {"low": interval.low, "high": interval.high}
+
+
+def _print(path: Path, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary], most: int) -> None:
+    from trialbed.views import print_tables
+
+    print_tables([_table(path, scores, summaries)], sys.stdout)
+    for line in _explained(scores, most):
+        click.echo(line)
+
+
+def _table(path: Path, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary]) -> Table:
+    from trialbed.views import Table, number
+
+    rows = []
+    for found in summaries:
+        interval = _interval(found)
+        between = f"{number(interval['low'])}-{number(interval['high'])}" if found.mean is not None else "-"
+        rows.append((found.name, number(found.mean), between, str(found.scored), str(found.unscored)))
+    notes = [
+        f"{found.name}: {count} without a value: {reason}"
+        for found in summaries
+        for reason, count in found.reasons.items()
+    ]
+    title = f"{path}, {len(scores)} {'sample' if len(scores) == 1 else 'samples'}"
+    return Table.of(title, ("metric", "mean", "95 % interval", "scored", "not scored"), rows, notes)
+
+
+def _explained(scores: Sequence[SampleScores], most: int) -> Iterator[str]:
+    """The reasons of the samples that are not right, those with the lowest values first."""
+    from trialbed.views import printable
+
+    wrong = sorted((found for found in scores if any(value < 1 for value in found.values.values())), key=_lowest)
+    for found in wrong[:most]:
+        yield ""
+        yield printable(f"{found.sample.id} ({found.sample.place})")
+        for name, result in found.results.items():
+            if found.values.get(name, 1.0) < 1:
+                yield from (f"  {printable(line)}" for line in _reason(name, result).splitlines())
+    if len(wrong) > most > 0:
+        yield ""
+        yield f"{len(wrong) - most} more are not right; --show {len(wrong)} explains all."
+
+
+def _reason(name: str, result: Any) -> str:
+    if hasattr(result, "diagnosis"):
+        return str(result.reason)
+    return f"{name} {result.value:.4g}\n  " + "\n  ".join(str(result.reason).splitlines())
+
+
+def _lowest(found: SampleScores) -> float:
+    return min(found.values.values())
+
+
+def _check_names(thresholds: Mapping[str, float], summaries: Sequence[MetricSummary]) -> None:
+    names = [found.name for found in summaries]
+    for name in thresholds:
+        if name not in names:
+            raise UsageError(f"--fail-under: {name!r} was not scored; scored were {', '.join(names)}")
+
+
+def _exit_code(summaries: Sequence[MetricSummary], thresholds: Mapping[str, float]) -> int:
+    failed = False
+    for found in summaries:
+        least = thresholds.get(found.name)
+        if least is not None and (found.mean is None or found.mean < least):
+            shown = "not scored" if found.mean is None else f"{found.mean:.4g}"
+            click.echo(f"{found.name} is {shown}, below {least:g}", err=True)
+            failed = True
+    if not any(found.scored for found in summaries):
+        click.echo("Error: nothing could be scored.", err=True)
+        return 3
+    return 1 if failed else 0

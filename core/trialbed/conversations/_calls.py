@@ -1,0 +1,131 @@
+"""Reads calls of tools: Ragas's, OpenAI's, LangChain's, and mappings of the same form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trialbed.conversations._types import ToolCall
+from trialbed.errors import DataError
+
+ARGUMENTS = ("args", "arguments", "input", "parameters")
+"""The keys under which formats keep arguments, in the order in which they are looked for."""
+
+
+def read_call(value: Any, place: str = "call") -> ToolCall:
+    """One call.
+
+    Args:
+        value: a ``ToolCall``; a mapping with ``name`` and ``args`` or ``arguments`` (an object or its JSON text), by
+            itself or under ``function``; or an object with attributes of these names, such as Ragas's ``ToolCall``.
+        place: where it stands, for errors.
+
+    Raises:
+        DataError: it is none of these.
+    """
+    if type(value) is ToolCall:
+        return value
+    if isinstance(value, Mapping):
+        return _from_mapping(value, place)
+    name = getattr(value, "name", None)
+    if isinstance(name, str) and hasattr(value, "args"):
+        args, problem = _arguments(value.args, f"{place}.args")
+        return ToolCall(name, args, _text(getattr(value, "id", "")), problem)
+    raise DataError(f"{place}: must be a call with name and args, not {kind(value)}")
+
+
+def read_calls(value: Any, place: str = "calls") -> tuple[ToolCall, ...]:
+    """The calls of a list.
+
+    Raises:
+        DataError: it is not a list of calls; names the place.
+    """
+    return tuple(read_call(call, f"{place}[{index}]") for index, call in enumerate(items(value, place)))
+
+
+def read_reference(value: Any, place: str = "reference") -> tuple[ToolCall | tuple[ToolCall, ...], ...]:
+    """The calls that are right: a list whose inner lists are parallel groups.
+
+    Raises:
+        DataError: it is not such a list; names the place.
+    """
+    return tuple(
+        read_calls(element, f"{place}[{index}]")
+        if isinstance(element, Sequence) and not isinstance(element, (str, bytes))
+        else _reference_call(element, f"{place}[{index}]")
+        for index, element in enumerate(items(value, place))
+    )
+
+
+def _reference_call(value: Any, place: str) -> ToolCall:
+    """A call, or the name of a tool, which is right with any arguments."""
+    return ToolCall(value, None) if isinstance(value, str) else read_call(value, place)
+
+
+def items(value: Any, place: str) -> Sequence[Any]:
+    """The elements of a list or tuple.
+
+    Raises:
+        DataError: it is neither.
+    """
+    if isinstance(value, (list, tuple)):
+        return value
+    raise DataError(f"{place}: must be a list, not {kind(value)}")
+
+
+def _from_mapping(value: Mapping[str, Any], place: str) -> ToolCall:
+    function = value.get("function")
+    if isinstance(function, Mapping):
+        inner = _from_mapping(function, f"{place}.function")
+        return ToolCall(inner.name, inner.args, _text(value.get("id")) or inner.id, inner.problem)
+    name = value.get("name")
+    if not isinstance(name, str):
+        raise DataError(f"{place}.name: must be the tool's name, not {kind(name)}")
+    key = next((key for key in ARGUMENTS if key in value), None)
+    if key is None:
+        raise DataError(f"{place}.args: is missing; a call without arguments has an empty object")
+    args, problem = _arguments(value[key], f"{place}.{key}")
+    return ToolCall(name, args, _text(value.get("id")), problem)
+
+
+def _arguments(value: Any, place: str) -> tuple[Mapping[str, Any] | None, str]:
+    if isinstance(value, str):
+        return _parsed(value)
+    if value is None:
+        return None, ""
+    if not isinstance(value, Mapping):
+        raise DataError(f"{place}: must be an object or its JSON text, not {kind(value)}")
+    for key in value:
+        if not isinstance(key, str):
+            raise DataError(f"{place}: the name of an argument must be text, not {kind(key)}")
+    return value, ""
+
+
+def _parsed(text: str) -> tuple[Mapping[str, Any], str]:
+    """The arguments of a JSON text. What a model wrote may be anything, and is no error of the file."""
+    if not text.strip():
+        return {}, ""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return {}, f"the arguments are not JSON ({error}): {_shortened(text)}"
+    if isinstance(value, dict):
+        return value, ""
+    return {}, f"the arguments are {kind(value)}, not an object: {_shortened(text)}"
+
+
+def _shortened(text: str, most: int = 200) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def kind(value: Any) -> str:
+    """What a value is, in words."""
+    if value is None:
+        return "nothing"
+    names = {bool: "true or false", str: "text", dict: "an object", list: "a list", int: "a number", float: "a number"}
+    return names.get(type(value), f"a value of type {type(value).__name__}")

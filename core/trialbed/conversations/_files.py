@@ -1,0 +1,193 @@
+"""Reads files: finds each record's format, and names file, line and key of what is wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from trialbed.conversations._calls import kind
+from trialbed.conversations._records import (
+    conversation_of,
+    identity,
+    is_conversation,
+    is_record,
+    read_record,
+    references,
+)
+from trialbed.conversations._spans import Span, is_export, is_span, read_export, read_span, samples_of
+from trialbed.conversations._types import Sample
+from trialbed.errors import DataError
+
+FORMATS = {
+    "calls": "lines of `{id, predicted, reference}`",
+    "openai": "lists of messages as OpenAI's API takes them, alone or as `messages` with `tools`",
+    "ragas": "samples of Ragas, with `user_input`",
+    "stabletoolbench": "converted answers of StableToolBench, and answers of agents in the same form",
+    "stabletoolbench-raw": "raw answers of StableToolBench, one per file",
+    "trialbed": "result documents of `bench run`",
+    "opentelemetry": "spans with OpenTelemetry's attributes for generative AI (`gen_ai.…`)",
+}
+"""Every format that is recognised, and what it is."""
+
+BLANK = re.compile(r"[\s\ufeff]*")
+SHOWN_KEYS = 8
+
+
+def read_samples(path: Path) -> list[Sample]:
+    """Every sample of a file, or of all JSON files of a folder.
+
+    A file holds JSON values, one per line or not, and a list at the top is read as its elements. Each value's format is
+    recognised by its keys, so that a file may hold several.
+
+    Raises:
+        DataError: something cannot be read; names the file, line and key.
+    """
+    files = _files(path)
+    samples: list[Sample] = []
+    for file in files:
+        samples += _read(file)
+    if not samples:
+        raise DataError(f"{path}: there is nothing to score in it")
+    return samples
+
+
+def read_references(path: Path) -> dict[str, dict[str, Any]]:
+    """What is right, by the ids of samples: records with ``id`` and ``reference`` or another key of that kind.
+
+    Returns:
+        id -> fields of a ``Sample``.
+
+    Raises:
+        DataError: something cannot be read, or an id occurs twice; names the file, line and key.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for place, value in _records(path):
+        if not isinstance(value, Mapping):
+            raise DataError(f"{place}: must be an object with id and reference, not {kind(value)}")
+        name, fields = identity(value, place), references(value, place)
+        if name == place:
+            raise DataError(f"{place}: id: is missing; it says whose reference this is")
+        if not fields:
+            raise DataError(f"{place}: has no reference, reference_topics or reference_goal")
+        if name in found:
+            raise DataError(f"{place}: id: {name!r} occurs twice")
+        found[name] = fields
+    return found
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.iterdir() if file.suffix in (".json", ".jsonl") and file.is_file())
+    if not files:
+        raise DataError(f"{path}: there is no .json or .jsonl file in this folder")
+    return files
+
+
+def _read(file: Path) -> list[Sample]:
+    samples: list[Sample] = []
+    spans: list[Span] = []
+    for place, value in _records(file):
+        for found in _recognised(value, place, file):
+            (spans if isinstance(found, Span) else samples).append(found)  # type: ignore[arg-type]
+    return samples + list(samples_of(spans))
+
+
+def _recognised(value: Any, place: str, file: Path) -> Iterator[Sample | Span]:
+    if isinstance(value, list):
+        if not is_conversation(value):
+            raise DataError(f"{place}: is a list, but not one of messages with role and content")
+        yield conversation_of(value, place)
+        return
+    if not isinstance(value, Mapping):
+        raise DataError(f"{place}: must be an object, not {kind(value)}")
+    yield from _reader(value, place)(value, place, file)
+
+
+Reader = Callable[[Mapping[str, Any], str, Path], Iterator[Sample | Span]]
+
+
+def _reader(value: Mapping[str, Any], place: str) -> Reader:
+    # The last of these read pydantic's records, which a file of calls does not need.
+    if is_record(value):
+        return lambda found, at, _: iter((read_record(found, at),))
+    if is_export(value):
+        return lambda found, at, _: read_export(found, at)
+    if is_span(value):
+        return lambda found, at, _: iter((read_span(found, at),))
+    from trialbed.conversations import _documents, _stabletoolbench
+
+    if _documents.is_result_document(value):
+        return lambda found, at, _: _documents.read_result_document(found, at)
+    if _stabletoolbench.is_raw(value):
+        return lambda found, at, path: iter((_stabletoolbench.read_raw(found, at, path),))
+    if _stabletoolbench.is_answer(value):
+        return lambda found, at, path: iter((_stabletoolbench.read_graph(found, at, identity(found, path.stem)),))
+    if _stabletoolbench.is_converted(value):
+        return lambda found, at, _: _stabletoolbench.read_converted(found, at)
+    keys = ", ".join(list(value)[:SHOWN_KEYS]) or "no keys"
+    raise DataError(f"{place}: the format is not recognised; the object has {keys}. Known are {'; '.join(_known())}")
+
+
+def _known() -> Iterator[str]:
+    return (f"{name} ({words})" for name, words in FORMATS.items())
+
+
+def _records(file: Path) -> Iterator[tuple[str, Any]]:
+    """``place -> value`` of every value in a file, those of a list at the top apart."""
+    for line, value in _values(file):
+        place = f"{file}:{line}"
+        if isinstance(value, list) and not is_conversation(value):
+            yield from ((f"{place}[{index}]", item) for index, item in enumerate(value))
+        else:
+            yield place, value
+
+
+def _values(file: Path) -> Iterator[tuple[int, Any]]:
+    text = _text(file)
+    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse)
+    place = _after_blank(text, 0)
+    line, counted = 1, 0
+    while place < len(text):
+        line += text.count("\n", counted, place)
+        counted = place
+        try:
+            value, place = decoder.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            raise DataError(f"{file}:{error.lineno}: column {error.colno}: is not JSON: {error.msg}") from None
+        except RecursionError:
+            raise DataError(f"{file}:{line}: is nested too deeply to be read") from None
+        except ValueError as error:
+            raise DataError(f"{file}:{line}: {error}") from None
+        yield line, value
+        place = _after_blank(text, place)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{file}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from None
+
+
+def _after_blank(text: str, place: int) -> int:
+    found = BLANK.match(text, place)
+    return found.end() if found else place
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} occurs twice in one object")
+    return value
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

@@ -1,0 +1,216 @@
+"""Reads OpenTelemetry spans with the attributes of its conventions for generative AI, one sample per trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trialbed.conversations._calls import items, kind, read_call
+from trialbed.conversations._messages import read_messages
+from trialbed.conversations._records import read_tools
+from trialbed.conversations._types import Message, Sample, ToolCall
+from trialbed.errors import DataError
+
+FORMAT = "opentelemetry"
+ASKS = ("chat", "generate_content", "text_completion")
+"""Operations in which a model answers."""
+
+EVENTS = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+"""Events of older conventions -> role of their message."""
+
+CHOICE = "gen_ai.choice"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A span, whichever exporter wrote it."""
+
+    place: str
+    trace: str
+    start: str
+    attributes: Mapping[str, Any]
+    events: tuple[tuple[str, Mapping[str, Any]], ...]
+
+    @property
+    def operation(self) -> str:
+        """What it is the time of, such as ``chat``."""
+        return str(self.attributes.get("gen_ai.operation.name", ""))
+
+    def value(self, key: str) -> Any:
+        """An attribute, read from its JSON where it is text."""
+        given = self.attributes.get(key)
+        if not isinstance(given, str):
+            return given
+        try:
+            return json.loads(given)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{self.place}: {key}: is not JSON: {error}") from None
+
+
+def is_export(value: Mapping[str, Any]) -> bool:
+    """Whether an object is an export in OTLP's JSON."""
+    return "resourceSpans" in value or "resource_spans" in value
+
+
+def is_span(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a span."""
+    return "attributes" in value and ("context" in value or "spanId" in value or "span_id" in value)
+
+
+def read_export(value: Mapping[str, Any], place: str) -> Iterator[Span]:
+    """The spans of an export.
+
+    Raises:
+        DataError: it is malformed; names the key.
+    """
+    for resource in items(value.get("resourceSpans", value.get("resource_spans")), f"{place}: resourceSpans"):
+        for scope in items(resource.get("scopeSpans", resource.get("scope_spans", [])), f"{place}: scopeSpans"):
+            for index, span in enumerate(items(scope.get("spans", []), f"{place}: spans")):
+                yield read_span(span, f"{place}: spans[{index}]")
+
+
+def read_span(value: Any, place: str) -> Span:
+    """One span, as OTLP's JSON or the console exporter of OpenTelemetry's SDK writes it.
+
+    Raises:
+        DataError: it is malformed; names the key.
+    """
+    if not isinstance(value, Mapping):
+        raise DataError(f"{place}: must be a span, not {kind(value)}")
+    context = value.get("context")
+    ids = context if isinstance(context, Mapping) else value
+    trace = ids.get("trace_id", ids.get("traceId"))
+    if not isinstance(trace, str) or not trace:
+        raise DataError(f"{place}: trace_id: must be the id of the span's trace, not {kind(trace)}")
+    start = value.get("start_time", value.get("startTimeUnixNano", value.get("start_time_unix_nano", "")))
+    return Span(
+        place=place,
+        trace=trace,
+        start=str(start).rjust(32, "0"),
+        attributes=_attributes(value.get("attributes"), f"{place}: attributes"),
+        events=tuple(
+            (str(event.get("name", "")), _attributes(event.get("attributes"), f"{place}: events[{index}].attributes"))
+            for index, event in enumerate(items(value.get("events") or [], f"{place}: events"))
+        ),
+    )
+
+
+def samples_of(spans: Iterable[Span]) -> Iterator[Sample]:
+    """One sample per trace, in the order in which they began in the file. Traces without a model or tool have none."""
+    traces: dict[str, list[Span]] = {}
+    for span in spans:
+        traces.setdefault(span.trace, []).append(span)
+    for trace, members in traces.items():
+        ordered = sorted(members, key=lambda span: span.start)
+        if any(key.startswith("gen_ai.") for span in ordered for key in span.attributes):
+            yield _sample(trace, ordered)
+
+
+def _sample(trace: str, spans: list[Span]) -> Sample:
+    asked = [span for span in spans if span.operation in ASKS] or [
+        span for span in spans if span.operation != "execute_tool"
+    ]
+    said = [(_input(span), _output(span)) for span in asked]
+    calls = [call for _, output in said for message in output for call in message.calls or ()]
+    executed = [_executed(span) for span in spans if span.operation == "execute_tool"]
+    known = {call.id for call in calls}
+    # What the model asked for, then what was run without its answers being recorded.
+    calls += [call for call in executed if (call.id and call.id not in known) or not known]
+    history, last = max(said, key=lambda pair: len(pair[0]), default=((), ()))
+    tools: dict[str, Mapping[str, Any]] = {}
+    for span in spans:
+        tools.update(read_tools(span.value("gen_ai.tool.definitions"), span.place))
+    return Sample(
+        id=trace,
+        place=spans[0].place,
+        format=FORMAT,
+        messages=(*history, *last) or None,
+        calls=tuple(calls),
+        tools=tools,
+    )
+
+
+def _input(span: Span) -> tuple[Message, ...]:
+    given = span.value("gen_ai.input.messages")
+    if given is not None:
+        return read_messages(given, f"{span.place}: gen_ai.input.messages")
+    found = [{"role": EVENTS[name], **_event(fields, span)} for name, fields in span.events if name in EVENTS]
+    return read_messages(found, f"{span.place}: events")
+
+
+def _output(span: Span) -> tuple[Message, ...]:
+    given = span.value("gen_ai.output.messages")
+    if given is not None:
+        return read_messages(given, f"{span.place}: gen_ai.output.messages")
+    found = []
+    for name, fields in span.events:
+        if name == CHOICE:
+            message = _loaded(fields.get("message"), span) if "message" in fields else _event(fields, span)
+            found.append({"role": "assistant", **(message if isinstance(message, Mapping) else {"content": message})})
+    return read_messages(found, f"{span.place}: events")
+
+
+def _event(fields: Mapping[str, Any], span: Span) -> dict[str, Any]:
+    found: dict[str, Any] = {"content": fields.get("content")}
+    if "tool_calls" in fields:
+        found["tool_calls"] = _loaded(fields["tool_calls"], span)
+    if isinstance(fields.get("id"), str):
+        found["tool_call_id"] = fields["id"]
+    return found
+
+
+def _loaded(value: Any, span: Span) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{span.place}: events: is not JSON: {error}") from None
+
+
+def _executed(span: Span) -> ToolCall:
+    name = span.attributes.get("gen_ai.tool.name")
+    if not isinstance(name, str):
+        raise DataError(f"{span.place}: gen_ai.tool.name: must be the tool's name, not {kind(name)}")
+    call_id = span.attributes.get("gen_ai.tool.call.id")
+    given = span.attributes.get("gen_ai.tool.call.arguments")
+    if given is None:
+        return ToolCall(name, {}, str(call_id or ""), "the span has no gen_ai.tool.call.arguments")
+    return read_call({"name": name, "arguments": given, "id": call_id}, span.place)
+
+
+def _attributes(value: Any, place: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return value
+    found = {}
+    for index, item in enumerate(items(value, place)):
+        if not isinstance(item, Mapping) or not isinstance(item.get("key"), str):
+            raise DataError(f"{place}[{index}]: must be an object with key and value")
+        found[item["key"]] = _any_value(item.get("value"), f"{place}[{index}].value")
+    return found
+
+
+def _any_value(value: Any, place: str) -> Any:
+    """The value of an ``AnyValue`` of OTLP."""
+    if not isinstance(value, Mapping):
+        raise DataError(f"{place}: must be an object such as {{'stringValue': …}}, not {kind(value)}")
+    for key, item in value.items():
+        form = key.replace("_v", "V")
+        if form == "intValue":
+            return int(item)
+        if form in ("stringValue", "doubleValue", "boolValue", "bytesValue"):
+            return item
+        if form == "arrayValue":
+            return [_any_value(inner, place) for inner in item.get("values", [])]
+        if form == "kvlistValue":
+            return _attributes(item.get("values", []), place)
+    return None

@@ -1,0 +1,191 @@
+"""Reads answers of StableToolBench: raw ones, as its inference writes them, and those converted for its judges."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from trialbed.answers import read_answer
+from trialbed.conversations._calls import kind, read_call
+from trialbed.conversations._messages import calls_in, read_messages
+from trialbed.conversations._records import read_tools
+from trialbed.conversations._types import Message, Sample, ToolCall
+from trialbed.errors import DataError
+
+FINISH = "Finish"
+RAW = "stabletoolbench-raw"
+CONVERTED = "stabletoolbench"
+
+
+def is_raw(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a raw answer."""
+    return isinstance(value.get("answer_generation"), Mapping)
+
+
+def is_converted(value: Mapping[str, Any]) -> bool:
+    """Whether an object holds converted answers, by the ids of their queries."""
+    return bool(value) and all(isinstance(item, Mapping) and is_answer(item) for item in value.values())
+
+
+def is_answer(value: Mapping[str, Any]) -> bool:
+    """Whether an object is an answer with its graph, of StableToolBench or of Trialbed."""
+    answer = value.get("answer")
+    return isinstance(answer, Mapping) and "answer_details" in answer
+
+
+def read_raw(value: Mapping[str, Any], place: str, path: PurePath) -> Sample:
+    """The sample of a raw answer, whose query's id begins the file's name.
+
+    An answer that was not finished has the path of its last try.
+
+    Raises:
+        DataError: it is malformed; names the key.
+    """
+    made = value["answer_generation"]
+    at = f"{place}: answer_generation"
+    turns = made.get("train_messages") or []
+    if made.get("valid_data") and turns:
+        messages = read_messages(turns[-1], f"{at}.train_messages[{len(turns) - 1}]")
+    else:
+        query = Message("user", _text(made.get("query"), f"{at}.query"))
+        messages = (query, *_path(value, place))
+    return _sample(path.stem.partition("_")[0], place, RAW, messages, made.get("function"))
+
+
+def read_converted(value: Mapping[str, Any], place: str) -> Iterator[Sample]:
+    """The samples of converted answers.
+
+    Raises:
+        DataError: one is malformed; names the key.
+    """
+    for query_id, item in value.items():
+        yield read_graph(item, f"{place}: {query_id}", query_id)
+
+
+def read_graph(value: Mapping[str, Any], place: str, query_id: str) -> Sample:
+    """The sample of one answer with its graph.
+
+    Raises:
+        DataError: it is malformed; names the key.
+    """
+    query = value.get("query")
+    messages = answer_messages(value["answer"], place, query if isinstance(query, str) else "")
+    return _sample(query_id, place, CONVERTED, messages, value.get("available_tools"))
+
+
+def answer_messages(answer: Mapping[str, Any], place: str, query: str) -> tuple[Message, ...]:
+    """The messages of an answer's graph, its calls in the order in which they were made.
+
+    Raises:
+        DataError: a node is malformed; names it.
+    """
+    try:
+        # The one reader of answers says what is malformed.
+        read = read_answer({"answer": {**answer, "final_answer": _plain(answer.get("final_answer"))}}, {})
+    except DataError as error:
+        raise DataError(f"{place}: {error}") from None
+    messages = [Message("user", query)] if query else []
+    for role, said in _nodes(answer.get("answer_details") or []):
+        if role == "tool":
+            messages += _call_messages(said, place)
+        elif said and isinstance(said, str):
+            messages.append(Message("assistant" if role == "assistant" else "user", said))
+    if read.final_answer and not (messages and messages[-1].content == read.final_answer):
+        messages.append(Message("assistant", read.final_answer))
+    return tuple(messages)
+
+
+def _call_messages(said: Any, place: str) -> list[Message]:
+    fields = json.loads(said) if isinstance(said, str) else said
+    if fields["name"] == FINISH:
+        return []
+    call = read_call({"name": fields["name"], "arguments": fields.get("arguments") or {}}, place)
+    response = fields.get("response", "")
+    text = response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
+    return [Message("assistant", "", (call,)), Message("tool", text)]
+
+
+def _nodes(details: list[Any]) -> Iterator[tuple[str, Any]]:
+    pending = list(details)[::-1]
+    while pending:
+        node = pending.pop()
+        yield node["role"], node.get("message")
+        pending += list(node.get("next") or [])[::-1]
+
+
+def _sample(query_id: str, place: str, form: str, messages: tuple[Message, ...], tools: Any) -> Sample:
+    kept = tuple(_without_finish(message) for message in messages)
+    return Sample(
+        id=query_id,
+        place=place,
+        format=form,
+        messages=kept,
+        calls=calls_in(kept),
+        tools={name: schema for name, schema in read_tools(tools, place).items() if name != FINISH},
+    )
+
+
+def _without_finish(message: Message) -> Message:
+    """The message with the call of ``Finish``, which is no call of a tool, as its text."""
+    ends = [call for call in message.calls or () if call.name == FINISH]
+    if not ends:
+        return message
+    said = (ends[-1].args or {}).get("final_answer") or message.content
+    calls = tuple(call for call in message.calls or () if call.name != FINISH)
+    return Message(message.role, said if isinstance(said, str) else json.dumps(said), calls or None)
+
+
+def _path(value: Mapping[str, Any], place: str) -> list[Message]:
+    tries = value.get("trys")
+    if isinstance(tries, list) and tries:
+        return _chain(tries[-1].get("chain", []), f"{place}: trys[{len(tries) - 1}].chain")
+    tree = value.get("tree")
+    node = tree.get("tree") if isinstance(tree, Mapping) else None
+    chain = []
+    while isinstance(node, Mapping):
+        chain.append(node)
+        children = node.get("children") or []
+        node = children[-1] if children else None
+    return _chain(chain, f"{place}: tree")
+
+
+def _chain(nodes: list[Any], place: str) -> list[Message]:
+    messages: list[Message] = []
+    name = ""
+    for index, node in enumerate(nodes):
+        if not isinstance(node, Mapping):
+            raise DataError(f"{place}[{index}]: must be a node, not {kind(node)}")
+        said = _text(node.get("description"), f"{place}[{index}].description")
+        form = node.get("node_type")
+        if form == "Action":
+            name = said
+        elif form == "Action Input" and name:
+            messages += _action(name, said, _text(node.get("observation"), f"{place}[{index}].observation"))
+        elif form == "Thought" and said.strip():
+            messages.append(Message("assistant", said))
+    return messages
+
+
+def _action(name: str, arguments: str, observation: str) -> list[Message]:
+    call: ToolCall = read_call({"name": name, "arguments": arguments})
+    return [Message("assistant", "", (call,)), *([] if name == FINISH else [Message("tool", observation)])]
+
+
+def _plain(final: Any) -> Any:
+    """The text of a final answer, which StableToolBench keeps as the JSON of Finish's arguments."""
+    if isinstance(final, str) and final.lstrip().startswith("{"):
+        try:
+            value = json.loads(final)
+        except ValueError:
+            return final
+        if isinstance(value, dict) and isinstance(value.get("final_answer"), str):
+            return value["final_answer"]
+    return final
+
+
+def _text(value: Any, place: str) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise DataError(f"{place}: must be text, not {kind(value)}")

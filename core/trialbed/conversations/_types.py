@@ -1,0 +1,77 @@
+"""What every format of conversations is read into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool.
+
+    Attributes:
+        name: of the tool.
+        args: the arguments by name. None in a reference that names the tool only: any arguments are right then.
+        id: as the model gave it; empty where there is none.
+        problem: why ``args`` is not what the model sent, such as arguments that are not JSON; empty where it is.
+    """
+
+    name: str
+    args: Mapping[str, Any] | None
+    id: str = ""
+    problem: str = ""
+
+
+Reference = Sequence["ToolCall | Sequence[ToolCall]"]
+"""The calls that are right, in order. An inner sequence is a parallel group, whose calls may be made in any order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message of a conversation.
+
+    Attributes:
+        content: its text; parts that are not text stand in it as ``[image_url]``, by their kind.
+        calls: what an assistant's message calls. None where it has no list of calls at all.
+        call_id: the call that a tool's message answers; empty where it is not said.
+    """
+
+    role: Role
+    content: str = ""
+    calls: tuple[ToolCall, ...] | None = None
+    call_id: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """A conversation, or the calls made in it, with what it is compared with.
+
+    Attributes:
+        id: as the file gives it, else its place.
+        place: the file and line it was read from.
+        format: the format it was read from.
+        messages: None where the format has calls only.
+        calls: every call that was made, in order.
+        reference: the calls that are right; None where it is not said.
+        reference_topics: the topics that the assistant is to keep to.
+        reference_goal: the outcome that the user wanted.
+        tools: name of a tool -> JSON Schema of its arguments.
+        steps: recorded outputs of a model's steps, by the step's name.
+        other: keys of the file that have no meaning here.
+    """
+
+    id: str
+    place: str = ""
+    format: str = ""
+    messages: tuple[Message, ...] | None = None
+    calls: tuple[ToolCall, ...] = ()
+    reference: tuple[ToolCall | tuple[ToolCall, ...], ...] | None = None
+    reference_topics: tuple[str, ...] | None = None
+    reference_goal: str | None = None
+    tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    steps: Mapping[str, Any] = field(default_factory=dict)
+    other: Mapping[str, Any] = field(default_factory=dict)

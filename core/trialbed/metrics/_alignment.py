@@ -1,0 +1,166 @@
+"""Aligns the calls made with those wanted, and says what each pair gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from trialbed.conversations import ToolCall
+from trialbed.metrics._comparing import Comparer, as_json
+from trialbed.metrics._diagnosis import ArgumentFinding, ArgumentStatus, CallFinding
+from trialbed.metrics._matching import Pairs, free_pairs, ordered_pairs
+from trialbed.metrics._rules import NO_SCHEMA, Schema, property_schema
+
+Tools = Mapping[str, Schema]
+"""Name of a tool -> JSON Schema of its arguments."""
+
+
+def align(
+    made: Sequence[ToolCall], groups: Sequence[Sequence[ToolCall]], tools: Tools, comparer: Comparer, *, ordered: bool
+) -> tuple[CallFinding, ...]:
+    """The rows of the best alignment: pairs, then what is missing, where it is due, and what is extra.
+
+    Args:
+        groups: the calls wanted; those of one group in any order.
+        ordered: whether the groups have an order. Pairs of one name that break it give no points.
+    """
+    right = [call for group in groups for call in group]
+
+    @cache
+    def found(given: int, wanted: int) -> tuple[float, tuple[ArgumentFinding, ...], str]:
+        return compare_calls(made[given], right[wanted], tools.get(right[wanted].name, NO_SCHEMA), comparer)
+
+    names = [call.name for call in made], [call.name for call in right]
+    pairs = _pairs(groups, names, lambda given, wanted: found(given, wanted)[0], ordered=ordered)
+    taken = {given for given, _ in pairs}, {wanted for _, wanted in pairs}
+    left = [place for place in range(len(made)) if place not in taken[0]]
+    due = [place for place in range(len(right)) if place not in taken[1]]
+    late = free_pairs(left, due, names, lambda given, wanted: found(given, wanted)[0])
+    rows = [_pair_row(made[given], given, wanted, found(given, wanted)) for given, wanted in pairs]
+    rows += [
+        CallFinding(
+            "out of order",
+            made[given].name,
+            given,
+            wanted,
+            0.0,
+            found(given, wanted)[1],
+            "others come before it",
+            made[given].args,
+        )
+        for given, wanted in late
+    ]
+    rows += _alone(made, right, [*pairs, *late])
+    return tuple(sorted(rows, key=_place))
+
+
+def compare_calls(
+    made: ToolCall, right: ToolCall, schema: Schema, comparer: Comparer
+) -> tuple[float, tuple[ArgumentFinding, ...], str]:
+    """What a pair of calls of one name gives: the points, the finding on each argument, and a note.
+
+    The points are the mean over the arguments that count: those of the reference, and those that are extra. Left out,
+    an argument counts as its default, and ``null`` as left out.
+    """
+    if right.args is None:
+        return 1.0, (), "any arguments are right"
+    if made.args is None:
+        return 1.0, (), "the arguments of the call are not known"
+    findings = tuple(_arguments(right.name, made.args, right.args, schema, comparer))
+    counted = [finding.points for finding in findings if finding.points is not None]
+    return (sum(counted) / len(counted) if counted else 1.0), findings, made.problem
+
+
+def _arguments(
+    tool: str, made: Mapping[str, Any], right: Mapping[str, Any], schema: Schema, comparer: Comparer
+) -> Iterable[ArgumentFinding]:
+    for name, wanted in right.items():
+        part = property_schema(schema, name)
+        rule = comparer.rule(tool, name, part, wanted)
+        if rule.name == "ignore":
+            yield ArgumentFinding(name, "ignored", made.get(name), wanted, "ignore", None)
+        elif name in made:
+            compared = comparer.compare(tool, name, made[name], wanted, part)
+            status = _status(compared.points)
+            yield ArgumentFinding(name, status, made[name], wanted, compared.rule, compared.points, compared.note)
+        else:
+            yield _left_out(tool, name, wanted, part, comparer)
+    for name, given in made.items():
+        if name in right:
+            continue
+        part = property_schema(schema, name)
+        ignored = comparer.rule(tool, name, part, given).name == "ignore"
+        usual = given is None or (
+            "default" in part and comparer.compare(tool, name, given, part["default"], part).points == 1
+        )
+        if ignored or usual:
+            why = "" if ignored else "null is the same as nothing" if given is None else "it is the default"
+            yield ArgumentFinding(name, "ignored", given, None, "ignore" if ignored else "default", None, why)
+        else:
+            yield ArgumentFinding(name, "extra", given, None, "extra", 0.0)
+
+
+def _left_out(tool: str, name: str, wanted: Any, schema: Schema, comparer: Comparer) -> ArgumentFinding:
+    if wanted is None:
+        return ArgumentFinding(name, "default", None, None, "default", 1.0, "null is the same as nothing")
+    if "default" in schema and comparer.compare(tool, name, schema["default"], wanted, schema).points == 1:
+        return ArgumentFinding(name, "default", None, wanted, "default", 1.0)
+    return ArgumentFinding(name, "missing", None, wanted, "missing", 0.0)
+
+
+def _status(points: float) -> ArgumentStatus:
+    if points == 1:
+        return "matched"
+    return "partly matched" if points else "differs"
+
+
+def _pairs(
+    groups: Sequence[Sequence[ToolCall]], names: tuple[Sequence[str], Sequence[str]], worth: Any, *, ordered: bool
+) -> Pairs:
+    if not ordered or len(groups) == 1:
+        return free_pairs(range(len(names[0])), range(len(names[1])), names, worth)
+    places, begin = [], 0
+    for group in groups:
+        places.append(range(begin, begin + len(group)))
+        begin += len(group)
+    return ordered_pairs([place for place in places if place], names, worth)
+
+
+def _pair_row(
+    call: ToolCall, given: int, wanted: int, found: tuple[float, tuple[ArgumentFinding, ...], str]
+) -> CallFinding:
+    points, arguments, note = found
+    status = "matched" if points == 1 else "partly matched" if points else "wrong arguments"
+    return CallFinding(status, call.name, given, wanted, points, arguments, note, call.args)  # type: ignore[arg-type]
+
+
+def _alone(made: Sequence[ToolCall], right: Sequence[ToolCall], pairs: Pairs) -> list[CallFinding]:
+    """The rows of calls that are in no pair."""
+    used, met = {given for given, _ in pairs}, {wanted for _, wanted in pairs}
+    known = {_same(made[place]) for place in used}
+    rows = [
+        CallFinding("missing", call.name, None, place, 0.0, args=call.args)
+        for place, call in enumerate(right)
+        if place not in met
+    ]
+    for place, call in enumerate(made):
+        if place in used:
+            continue
+        again = _same(call) in known
+        rows.append(
+            CallFinding("duplicate" if again else "extra", call.name, place, None, 0.0, (), call.problem, call.args)
+        )
+        known.add(_same(call))
+    return rows
+
+
+def _same(call: ToolCall) -> str:
+    args = None if call.args is None else {name: value for name, value in call.args.items() if value is not None}
+    return f"{call.name} {as_json(args)}"
+
+
+def _place(row: CallFinding) -> tuple[float, float]:
+    """By the calls made; a missing one stands where its reference is."""
+    made = row.right if row.made is None else row.made
+    return (float(made or 0), 0.5 if row.made is None else 0.0)

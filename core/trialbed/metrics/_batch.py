@@ -1,0 +1,200 @@
+"""Scores many samples, and sums the scores up."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from trialbed.conversations import Sample
+from trialbed.errors import DataError, JudgeError, UsageError
+from trialbed.metrics._goals import INFERENCE as GOAL_STEP
+from trialbed.metrics._goals import agent_goal_accuracy
+from trialbed.metrics._inputs import Compat, Order
+from trialbed.metrics._semantic import atool_call_accuracy, atool_call_f1
+from trialbed.metrics._steps import StepModel, replayed
+from trialbed.metrics._tool_calls import tool_call_accuracy, tool_call_f1
+from trialbed.metrics._topics import EXTRACTION as TOPICS_STEP
+from trialbed.metrics._topics import topic_adherence
+
+METRICS = {
+    "tool_call_accuracy": "points of all calls over the number of calls",
+    "tool_call_f1": "F1 of the calls made against those that are right, in any order",
+    "topic_adherence": "F1 of the topics that were answered; with precision and recall",
+    "agent_goal_accuracy": "whether the outcome is the one that was wanted",
+}
+"""Every metric, and what it measures."""
+
+AT_ONCE = 8
+"""Samples that are scored at the same time, where a model is asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringOptions:
+    """How samples are scored.
+
+    Attributes:
+        order: of the calls, for ``tool_call_accuracy``.
+        rules: ``tool.argument`` or ``argument`` -> rule.
+        tools: schemas for samples that have none.
+        model: answers the steps of samples that have no recorded outputs of them.
+        at_once: samples that are scored at the same time.
+    """
+
+    order: Order = "strict"
+    rules: Mapping[str, str] = field(default_factory=dict)
+    tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    compat: Compat | None = None
+    model: StepModel | None = None
+    at_once: int = AT_ONCE
+
+
+@dataclass(frozen=True)
+class SampleScores:
+    """The scores of one sample.
+
+    Attributes:
+        values: by name, from 0 to 1.
+        unscored: name of a metric -> why there is no value.
+        results: name of a metric -> its result, which has the reason.
+    """
+
+    sample: Sample
+    values: Mapping[str, float]
+    unscored: Mapping[str, str]
+    results: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """The scores with their reasons as a JSON object."""
+        found: dict[str, Any] = {"id": self.sample.id, "place": self.sample.place, "format": self.sample.format}
+        details = {name: _details(result) for name, result in self.results.items()}
+        return {**found, "scores": dict(self.values), "unscored": dict(self.unscored), "details": details}
+
+
+@dataclass(frozen=True)
+class MetricSummary:
+    """A metric over all samples.
+
+    Attributes:
+        mean: of the samples that have a value; None where none has.
+        reasons: why others have none -> how many.
+    """
+
+    name: str
+    mean: float | None
+    scored: int
+    unscored: int
+    reasons: Mapping[str, int] = field(default_factory=dict)
+
+
+def lacking(metric: str, sample: Sample, options: ScoringOptions) -> str:
+    """What a sample lacks for a metric, in words; empty where it has all.
+
+    Raises:
+        UsageError: there is no such metric.
+    """
+    if metric not in METRICS:
+        raise UsageError(f"there is no metric {metric!r}; the metrics are {', '.join(METRICS)}")
+    if metric.startswith("tool_call"):
+        return "" if sample.reference is not None else "it has no reference calls"
+    if sample.messages is None:
+        return "it has no messages"
+    if metric == "topic_adherence" and not sample.reference_topics:
+        return "it has no reference_topics"
+    first = TOPICS_STEP if metric == "topic_adherence" else GOAL_STEP
+    return "" if options.model or first in sample.steps else "no model is given (--judge)"
+
+
+async def score_samples(
+    samples: Sequence[Sample], metrics: Sequence[str], options: ScoringOptions
+) -> list[SampleScores]:
+    """The scores of each sample, in the order of the samples.
+
+    What a sample lacks, and a model that gives no usable answer, leave it without a value, which says why.
+
+    Raises:
+        UsageError: there is no such metric, or a rule is wrong.
+    """
+    free = asyncio.Semaphore(options.at_once)
+
+    async def score(sample: Sample) -> SampleScores:
+        async with free:
+            return await _score(sample, metrics, options)
+
+    return list(await asyncio.gather(*map(score, samples)))
+
+
+def summarize(scores: Sequence[SampleScores]) -> list[MetricSummary]:
+    """The mean of every metric, and why samples have no value."""
+    names = dict.fromkeys(name for found in scores for name in (*found.values, *found.unscored))
+    return [_summary(name, scores) for name in names]
+
+
+def _summary(name: str, scores: Sequence[SampleScores]) -> MetricSummary:
+    values = [found.values[name] for found in scores if name in found.values]
+    reasons = [found.unscored[name] for found in scores if name in found.unscored]
+    mean = math.fsum(values) / len(values) if values else None
+    return MetricSummary(name, mean, len(values), len(scores) - len(values), Counter(reasons))
+
+
+async def _score(sample: Sample, metrics: Sequence[str], options: ScoringOptions) -> SampleScores:
+    values: dict[str, float] = {}
+    unscored: dict[str, str] = {}
+    results: dict[str, Any] = {}
+    for metric in metrics:
+        missing = lacking(metric, sample, options)
+        if missing:
+            unscored[metric] = missing
+            continue
+        try:
+            result = await _result(metric, sample, options)
+        except (DataError, JudgeError) as error:
+            unscored[metric] = str(error)
+            continue
+        results[metric] = result
+        found = _values(metric, result)
+        values.update(found)
+        if not found:
+            unscored[metric] = result.reason
+    return SampleScores(sample, values, unscored, results)
+
+
+async def _result(metric: str, sample: Sample, options: ScoringOptions) -> Any:
+    tools = sample.tools or options.tools
+    if metric.startswith("tool_call"):
+        return await _calls_result(metric, sample, tools, options)
+    first = TOPICS_STEP if metric == "topic_adherence" else GOAL_STEP
+    model = replayed(sample.steps) if first in sample.steps else options.model
+    assert model is not None  # noqa: S101 - see ``lacking``
+    if metric == "topic_adherence":
+        return await topic_adherence(sample, model=model, compat=options.compat)
+    return await agent_goal_accuracy(sample, model=model, compat=options.compat)
+
+
+async def _calls_result(metric: str, sample: Sample, tools: Mapping[str, Any], options: ScoringOptions) -> Any:
+    made, right = list(sample.calls), list(sample.reference or ())
+    asks = options.model is not None and any(rule == "semantic" for rule in options.rules.values())
+    if metric == "tool_call_f1":
+        if asks and options.model is not None and options.compat is None:
+            return await atool_call_f1(made, right, model=options.model, tools=tools, rules=options.rules)
+        return tool_call_f1(made, right, tools=tools, rules=options.rules, compat=options.compat)
+    if asks and options.model is not None and options.compat is None:
+        return await atool_call_accuracy(
+            made, right, model=options.model, order=options.order, tools=tools, rules=options.rules
+        )
+    return tool_call_accuracy(made, right, order=options.order, tools=tools, rules=options.rules, compat=options.compat)
+
+
+def _values(metric: str, result: Any) -> dict[str, float]:
+    found = {metric: result.value}
+    if metric == "topic_adherence":
+        found |= {f"{metric}_precision": result.precision, f"{metric}_recall": result.recall}
+    return {name: float(value) for name, value in found.items() if value is not None and not math.isnan(value)}
+
+
+def _details(result: Any) -> dict[str, Any]:
+    found: dict[str, Any] = result.diagnosis.as_json() if hasattr(result, "diagnosis") else result.as_json()
+    return found

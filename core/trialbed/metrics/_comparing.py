@@ -1,0 +1,265 @@
+"""Compares two values of an argument by a rule."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+from trialbed.errors import UsageError
+from trialbed.metrics._rules import (
+    NO_SCHEMA,
+    Rule,
+    Schema,
+    choose_rule,
+    is_number,
+    item_schema,
+    parse_rule,
+    property_schema,
+    variant,
+)
+
+CLOSE = 1e-9
+"""Relative difference up to which numbers are equal."""
+
+DATE_WORDS = ("%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y", "%Y/%m/%d", "%Y.%m.%d")
+"""Dates that are not ISO 8601 and can be read in one way only."""
+
+Judgements = Mapping[tuple[str, str, str], bool]
+"""What a model said: (path, given, wanted) -> whether both mean the same; values as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How well a value agrees.
+
+    Attributes:
+        points: from 0 to 1.
+        rule: by which it was compared.
+        note: what else is to be said of it.
+    """
+
+    points: float
+    rule: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparer:
+    """Compares values of the arguments of tools.
+
+    Attributes:
+        rules: ``tool.argument`` or ``argument`` -> rule, before what schemas ask for; ``argument`` may be a path, such
+            as ``filter.city``.
+        judgements: what a model said where the rule is ``semantic``.
+    """
+
+    rules: Mapping[str, str] = field(default_factory=dict)
+    judgements: Judgements = field(default_factory=dict)
+
+    def rule(self, tool: str, path: str, schema: Schema, wanted: Any) -> Rule:
+        """The rule for an argument."""
+        if self.rules:
+            text = self.rules.get(f"{tool}.{path}", self.rules.get(path))
+            if text is not None:
+                return parse_rule(text)
+        return choose_rule(variant(schema, wanted), wanted)
+
+    def compare(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema = NO_SCHEMA) -> Compared:
+        """How well the value given agrees with the one wanted.
+
+        Raises:
+            UsageError: the rule cannot be applied.
+        """
+        schema = variant(schema, wanted)
+        rule = self.rule(tool, path, schema, wanted)
+        if rule.name in ("list", "set", "object"):
+            points = self._within(rule.name, (tool, path), given, wanted, schema)
+            return Compared(points, str(rule))
+        if rule.name == "semantic":
+            return Compared(float(self._means(tool, path, given, wanted)), str(rule))
+        same, note = _PLAIN[rule.name](given, wanted, rule.parameter)
+        return Compared(1.0 if same else 0.0, str(rule), note)
+
+    def _within(self, rule: str, place: tuple[str, str], given: Any, wanted: Any, schema: Schema) -> float:
+        if rule == "object":
+            return self._objects(place, given, wanted, schema)
+        if not isinstance(given, (list, tuple)) or not isinstance(wanted, (list, tuple)):
+            return float(same_value(given, wanted))
+        if not given and not wanted:
+            return 1.0
+        return (self._sets if rule == "set" else self._lists)(place, given, wanted, item_schema(schema))
+
+    def _objects(self, place: tuple[str, str], given: Any, wanted: Any, schema: Schema) -> float:
+        if not isinstance(given, Mapping) or not isinstance(wanted, Mapping):
+            return float(same_value(given, wanted))
+        tool, path = place
+        keys = [*wanted, *(key for key in given if key not in wanted)]
+        points = [
+            self.compare(tool, f"{path}.{key}", given[key], wanted[key], property_schema(schema, key)).points
+            if key in given and key in wanted
+            else 0.0
+            for key in keys
+        ]
+        return sum(points) / len(points) if points else 1.0
+
+    def _lists(self, place: tuple[str, str], given: Sequence[Any], wanted: Sequence[Any], schema: Schema) -> float:
+        tool, path = place
+        pairs = zip(given, wanted, strict=False)
+        points = (self.compare(tool, f"{path}[]", one, other, schema).points for one, other in pairs)
+        return sum(points) / max(len(given), len(wanted))
+
+    def _sets(self, place: tuple[str, str], given: Sequence[Any], wanted: Sequence[Any], schema: Schema) -> float:
+        tool, path = place
+        left = list(given)
+        both = 0
+        for value in wanted:
+            found = next(
+                (n for n, one in enumerate(left) if self.compare(tool, f"{path}[]", one, value, schema).points == 1), -1
+            )
+            if found >= 0:
+                both += 1
+                del left[found]
+        return both / (len(given) + len(wanted) - both)
+
+    def _means(self, tool: str, path: str, given: Any, wanted: Any) -> bool:
+        if same_text(given, wanted, None)[0]:
+            return True
+        judged = self.judgements.get((f"{tool}.{path}", as_json(given), as_json(wanted)))
+        if judged is None:
+            raise UsageError(
+                f"the rule semantic for {tool}.{path} needs a model: use atool_call_accuracy or atool_call_f1 with one"
+            )
+        return judged
+
+
+def same_value(given: Any, wanted: Any) -> bool:
+    """Whether two values of JSON are the same. Numbers are by value, true and false are no numbers."""
+    if isinstance(given, bool) or isinstance(wanted, bool):
+        return given is wanted
+    if is_number(given) and is_number(wanted):
+        return bool(given == wanted) or (given != given and wanted != wanted)
+    if isinstance(given, Mapping) and isinstance(wanted, Mapping):
+        return given.keys() == wanted.keys() and all(same_value(given[key], wanted[key]) for key in wanted)
+    if isinstance(given, (list, tuple)) and isinstance(wanted, (list, tuple)):
+        return len(given) == len(wanted) and all(map(same_value, given, wanted))
+    return type(given) is type(wanted) and bool(given == wanted)
+
+
+def same_number(given: Any, wanted: Any, tolerance: str | None) -> tuple[bool, str]:
+    """Whether two values are equal numbers, and what is odd about them."""
+    one, other = _number(given), _number(wanted)
+    if one is None or other is None:
+        return same_value(given, wanted), ""
+    try:
+        same = one == other or math.isclose(one, other, rel_tol=CLOSE if tolerance is None else float(tolerance))
+    except OverflowError:
+        same = False
+    note = "" if isinstance(given, str) == isinstance(wanted, str) else f"{_kind(given)} where {_kind(wanted)} is due"
+    return same or same_value(given, wanted), note if same else ""
+
+
+def same_text(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
+    """Whether two texts are the same but for case, white space and Unicode's forms, and what is odd about them."""
+    if isinstance(given, str) and isinstance(wanted, str):
+        return given == wanted or _folded(given) == _folded(wanted), ""
+    if isinstance(given, str) != isinstance(wanted, str) and is_number(wanted if isinstance(given, str) else given):
+        same = _folded(_text(given)) == _folded(_text(wanted))
+        return same, f"{_kind(given)} where {_kind(wanted)} is due" if same else ""
+    return same_value(given, wanted), ""
+
+
+def same_date(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
+    """Whether two values are the same date or time; as texts where either is none."""
+    one, other = _moment(given), _moment(wanted)
+    if one is None or other is None:
+        return same_text(given, wanted, None)
+    if isinstance(one, time) or isinstance(other, time):
+        return one == other, ""
+    return _instant(one) == _instant(other), ""
+
+
+def matches(given: Any, wanted: Any, pattern: str | None) -> tuple[bool, str]:
+    """Whether the whole of a value's text matches the pattern, or the reference as a pattern."""
+    try:
+        return re.fullmatch(_text(wanted) if pattern is None else pattern, _text(given)) is not None, ""
+    except re.error as error:
+        raise UsageError(f"the reference {wanted!r} is not a regular expression: {error}") from None
+
+
+def as_json(value: Any) -> str:
+    """A value as JSON with sorted keys."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def _exactly(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
+    return same_value(given, wanted), ""
+
+
+def _anything(_given: Any, _wanted: Any, _: str | None) -> tuple[bool, str]:
+    return True, ""
+
+
+_PLAIN = {
+    "exact": _exactly,
+    "number": same_number,
+    "text": same_text,
+    "date": same_date,
+    "regex": matches,
+    "ignore": _anything,
+}
+
+
+def _number(value: Any) -> int | float | None:
+    if is_number(value):
+        number: int | float = value
+        return number
+    if not isinstance(value, str):
+        return None
+    for form in (int, float):
+        try:
+            number = form(value)
+        except ValueError:
+            continue
+        return number if math.isfinite(number) else None
+    return None
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else as_json(value)
+
+
+def _kind(value: Any) -> str:
+    return "a text" if isinstance(value, str) else "a number"
+
+
+def _moment(value: Any) -> datetime | date | time | None:
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    for read in (date.fromisoformat, datetime.fromisoformat, time.fromisoformat):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    for form in DATE_WORDS:
+        try:
+            return datetime.strptime(text, form).date()  # noqa: DTZ007 - a date has no zone
+        except ValueError:
+            continue
+    return None
+
+
+def _instant(value: datetime | date) -> datetime:
+    """The moment, in UTC; a date is its midnight, and a time without a zone is taken as UTC."""
+    moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,0 +1,186 @@
+"""The diagnosis of a score: which call stands for which, what matched, what differed, and what each gave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+ArgumentStatus = Literal["matched", "partly matched", "differs", "missing", "extra", "default", "ignored"]
+CallStatus = Literal[
+    "matched", "partly matched", "wrong arguments", "missing", "extra", "duplicate", "out of order", "wrong name"
+]
+
+SHOWN = 80
+"""Characters of a value in a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentFinding:
+    """One argument of a pair of calls.
+
+    Attributes:
+        given: the value in the call made; ``wanted``: in the reference. None where there is none: see ``status``.
+        rule: by which the two were compared.
+        points: from 0 to 1; None where it does not count.
+        note: what else is to be said.
+    """
+
+    name: str
+    status: ArgumentStatus
+    given: Any
+    wanted: Any
+    rule: str
+    points: float | None
+    note: str = ""
+
+    def __str__(self) -> str:
+        said = f"{self.name}: {self._comparison()} ({self.rule})"
+        points = "" if self.points is None else f" {self.points:.2f}"
+        return f"{said}{points}{f'; {self.note}' if self.note else ''}"
+
+    def _comparison(self) -> str:
+        if self.status == "missing":
+            return f"missing, {shown(self.wanted)} is right"
+        if self.status == "extra":
+            return f"{shown(self.given)} is extra"
+        if self.status == "default":
+            return f"left out, {shown(self.wanted)} is the default"
+        if self.status == "ignored":
+            return "not compared"
+        if self.status == "matched":
+            return f"{shown(self.given)} is right"
+        return f"{shown(self.given)} instead of {shown(self.wanted)}"
+
+
+@dataclass(frozen=True, slots=True)
+class CallFinding:
+    """One row of the alignment: a call made, a call wanted, or a pair of them.
+
+    Attributes:
+        made: the place of the call made, from 0; ``right``: that of the reference. None where there is none.
+        points: what the row gave, from 0 to 1.
+        arguments: of a pair; empty for other rows.
+        args: the arguments of the call made, or, where it is missing, of the reference; None where they are not known.
+        note: why it gave no more, where the arguments do not say so.
+    """
+
+    status: CallStatus
+    name: str
+    made: int | None
+    right: int | None
+    points: float
+    arguments: tuple[ArgumentFinding, ...] = ()
+    note: str = ""
+    args: Mapping[str, Any] | None = None
+
+    def __str__(self) -> str:
+        made = "-" if self.made is None else f"call {self.made + 1}"
+        right = "-" if self.right is None else f"reference {self.right + 1}"
+        line = f"{made:<8} {right:<12} {self.name}{self._written()}: {self.status} {self.points:.2f}"
+        return f"{line}{f'; {self.note}' if self.note else ''}"
+
+    def _written(self) -> str:
+        if self.args is None:
+            return ""
+        return shown_whole(", ".join(f"{name}={shown(value)}" for name, value in self.args.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Why a score is what it is.
+
+    Attributes:
+        metric: its name, and ``order``, where it counts: ``strict`` or ``flexible``.
+        compat: the program whose rules were followed, such as ``ragas``; empty for Trialbed's own.
+        formula: how the value follows from the rows, with the numbers in it.
+        calls: the rows of the alignment.
+        notes: what holds for the whole of it.
+    """
+
+    metric: str
+    value: float
+    formula: str
+    calls: tuple[CallFinding, ...]
+    order: str = ""
+    compat: str = ""
+    precision: float | None = None
+    recall: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def wrong(self) -> tuple[CallFinding, ...]:
+        """The rows that did not give a full point."""
+        return tuple(call for call in self.calls if call.points < 1)
+
+    def as_json(self) -> dict[str, Any]:
+        """The diagnosis as a JSON object."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        how = ", ".join(word for word in (f"{self.order} order" if self.order else "", self.compat) if word)
+        yield f"{self.metric} {self.value:.4g} = {self.formula}{f' ({how})' if how else ''}"
+        for call in self.calls:
+            yield f"  {call}"
+            yield from (f"      {argument}" for argument in call.arguments if argument.points != 1)
+        yield from (f"  {note}" for note in self.notes)
+
+
+class MetricResult:
+    """The value of a metric for one sample; ``float(result)`` is the value too.
+
+    Args:
+        diagnose: the diagnosis, or what makes it when it is asked for.
+    """
+
+    __slots__ = ("_diagnose", "_diagnosis", "_name", "_value")
+
+    def __init__(self, name: str, value: float, diagnose: Diagnosis | Callable[[], Diagnosis]) -> None:
+        self._name = name
+        self._value = value
+        self._diagnose = diagnose
+        self._diagnosis: Diagnosis | None = None
+
+    @property
+    def name(self) -> str:
+        """The metric's name."""
+        return self._name
+
+    @property
+    def value(self) -> float:
+        """The score."""
+        return self._value
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """Why the value is what it is."""
+        if self._diagnosis is None:
+            found = self._diagnose
+            self._diagnosis = found if isinstance(found, Diagnosis) else found()
+        return self._diagnosis
+
+    @property
+    def reason(self) -> str:
+        """The diagnosis as text."""
+        return str(self.diagnosis)
+
+    def __float__(self) -> float:
+        return self._value
+
+    def __repr__(self) -> str:
+        return f"MetricResult(name={self._name!r}, value={self._value!r})"
+
+
+def shown_whole(arguments: str) -> str:
+    """The arguments of a call in brackets, cut where they are long."""
+    return f"({arguments if len(arguments) <= 2 * SHOWN else arguments[: 2 * SHOWN] + '…'})"
+
+
+def shown(value: Any) -> str:
+    """A value as JSON, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

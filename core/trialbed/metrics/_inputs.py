@@ -1,0 +1,116 @@
+"""Reads what the metrics are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from trialbed.conversations import (
+    Message,
+    Sample,
+    ToolCall,
+    calls_in,
+    is_message,
+    read_call,
+    read_calls,
+    read_messages,
+    read_record,
+    read_reference,
+)
+from trialbed.errors import DataError, UsageError
+
+Compat = Literal["ragas"]
+Order = Literal["strict", "flexible"]
+
+
+def made_calls(value: Any, place: str = "predicted") -> Sequence[Any]:
+    """The calls made: of a sample, a conversation, or a list of calls. Lists of ready calls come back as they are."""
+    if type(value) is list:
+        if all(type(item) is ToolCall for item in value):
+            return value
+        if value and is_message(value[0]):
+            return calls_in(read_messages(value, place))
+        return read_calls(value, place)
+    value = as_sample(value)
+    if isinstance(value, Sample):
+        return value.calls
+    conversation = conversation_in(value)
+    if conversation is not None:
+        return made_calls(list(conversation), f"{place}.user_input")
+    return made_calls(list(value), place) if isinstance(value, tuple) else read_calls(value, place)
+
+
+def conversation_in(value: Any) -> Any:
+    """The messages of a sample of Ragas's; None for what is no sample."""
+    return getattr(value, "user_input", None)
+
+
+def as_sample(value: Any) -> Any:
+    """A record, such as a line of a file, as the sample that it is; any other value as it is."""
+    return read_record(value, "sample") if isinstance(value, Mapping) else value
+
+
+def reference_in(value: Any, key: str) -> Any:
+    """What a sample says is right, such as ``reference_tool_calls``; None where it says nothing."""
+    value = as_sample(value)
+    if isinstance(value, Sample):
+        return getattr(value, {"reference_tool_calls": "reference", "reference": "reference_goal"}.get(key, key))
+    return getattr(value, key, None)
+
+
+def right_groups(value: Any, place: str = "reference") -> tuple[tuple[ToolCall, ...], ...]:
+    """The calls wanted, as groups; a call by itself is a group of one."""
+    return tuple(part if isinstance(part, tuple) else (part,) for part in read_reference(value, place))
+
+
+def right_calls(value: Any, place: str = "reference") -> Sequence[Any]:
+    """The calls wanted in one list, for rules that know no groups."""
+    if type(value) is not list:
+        raise DataError(f"{place}: must be a list of calls, not {type(value).__name__}")
+    for item in value:
+        if type(item) is not ToolCall:
+            break
+    else:
+        return value
+    flat: list[ToolCall] = []
+    for index, part in enumerate(value):
+        if isinstance(part, (list, tuple)):
+            flat += read_calls(part, f"{place}[{index}]")
+        else:
+            flat.append(ToolCall(part, None) if isinstance(part, str) else read_call(part, f"{place}[{index}]"))
+    return flat
+
+
+def messages_of(value: Any, place: str = "conversation") -> tuple[Message, ...]:
+    """The messages of a sample or a list.
+
+    Raises:
+        DataError: it has none; or they are malformed.
+    """
+    value = as_sample(value)
+    if isinstance(value, Sample):
+        if value.messages is None:
+            raise DataError(f"{value.place or place}: has no messages, which this metric is about")
+        return value.messages
+    conversation = conversation_in(value)
+    return read_messages(value if conversation is None else conversation, place)
+
+
+def check_compat(compat: str | None) -> None:
+    """Check the name of the program whose rules are asked for.
+
+    Raises:
+        UsageError: there is no such program.
+    """
+    if compat not in (None, "ragas"):
+        raise UsageError(f"compat: must be 'ragas' or None, not {compat!r}")
+
+
+def check_order(order: str) -> None:
+    """Check the order that is asked for.
+
+    Raises:
+        UsageError: there is no such order.
+    """
+    if order not in ("strict", "flexible"):
+        raise UsageError(f"order: must be 'strict' or 'flexible', not {order!r}")

@@ -1,0 +1,158 @@
+"""Rules by which two values of an argument are compared, and which of them an argument's schema asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from trialbed.errors import UsageError
+
+RULES = {
+    "exact": "the same JSON value; 1 and 1.0 are the same, 1 and true are not, the order of keys does not matter",
+    "number": "equal numbers, within a relative 1e-9 or `number:TOLERANCE`; a number in a text counts",
+    "text": "the same text, apart from case, white space and the Unicode form",
+    "date": "the same date or time, however it is written; as `text` where either is none",
+    "list": "element by element, in order; points for the share that is right",
+    "set": "elements in any order; points for the share that both have",
+    "object": "key by key; points for the share that is right",
+    "regex": "the whole text matches the reference, or the PATTERN of `regex:PATTERN`",
+    "ignore": "any value, or none at all",
+    "semantic": "a model says that both mean the same",
+}
+"""Every rule, and when values are right by it."""
+
+PARAMETRIC = ("number", "regex")
+"""Rules that take a parameter."""
+
+EXACT_FORMATS = frozenset(
+    {"uuid", "uri", "url", "uri-reference", "iri", "email", "idn-email", "hostname", "ipv4", "ipv6", "json-pointer"}
+    | {"regex", "byte", "binary", "password"}
+)
+DATE_FORMATS = frozenset({"date", "date-time", "time"})
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+
+Schema = Mapping[str, Any]
+NO_SCHEMA: Schema = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule with its parameter: a tolerance or a pattern, None for the usual one."""
+
+    name: str
+    parameter: str | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.parameter is None else f"{self.name}:{self.parameter}"
+
+
+@lru_cache(maxsize=1024)
+def parse_rule(text: str) -> Rule:
+    """A rule as users write it: ``text``, ``number:0.01``, ``regex:[A-Z]{3}``.
+
+    Raises:
+        UsageError: there is no such rule, or its parameter is wrong.
+    """
+    name, colon, parameter = text.partition(":")
+    if name not in RULES:
+        raise UsageError(f"there is no rule {name!r} for arguments; the rules are {', '.join(RULES)}")
+    if not colon:
+        return Rule(name)
+    if name not in PARAMETRIC:
+        raise UsageError(f"the rule {name!r} takes no parameter: {text!r}")
+    try:
+        _ = float(parameter) if name == "number" else re.compile(parameter)
+    except (ValueError, re.error) as error:
+        raise UsageError(f"the rule {text!r} has a wrong parameter: {error}") from None
+    return Rule(name, parameter)
+
+
+def choose_rule(schema: Schema, wanted: Any) -> Rule:
+    """The rule that an argument's schema asks for, or, where it says nothing, the reference's value."""
+    if "const" in schema or "enum" in schema or "pattern" in schema:
+        return Rule("exact")
+    form = _type(schema, wanted)
+    if form == "string" or isinstance(wanted, str):
+        return _for_text(schema, wanted)
+    if form in ("number", "integer"):
+        return Rule("number")
+    if form == "array" or isinstance(wanted, (list, tuple)):
+        return Rule("set" if schema.get("uniqueItems") is True else "list")
+    if form == "object" or isinstance(wanted, Mapping):
+        return Rule("object")
+    return Rule("number" if is_number(wanted) and form is None else "exact")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number of JSON."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def variant(schema: Schema, value: Any) -> Schema:
+    """The part of a schema with alternatives that is for a value of this type; the schema itself if it has none."""
+    for key in ("anyOf", "oneOf"):
+        choices = schema.get(key)
+        if isinstance(choices, (list, tuple)):
+            fitting = [choice for choice in choices if isinstance(choice, Mapping) and _fits(choice, value)]
+            return fitting[0] if fitting else schema
+    return schema
+
+
+def property_schema(schema: Schema, name: str) -> Schema:
+    """The schema of a property; empty where it is not described."""
+    properties = schema.get("properties")
+    found = properties.get(name) if isinstance(properties, Mapping) else None
+    return found if isinstance(found, Mapping) else NO_SCHEMA
+
+
+def item_schema(schema: Schema) -> Schema:
+    """The schema of an array's elements; empty where it is not described."""
+    found = schema.get("items")
+    return found if isinstance(found, Mapping) else NO_SCHEMA
+
+
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+def _fits(schema: Schema, value: Any) -> bool:
+    form = schema.get("type")
+    forms = form if isinstance(form, (list, tuple)) else [form]
+    return any(_is(value, name) for name in forms if isinstance(name, str))
+
+
+def _is(value: Any, form: str) -> bool:
+    if isinstance(value, bool):
+        return form == "boolean"
+    return isinstance(value, TYPES.get(form, ()))
+
+
+def _type(schema: Schema, wanted: Any) -> str | None:
+    form = schema.get("type")
+    if isinstance(form, str):
+        return form
+    if isinstance(form, (list, tuple)):
+        fitting = [name for name in form if isinstance(name, str) and _is(wanted, name)]
+        return fitting[0] if fitting else None
+    return None
+
+
+def _for_text(schema: Schema, wanted: Any) -> Rule:
+    form = schema.get("format")
+    if form in EXACT_FORMATS:
+        return Rule("exact")
+    dated = form in DATE_FORMATS or (isinstance(wanted, str) and ISO_DATE.fullmatch(wanted.strip()) is not None)
+    if dated:
+        return Rule("date")
+    # A number is due, and the reference has it as text.
+    return Rule("number" if schema.get("type") in ("number", "integer") else "text")

@@ -1,0 +1,157 @@
+"""``tool_call_accuracy`` and ``tool_call_f1``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from trialbed.conversations import Sample, ToolCall
+from trialbed.errors import UsageError
+from trialbed.metrics import _ragas
+from trialbed.metrics._alignment import align
+from trialbed.metrics._comparing import Comparer, Judgements
+from trialbed.metrics._diagnosis import CallFinding, Diagnosis, MetricResult
+from trialbed.metrics._inputs import (
+    Compat,
+    Order,
+    check_compat,
+    check_order,
+    made_calls,
+    reference_in,
+    right_calls,
+    right_groups,
+)
+from trialbed.metrics._ragas_diagnosis import accuracy_diagnosis, f1_diagnosis
+
+ACCURACY = "tool_call_accuracy"
+F1 = "tool_call_f1"
+NO_JUDGEMENTS: Judgements = {}
+
+
+def tool_call_accuracy(
+    predicted: Any,
+    reference: Any = None,
+    *,
+    order: Order = "strict",
+    tools: Any = None,
+    rules: Mapping[str, str] | None = None,
+    compat: Compat | None = None,
+    judgements: Judgements = NO_JUDGEMENTS,
+) -> MetricResult:
+    """How well the calls made are the calls wanted: points of all calls over the number of calls.
+
+    Args:
+        predicted: a list of calls, a conversation as a list of messages, or a sample.
+        reference: the calls that are right, in order; inner lists are parallel groups. None: those of the sample.
+        order: whether the order of the reference counts.
+        tools: JSON Schemas of arguments: OpenAI's definitions of tools, or name -> schema. They choose the rules.
+        rules: ``tool.argument`` or ``argument`` -> rule, where another one than the schema's is wanted.
+        compat: ``ragas`` computes what Ragas 0.4.3 does, without schemas and rules.
+        judgements: what a model said of arguments with the rule ``semantic``; see ``atool_call_accuracy``.
+
+    Returns:
+        The value, from 0 to 1, with its diagnosis.
+
+    Raises:
+        UsageError: an argument is wrong, or there is no reference.
+        DataError: a call or message is malformed; names the place.
+    """
+    if compat is None:
+        check_order(order)
+        made, groups, known = _read(predicted, reference, tools)
+        comparer = Comparer(rules or {}, judgements)
+        rows = align(made, groups, known, comparer, ordered=order == "strict")
+        return _accuracy(rows, order)
+    check_compat(compat)
+    made_, right = _plain(predicted, reference)
+    strict = order == "strict"
+    if not strict:
+        check_order(order)
+    value = _ragas.strict_accuracy(made_, right) if strict else _ragas.flexible_accuracy(made_, right)
+    return MetricResult(ACCURACY, value, partial(accuracy_diagnosis, value, made_, right, order))
+
+
+def tool_call_f1(
+    predicted: Any,
+    reference: Any = None,
+    *,
+    tools: Any = None,
+    rules: Mapping[str, str] | None = None,
+    compat: Compat | None = None,
+    judgements: Judgements = NO_JUDGEMENTS,
+) -> MetricResult:
+    """F1 of the calls made against the calls wanted, in any order, with points for calls that are partly right.
+
+    Args:
+        predicted: a list of calls, a conversation as a list of messages, or a sample.
+        reference: the calls that are right. None: those of the sample.
+        tools: as for ``tool_call_accuracy``, like ``rules`` and ``judgements``.
+        compat: ``ragas`` computes what Ragas 0.4.3 does, without schemas and rules.
+
+    Returns:
+        The value, from 0 to 1; its diagnosis has precision and recall.
+
+    Raises:
+        UsageError: an argument is wrong, or there is no reference.
+        DataError: a call or message is malformed; names the place.
+    """
+    if compat is None:
+        made, groups, known = _read(predicted, reference, tools)
+        rows = align(made, groups, known, Comparer(rules or {}, judgements), ordered=False)
+        return _f1(rows, len(made), sum(map(len, groups)))
+    check_compat(compat)
+    made_, right = _plain(predicted, reference)
+    value = _ragas.f1(made_, right)
+    return MetricResult(F1, value, partial(f1_diagnosis, value, made_, right))
+
+
+def _accuracy(rows: tuple[CallFinding, ...], order: Order) -> MetricResult:
+    points = sum(row.points for row in rows)
+    value = points / len(rows) if rows else 1.0
+    formula = f"{points:.4g} points of {len(rows)} calls" if rows else "no call was made, and none is right"
+    return MetricResult(ACCURACY, value, Diagnosis(ACCURACY, value, formula, rows, order))
+
+
+def _f1(rows: tuple[CallFinding, ...], made: int, right: int) -> MetricResult:
+    points = sum(row.points for row in rows)
+    precision, recall = (points / count if count else float(made == right) for count in (made, right))
+    value = 2 * points / (made + right) if made + right else 1.0
+    formula = f"2 x {points:.4g} points / ({made} calls made + {right} right)"
+    if not rows:
+        formula = "no call was made, and none is right"
+    return MetricResult(F1, value, Diagnosis(F1, value, formula, rows, "", "", precision, recall))
+
+
+def read_tool_schemas(tools: Any) -> Mapping[str, Mapping[str, Any]]:
+    """The schemas of tools, however they are given."""
+    if not tools:
+        return {}
+    from trialbed.conversations import read_tools
+
+    return read_tools(tools, "tools")
+
+
+def _read(
+    predicted: Any, reference: Any, tools: Any
+) -> tuple[Sequence[ToolCall], tuple[tuple[ToolCall, ...], ...], Mapping[str, Mapping[str, Any]]]:
+    wanted = _wanted(predicted, reference)
+    known = predicted.tools if tools is None and isinstance(predicted, Sample) else read_tool_schemas(tools)
+    return made_calls(predicted), right_groups(wanted), known
+
+
+def _plain(predicted: Any, reference: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    wanted = reference
+    if reference is None:
+        found = _wanted(predicted, None)
+        wanted = list(found) if isinstance(found, tuple) else found
+    return made_calls(predicted), right_calls(wanted)
+
+
+def _wanted(predicted: Any, reference: Any) -> Any:
+    if reference is not None:
+        return reference
+    found = reference_in(predicted, "reference_tool_calls")
+    if found is None:
+        raise UsageError("there is no reference: give the calls that are right, or a sample with reference_tool_calls")
+    return found
