@@ -9,6 +9,8 @@ from typing import Any
 
 import httpx
 import pytest
+from support.clocks import SleepingClock
+from support.planned import Endpoint
 from support.servers import Serve, ServerProcess, listening
 
 from trialbed_server import ServerOptions, create_app
@@ -42,3 +44,19 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
             return await stack.enter_async_context(httpx.AsyncClient(base_url=url, timeout=30))
 
         yield make
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[Endpoint]:
+    """A model endpoint that answers by a plan."""
+    found = Endpoint()
+    async with listening(found.app) as url:
+        found.url = f"{url}/v1"
+        yield found
+        found.gate.set()
+
+
+@pytest.fixture
+def clock() -> SleepingClock:
+    """Moves when the server sleeps."""
+    return SleepingClock()

@@ -7,6 +7,8 @@ from typing import Any
 import httpx
 import pytest
 from openai import AsyncOpenAI, PermissionDeniedError
+from support.clocks import SleepingClock
+from support.planned import Endpoint, says
 from support.servers import OFFERED, TRIAL, Serve, closed, registration
 from support.wire import saying
 
@@ -23,8 +25,8 @@ ACTED_UPON = (
 LIMITS = {"max_steps": 2, "timeout": 30}
 
 
-async def opened(serve: Serve, **fields: Any) -> httpx.AsyncClient:
-    client = await serve()
+async def opened(serve: Serve, clock: SleepingClock | None = None, **fields: Any) -> httpx.AsyncClient:
+    client = await serve(clock=clock)
     reply = await client.post("/control/trials", json=registration(model="scripted:loop", **fields))
     assert reply.status_code == 201, reply.text
     return client
@@ -89,6 +91,36 @@ async def test_the_request_after_the_last_token_is_refused(serve: Serve) -> None
     assert [call["limit"] for call in calls] == [None, "max_trial_tokens", "max_trial_tokens"]
 
 
+async def test_a_request_after_the_trials_time_is_refused(serve: Serve, clock: SleepingClock) -> None:
+    client = await opened(serve, clock, limits={**LIMITS, "max_steps": 9})
+    clock.time += 100  # it begins with its first request
+    assert (await client.post(CHAT, json=BODY)).status_code == 200
+    clock.time += LIMITS["timeout"]
+    assert (await client.post(CHAT, json=BODY)).status_code == 200
+    clock.time += 0.5
+    refused = await client.post(CHAT, json=BODY)
+    assert refused.status_code == 403
+    error = refused.json()["error"]
+    assert (error["code"], error["type"]) == ("timeout", "invalid_request_error")
+    assert "longer than the 30 s that its setting timeout allows" in error["message"]
+    calls = (await closed(client))["model_calls"]
+    assert [(call["cause"], call["limit"]) for call in calls] == [(None, None), (None, None), ("limit", "timeout")]
+
+
+async def test_waiting_for_the_endpoint_takes_none_of_the_trials_time(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await serve(upstream=endpoint.url, clock=clock)
+    fields = {"base_url": endpoint.url, "limits": {**LIMITS, "max_steps": 9}}
+    await client.post("/control/trials", json=registration(model="m", **fields))
+    endpoint.plans["m"] = [says(429, retry_after="40"), says(200)]
+    statuses = []
+    for seconds in (0, 29, 2):
+        clock.time += seconds
+        statuses.append((await client.post(CHAT, json=BODY)).status_code)
+    assert statuses == [200, 200, 403]
+
+
 async def test_tokens_of_streams_count_if_the_model_reports_them(serve: Serve) -> None:
     for options, statuses in (({}, [200, 200]), ({"stream_options": {"include_usage": True}}, [200, 403])):
         client = await opened(serve, max_trial_tokens=1)
@@ -96,10 +128,19 @@ async def test_tokens_of_streams_count_if_the_model_reports_them(serve: Serve) -
         assert [(await client.post(CHAT, json=body)).status_code for _ in range(2)] == statuses
 
 
-@pytest.mark.parametrize("fields", [{"limits": {**LIMITS, "max_steps": 1}}, {"max_trial_tokens": 1}])
-async def test_a_refusal_has_no_words_that_frameworks_act_upon(serve: Serve, fields: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "fields",
+    [{"limits": {**LIMITS, "max_steps": 1}}, {"max_trial_tokens": 1}, {"limits": {**LIMITS, "max_steps": 9}}],
+    ids=["max_steps", "max_trial_tokens", "timeout"],
+)
+async def test_a_refusal_has_no_words_that_frameworks_act_upon(
+    serve: Serve, clock: SleepingClock, fields: dict[str, Any]
+) -> None:
     """They repeat a request, or condense the conversation, for what an error's text says."""
-    client = await opened(serve, **fields)
+    client = await opened(serve, clock, **fields)
     await client.post(CHAT, json=BODY)
-    message = (await client.post(CHAT, json=BODY)).text.lower()
+    clock.time += LIMITS["timeout"] + 1
+    refusal = await client.post(CHAT, json=BODY)
+    assert refusal.status_code == 403
+    message = refusal.text.lower()
     assert not [word for word in ACTED_UPON if word in message]

@@ -4,86 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
 from functools import partial
-from typing import Any
 
 import httpx
 import pytest
-from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.responses import Response
 from support.clocks import SleepingClock
-from support.servers import OFFERED, TRIAL, Serve, closed, listening, registration, until
+from support.planned import CHAT, Endpoint, body, opened, says
+from support.servers import TRIAL, Serve, closed, registration
 from support.wire import ANSWER, BODY, EVENTS, reply
 
 from trialbed_server.gateway.retries import RetryBudget
-
-CHAT = f"/t/{TRIAL}/v1/chat/completions"
-Step = Callable[[Request], Awaitable[Response]]
-
-
-def says(status: int, **headers: str) -> Step:
-    async def step(_request: Request) -> Response:
-        error = {"error": {"message": f"failed with {status}", "type": "t"}}
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return JSONResponse(ANSWER if status == 200 else error, status, headers=named)
-
-    return step
-
-
-class Endpoint:
-    """A model endpoint that answers the requests for a model by its plan, step by step; the last one stays."""
-
-    def __init__(self) -> None:
-        self.url = ""
-        self.plans: dict[str, list[Step]] = {}
-        self.requests: list[str] = []
-        self.gate = asyncio.Event()
-        self.app = Starlette(routes=[Route("/v1/chat/completions", self.chat, methods=["POST"])])
-
-    async def chat(self, request: Request) -> Response:
-        model = json.loads(await request.body())["model"]
-        self.requests.append(model)
-        plan = self.plans.get(model, [says(200)])
-        return await (plan.pop(0) if len(plan) > 1 else plan[0])(request)
-
-    async def hang(self, _request: Request) -> Response:
-        await self.gate.wait()
-        return JSONResponse(ANSWER)
-
-
-@pytest.fixture
-async def endpoint() -> AsyncIterator[Endpoint]:
-    found = Endpoint()
-    async with listening(found.app) as url:
-        found.url = f"{url}/v1"
-        yield found
-        found.gate.set()
-
-
-@pytest.fixture
-def clock() -> SleepingClock:
-    return SleepingClock()
-
-
-async def opened(serve: Serve, url: str, clock: SleepingClock | None, *, seconds: float = 60, **options: Any) -> Any:
-    client = await serve(upstream=url, upstream_key="sk-the-real-upstream-key", clock=clock, **options)
-    limits = {"max_steps": 100, "timeout": seconds}
-    fields = registration(model="m", base_url=url, limits=limits)
-    assert (await client.post("/control/trials", json=fields)).status_code == 201
-    return client
-
-
-def body(model: str = "m", **more: Any) -> dict[str, Any]:
-    return {"model": model, "messages": [{"role": "user", "content": "?"}], "tools": OFFERED, **more}
-
-
-async def status(client: httpx.AsyncClient) -> dict[str, Any]:
-    found: dict[str, Any] = (await client.get("/control/endpoint")).json()
-    return found
 
 
 @pytest.mark.parametrize("failing", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
@@ -245,6 +177,32 @@ async def test_a_request_that_fails_each_time_while_others_are_answered_is_to_bl
     ]
 
 
+@pytest.mark.parametrize(("between", "cause"), [(500, "request"), (429, "endpoint"), (503, "endpoint")])
+async def test_a_request_is_not_to_blame_if_the_endpoint_had_no_capacity_for_it_meanwhile(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, between: int, cause: str
+) -> None:
+    client = await opened(serve, endpoint.url, clock, model_retries=2)
+
+    async def other_answered_meanwhile(request: Request) -> Response:
+        assert (await client.post(CHAT, json=body("fine"))).status_code == 200
+        return await says(between)(request)
+
+    endpoint.plans["m"] = [says(500), other_answered_meanwhile, says(500)]
+    assert (await client.post(CHAT, json=body())).status_code == 500
+    call, _ = (await closed(client))["model_calls"]
+    assert [attempt["status"] for attempt in call["attempts"]] == [500, between]
+    assert call["cause"] == cause
+
+
+async def test_a_request_that_was_answered_meanwhile_is_not_to_blame_for_its_next_failure(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock, model_retries=0)
+    endpoint.plans["m"] = [says(500), says(200), says(500)]
+    assert [(await client.post(CHAT, json=body())).status_code for _ in range(3)] == [500, 200, 500]
+    assert [call["cause"] for call in (await closed(client))["model_calls"]] == ["endpoint", None, "endpoint"]
+
+
 async def test_all_requests_share_a_budget_of_repetitions_to_which_answers_add(
     serve: Serve, endpoint: Endpoint, clock: SleepingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,97 +213,6 @@ async def test_all_requests_share_a_budget_of_repetitions_to_which_answers_add(
     statuses = [(await client.post(CHAT, json=body(model))).status_code for model in ("fails", "fine", "fails")]
     assert statuses == [503, 200, 503]
     assert [len(call["attempts"]) for call in (await closed(client))["model_calls"]] == [2, 0, 1]
-
-
-async def test_an_address_where_nothing_ever_answered_is_given_up_soon(serve: Serve, clock: SleepingClock) -> None:
-    client = await opened(serve, "http://127.0.0.1:9/v1", clock)
-    began = clock.time
-    for model in "abc":
-        assert (await client.post(CHAT, json=body(model))).status_code in (502, 503)
-    assert clock.time - began < 10
-    assert [len(call["attempts"]) for call in (await closed(client))["model_calls"]] == [2, 2, 0]
-
-
-async def test_an_endpoint_that_is_down_is_not_asked_any_more(serve: Serve, clock: SleepingClock) -> None:
-    client = await opened(serve, "http://127.0.0.1:9/v1", clock, endpoint_patience=50)
-    assert await status(client) == {"state": "closed", "answered": 0, "reason": ""}
-    for model in "ab":
-        assert (await client.post(CHAT, json=body(model))).status_code == 502
-    found = await status(client)
-    assert found["state"] in ("open", "down")
-    assert "Cannot connect" in found["reason"]
-    clock.time += 60
-    assert (await status(client))["state"] == "down"
-    await client.post(CHAT, json=body("probe"))
-    began = clock.time
-    answer = await client.post(CHAT, json=body("c"))
-    assert answer.status_code == 503
-    assert "keeps failing" in answer.json()["error"]["message"]
-    assert clock.time == began
-    metrics = (await client.get("/metrics")).text
-    assert 'trialbed_upstream_circuit{state="down"} 1.0' in metrics
-    assert 'trialbed_upstream_attempts_total{status="0"}' in metrics
-    calls = (await closed(client))["model_calls"]
-    assert {call["cause"] for call in calls} == {"endpoint"}
-    assert all(call["waited"] == pytest.approx(call["duration"]) for call in calls)
-
-
-async def test_a_circuit_that_is_open_closes_when_the_endpoint_is_back(
-    serve: Serve, endpoint: Endpoint, clock: SleepingClock
-) -> None:
-    client = await opened(serve, endpoint.url, clock, model_retries=2)
-    endpoint.plans["a"] = endpoint.plans["b"] = [says(503)]
-    for model in "ab":
-        assert (await client.post(CHAT, json=body(model))).status_code == 503
-    assert (await status(client))["state"] == "open"
-    assert (await client.post(CHAT, json=body())).status_code == 200
-    assert await status(client) == {"state": "closed", "answered": 1, "reason": ""}
-    last = (await closed(client))["model_calls"][-1]
-    assert (last["cause"], last["attempts"]) == (None, [])
-    assert last["waited"] > 0
-
-
-async def test_a_trial_tells_how_long_it_waits_while_it_does(
-    serve: Serve, endpoint: Endpoint, clock: SleepingClock
-) -> None:
-    client = await opened(serve, endpoint.url, clock)
-    clock.awake.clear()
-    endpoint.plans["m"] = [says(503)]
-    asking = asyncio.ensure_future(client.post(CHAT, json=body()))
-    await until(lambda: clock.slept)
-    clock.time += 5
-    assert (await client.get(f"/control/trials/{TRIAL}")).json()["waited"] == 5
-    (call,) = (await closed(client))["model_calls"]
-    assert (call["status"], call["cause"], call["waited"]) == (0, "endpoint", 5)
-    clock.awake.set()
-    await asking
-
-
-@pytest.mark.parametrize(("others", "cause"), [(False, "endpoint"), (True, "gone")])
-@pytest.mark.parametrize("leaves", [False, True])
-async def test_a_request_in_flight_is_the_endpoints_fault_if_it_answers_no_other(
-    serve: Serve, endpoint: Endpoint, clock: SleepingClock, others: bool, cause: str, leaves: bool
-) -> None:
-    client = await opened(serve, endpoint.url, clock)
-    endpoint.plans["hangs"] = [endpoint.hang]
-    assert (await client.post(CHAT, json=body("fine"))).status_code == 200
-    asking = asyncio.ensure_future(client.post(CHAT, json=body("hangs")))
-    await until(lambda: "hangs" in endpoint.requests)
-    clock.time += 10
-    if others:
-        assert (await client.post(CHAT, json=body("fine"))).status_code == 200
-    if leaves:
-        asking.cancel()
-        with suppress(asyncio.CancelledError):
-            await asking
-        while 'status="0"' not in (await client.get("/metrics")).text:  # noqa: ASYNC110 - there is no event to wait for
-            await asyncio.sleep(0.01)
-    calls = (await closed(client))["model_calls"]
-    (call,) = [call for call in calls if json.loads(call["request"])["model"] == "hangs"]
-    assert (call["status"], call["cause"]) == (0, cause)
-    endpoint.gate.set()
-    if not leaves:
-        await asking
 
 
 async def test_the_time_of_the_trial_decides_how_long_the_endpoint_may_be_silent(

@@ -18,6 +18,7 @@ hostile = hostile_agents:Hostile
 blocking = hostile_agents:Blocking
 badly-closing = hostile_agents:BadlyClosing
 other-contract = hostile_agents:OtherContract
+ending = hostile_agents:Ending
 no-agent = hostile_agents:NoAgent
 broken-import = hostile_import:Agent
 crashing-import = hostile_start:Agent

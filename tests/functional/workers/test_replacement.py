@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 
 import pytest
@@ -65,10 +66,35 @@ async def test_a_trial_may_ask_for_a_fresh_worker(make_spec):
     assert outcome.first
 
 
+async def test_a_trial_whose_worker_is_lost_before_it_begins_gets_a_new_one(make_spec, caplog):
+    async with LocalExecutor() as executor:
+        before = await executor.execute(make_spec("end at the next trial"))
+        after = await executor.execute(make_spec("pid"))
+    assert (before.failure, after.failure) == (None, None)
+    assert after.first
+    assert after.answer.final_answer != before.answer.final_answer
+    assert "a worker was lost between trials: the worker ended by itself with exit code 9" in caplog.text
+
+
+async def test_a_fresh_worker_that_does_not_begin_its_trial_fails_it(make_spec):
+    async with LocalExecutor() as executor, asyncio.timeout(60):
+        outcome = await executor.execute(make_spec("pid", "ending"))
+    assert (outcome.failure.kind, outcome.first) == ("crash", True)
+    assert "exit code 9" in outcome.failure.message
+
+
+async def test_the_next_trial_has_its_loop_to_itself(make_spec):
+    async with LocalExecutor() as executor:
+        (before,) = await pids(executor, make_spec, "leak a task")
+        (tasks,) = await pids(executor, make_spec, "count the tasks")
+    assert tasks == f"{before} 1"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [
+        "leak a stubborn task",
         "leak descriptors",
         "leak threads",
         "lower the limits",

@@ -10,7 +10,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from hostile_base import NAP, Base, done
+from hostile_base import NAP, Base, done, end_at_the_next_command
 from hostile_ends import Answers, Crashes, Exceptions, Hangs
 from hostile_leftovers import Clocks, Leftovers
 from hostile_output import Memory, Output
@@ -83,6 +83,15 @@ class BadlyClosing(Base):
 
 class OtherContract(Base):
     contract = "0"
+
+
+class Ending(Base):
+    """Its worker ends as soon as it is given a trial."""
+
+    @classmethod
+    def framework_version(cls):
+        end_at_the_next_command()
+        return "6.6.6"
 
 
 class NoAgent:

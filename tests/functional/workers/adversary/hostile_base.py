@@ -1,5 +1,8 @@
 """What all agents that do harm are made of."""
 
+import gc
+import os
+
 from trialbed import Answer, BaseAgent
 
 NAP = 600
@@ -8,6 +11,18 @@ NAP = 600
 
 def done(text="fine"):
     return Answer(final_answer=text, finish="give_answer")
+
+
+def end_at_the_next_command():
+    """Have the worker end as soon as it has received another command."""
+    (channel,) = [found for found in gc.get_objects() if type(found).__qualname__ == "Channel"]
+    receive = channel.receive
+
+    def receive_and_end():
+        receive()
+        os._exit(9)
+
+    channel.receive = receive_and_end
 
 
 class Base(BaseAgent):

@@ -15,15 +15,15 @@ import threading
 import time
 from pathlib import Path
 
-from hostile_base import NAP, done
+from hostile_base import NAP, done, end_at_the_next_command
 
 keep = []
 
 
 class Leftovers:
     async def leak_a_task(self):
-        self.leaked = asyncio.get_running_loop().create_task(asyncio.sleep(NAP))
-        return done()
+        keep.append(asyncio.get_running_loop().create_task(asyncio.sleep(NAP)))
+        return done(str(os.getpid()))
 
     async def leak_a_stubborn_task(self):
         async def stubborn():
@@ -33,7 +33,7 @@ class Leftovers:
 
         keep.append(asyncio.get_running_loop().create_task(stubborn()))
         await asyncio.sleep(0)
-        return done()
+        return done(str(os.getpid()))
 
     async def leak_descriptors(self):
         keep.extend(socket.socket() for _ in range(150))
@@ -44,6 +44,9 @@ class Leftovers:
             threading.Thread(target=time.sleep, args=(NAP,), daemon=True).start()
         return done(str(os.getpid()))
 
+    async def count_the_tasks(self):
+        return done(f"{os.getpid()} {len(asyncio.all_tasks())}")
+
     async def threads_that_never_end(self):
         threading.Thread(target=time.sleep, args=(NAP,)).start()
         return done()
@@ -53,6 +56,10 @@ class Leftovers:
         thread.start()
         thread.join()
         return done()
+
+    async def end_at_the_next_trial(self):
+        end_at_the_next_command()
+        return done(str(os.getpid()))
 
     async def hang_at_exit(self):
         atexit.register(time.sleep, NAP)

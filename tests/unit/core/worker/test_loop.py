@@ -1,0 +1,69 @@
+"""What a worker does about the tasks that a trial leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from trialbed.worker import _loop
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as found:
+        yield found
+
+
+def leak(runner: asyncio.Runner, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
+    """Run a trial that leaves this task; the task."""
+
+    async def trial() -> asyncio.Task[None]:
+        task = asyncio.ensure_future(work())
+        await asyncio.sleep(0)
+        return task
+
+    return runner.run(trial())
+
+
+async def sleeps() -> None:
+    await asyncio.sleep(3600)
+
+
+async def exits() -> None:
+    try:
+        await sleeps()
+    finally:
+        raise SystemExit(5)
+
+
+def test_tasks_that_a_trial_leaves_are_ended_before_the_next(runner: asyncio.Runner) -> None:
+    task = leak(runner, sleeps)
+    assert _loop._cancel_leaked_tasks(runner)
+    assert task.cancelled()
+    assert _loop._cancel_leaked_tasks(runner), "nothing is left"
+
+
+def test_a_worker_is_not_used_again_if_a_task_does_not_end(
+    runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_loop, "SETTLE", 0.01)
+    let_go = asyncio.Event()
+
+    async def resists() -> None:
+        while not let_go.is_set():
+            with suppress(asyncio.CancelledError):
+                await let_go.wait()
+
+    task = leak(runner, resists)
+    ended = _loop._cancel_leaked_tasks(runner), task.done()
+    let_go.set()  # else the loop could not be closed
+    assert ended == (False, False)
+
+
+def test_a_worker_is_not_used_again_if_a_task_ends_the_loop(runner: asyncio.Runner) -> None:
+    leak(runner, exits)
+    assert not _loop._cancel_leaked_tasks(runner)
