@@ -23,6 +23,7 @@ from trialbed.records import FailureKind, Timing
 from trialbed_adapter_kit import CHECKS, LEVELS, Finding
 from trialbed_server.gateway.scripted.policies import POLICIES
 
+BADGE = re.compile(r"· must \d+/\d+ .* may \d+/").search
 CHECK_LEVELS = {check.name: check.level for check in CHECKS}
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -193,3 +194,16 @@ def test_every_number_of_policies_in_words_is_right() -> None:
 def test_the_version_is_in_the_changelog() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"## [{setup_cfg()['metadata']['version']}] - " in text
+
+
+def test_the_totals_of_every_summary_of_the_conformance_kit_are_right() -> None:
+    shown = [line for file in (ROOT / "docs").rglob("*.md") for line in file.read_text().splitlines() if BADGE(line)]
+    assert len(shown) >= 3
+    right = {tuple(str(count) for count in totals.values()) for totals in map(levels_of, ("controlled", "native"))}
+    wrong = [line for line in shown if tuple(re.findall(r"(?:must|should|may) \d+/(\d+)", line)) not in right]
+    assert wrong == []
+
+
+def levels_of(profile: str) -> dict[str, int]:
+    """The number of checks of each level for a profile."""
+    return {level: sum(check.level_for(profile) == level for check in CHECKS) for level in LEVELS}

@@ -13,6 +13,7 @@ import pytest
 from trialbed_adapter_kit import CHECKS, Report
 
 AGENT = """
+import json
 import threading
 
 from trialbed import Deviation
@@ -98,6 +99,28 @@ def test_a_level_leaves_out_those_below(kit, level, levels):
     done = kit("--json", "--level", level, *(option for name in names for option in ("--check", name)))
     report = Report.model_validate_json(done.stdout)
     assert {finding.level for finding in report.findings} == levels
+
+
+def test_the_line_of_the_author_is_shown_where_an_exception_comes_from_a_library(kit):
+    done = kit("--check", "plain_answer", first='json.loads("{")')
+    lines = done.stderr.splitlines()
+    (place,) = [number for number, line in enumerate(lines) if "probe_adapter.py" in line]
+    assert lines[place].strip().endswith(", in answer")
+    assert [line.strip() for line in lines[place + 1 : place + 3]] == ['json.loads("{")', "…"]
+    assert "decoder.py" in lines[place + 3]
+    assert "JSONDecodeError" in lines[place - 1]
+
+
+def test_failures_of_one_line_of_the_author_have_one_cause(kit):
+    names = ("plain_answer", "single_call", "usage_is_claimed")
+    first = "raise LookupError(query)  # another text for each check"
+    done = kit("--json", *(option for name in names for option in ("--check", name)), first=first)
+    report = Report.model_validate_json(done.stdout.splitlines()[-1])
+    (cause,) = {finding.cause for finding in report.findings}
+    assert cause.startswith("the trial fails with LookupError in File ")
+    assert "probe_adapter.py" in cause
+    assert [len(group) for group in report.by_cause("failed")] == [2]
+    assert [len(group) for group in report.by_cause("finding")] == [1]
 
 
 def test_an_adapter_that_is_not_there_exits_with_2(kit):

@@ -1,15 +1,19 @@
+"""What is found of the hard schemas."""
+
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Any, cast
 
 import pytest
 from support.fidelity import api_call, definition, model_call, observed, request
 
 from trialbed import HardSchema, hard_schemas
 from trialbed.records import Failure
-from trialbed_fidelity.harness import Observed, hard_world
-from trialbed_fidelity.measurements import SchemaFinding
-from trialbed_fidelity.measurements._schemas import findings_of
+from trialbed_fidelity._not_measured import NotMeasured
+from trialbed_fidelity.harness import Harness, Observed, Scenario, hard_world, stations
+from trialbed_fidelity.measurements import SchemaFinding, Schemas, measure_schemas
+from trialbed_fidelity.measurements._schemas import MOST_TRIALS, findings_of
 from trialbed_fidelity.reading import sent_tools
 
 SCHEMAS = hard_schemas()[:6]
@@ -111,3 +115,47 @@ def test_a_failure_after_the_request_is_noted() -> None:
     seen = observed(model_call(request()), failure=Failure(kind="agent", message="it broke"))
     (found,) = findings_of([ONE], tools, seen)
     assert found.reason == "agent: it broke"
+
+
+class Refusing:
+    """A harness whose framework fails with these tools."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.trials = 0
+
+    async def run(self, _framework: str, scenario: Scenario) -> Observed:
+        self.trials += 1
+        tools = scenario.world.tools
+        if any(tool.name in self.names for tool in tools):
+            return observed(failure=Failure(kind="agent", message="no such tools"))
+        return observed(model_call(request(tools=[definition(tool) for tool in tools])))
+
+
+def measured(harness: Refusing) -> Schemas:
+    return asyncio.run(measure_schemas(cast("Harness", harness), "refusing"))
+
+
+@pytest.mark.parametrize("place", [0, 40, -1])
+def test_a_tool_that_a_framework_fails_with_is_found(place: int) -> None:
+    name = hard_schemas()[place].name
+    found = measured(Refusing(name))
+    assert {one.name: one.effects for one in found.findings if one.effects} == {name: ("refused",)}
+    assert len(found.findings) == len(hard_schemas())
+    assert found.trials <= 15
+
+
+def test_the_search_for_tools_that_a_framework_fails_with_is_bounded() -> None:
+    harness = Refusing(*(schema.name for schema in hard_schemas()))
+    with pytest.raises(NotMeasured, match="150 trials were not enough"):
+        measured(harness)
+    assert MOST_TRIALS == 150
+    assert 150 < harness.trials <= 153, "with the plainest tool, and the two of the last pair"
+
+
+def test_no_search_is_made_where_the_plainest_tool_fails_too() -> None:
+    names = [schema.name for schema in hard_schemas()]
+    harness = Refusing(*names, *(tool.name for tool in stations(1, 1).tools))
+    with pytest.raises(NotMeasured, match="agent: no such tools"):
+        measured(harness)
+    assert harness.trials == 2
