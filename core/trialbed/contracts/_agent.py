@@ -75,7 +75,8 @@ class BaseAgent(ABC):
 
         Args:
             tools: sorted by name.
-            server_url: the trial's virtual API; an adapter needs it only to show it.
+            server_url: the trial's virtual API. The tools know it; an adapter needs it only to show it, or to bind the
+                tools by MCP, with ``mcp_url(server_url)``.
         """
         self.tools = list(tools)
 

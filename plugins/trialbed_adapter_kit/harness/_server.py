@@ -25,6 +25,9 @@ STARTING = 30.0
 
 LARGEST_BODY = 256 * 1024**2
 
+PARSE_ERROR = "Tool input parse error...\n"
+"""What the virtual API answers to a ``tool_input`` that is a text and not JSON."""
+
 RUNAWAY = 25
 """Requests beyond the step limit after which every one is refused, answered or not, so that an endless loop ends."""
 
@@ -116,14 +119,18 @@ class TrialSession:
         if item is None:
             self.strays.append(f"a call of an Api that is not offered: {json.dumps(body)[:200]}")
             return web.json_response({"error": "this Api does not exist", "response": ""})
-        reply = await self._answer(item, body["tool_input"])
+        arguments = _input_of(body)
+        if arguments is None:
+            self.strays.append(f"a call of {item.name} with an input that is no JSON object: {json.dumps(body)[:200]}")
+            return web.json_response({"error": PARSE_ERROR, "response": ""})
+        reply = await self._answer(item, arguments)
         if reply.status != 200:
             return web.Response(status=reply.status, text="the harness's Api is broken")
         return web.json_response({"error": reply.error, "response": reply.response})
 
     async def _mcp_request(self, request: web.Request) -> web.Response:
         if request.method != "POST":
-            # As with Trialbed's server: there are no sessions, and nothing that the server says by itself.
+            # As Trialbed's server, which has no sessions and sends nothing by itself.
             return web.Response(status=405)
         return await serve_mcp(request, self._mcp, max_body=LARGEST_BODY)
 
@@ -230,6 +237,16 @@ def _object(data: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _input_of(body: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments of a call, which may be given as JSON text; None if they are not an object."""
+    given = body.get("tool_input")
+    try:
+        value = json.loads(given or "{}") if isinstance(given, str) else given
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _api_of(body: dict[str, Any]) -> ApiRef:

@@ -257,3 +257,42 @@ async def test_requests_past_the_step_limit_are_refused_as_the_gateway_refuses_t
     assert [request.refused for request in record.requests] == [False, False, True]
     assert "403" in record.failure.message
     assert "its setting max_steps allows" in record.failure.message
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [({"text": "x"}, {"text": "x"}), ('{"text": "x"}', {"text": "x"}), ("", {}), ("{}", {})],
+)
+async def test_the_input_of_a_call_may_be_its_json_text(given, arguments):
+    record, answer = await called_with(given)
+    assert [made.arguments for made in record.calls] == [arguments]
+    assert answer == {"error": "", "response": arguments}
+    assert record.strays == ()
+
+
+@pytest.mark.parametrize("given", ["{", "[1]", "null", "[" * 9000, '"x"'])
+async def test_an_input_that_is_no_object_is_an_error_of_the_api(given):
+    record, answer = await called_with(given)
+    assert answer == {"error": "Tool input parse error...\n", "response": ""}
+    assert record.calls == ()
+    assert [stray[:23] for stray in record.strays] == ["a call of Echo_text wit"]
+
+
+async def called_with(tool_input):
+    """A trial whose agent makes one call with this input by itself, and what it was answered."""
+    answers = []
+
+    class ByItself(ReferenceAgent):
+        def bind_tools(self, tools, *, server_url):
+            super().bind_tools(tools, server_url=server_url)
+            self.names, self.url = tools[0].api.model_dump(), server_url
+
+        async def answer(self, query):
+            async with httpx.AsyncClient() as client:
+                body = {**self.names, "tool_input": tool_input, "strip": "", "toolbench_key": ""}
+                answers.append((await client.post(self.url, json=body)).json())
+            return await super().answer(query)
+
+    with Harness(ByItself) as harness:
+        record = await harness.run("done")
+    return record, *answers
