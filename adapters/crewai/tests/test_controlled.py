@@ -76,7 +76,10 @@ async def test_a_name_that_is_only_like_a_tools_is_unknown(harness: Harness, nam
     assert record.requests[1].results == [("call_0_0", "Tool not found")]
 
 
-@pytest.mark.parametrize("text", ["[1]", '"one"', "7", "null", "true", "[" * 9000 + "]" * 9000, '{"text": '])
+@pytest.mark.parametrize(
+    "text",
+    ["[1]", '"one"', "7", "null", "true", "[" * 9000 + "]" * 9000, '{"text": ', '{"text": ' + "9" * 5000 + "}"],
+)
 async def test_arguments_that_crewai_would_fail_at_or_guess_go_back_to_the_model(harness: Harness, text: str) -> None:
     record = await harness.run(asks(call("Echo_text", text)), "done")
     assert (record.calls, answered(record).calls, answered(record).final_answer) == ((), (), "done")

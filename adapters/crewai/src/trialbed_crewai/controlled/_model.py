@@ -142,7 +142,8 @@ def _readable(arguments: str | None) -> str:
     text = arguments or "{}"
     try:
         return text if isinstance(json.loads(text), dict) else "{" + text
-    except ValueError:
+    except json.JSONDecodeError:
         return text
-    except RecursionError:
+    except (ValueError, RecursionError):
+        # JSON that Python does not read: a number of more than 4,300 digits, or deep nesting. CrewAI expects neither.
         return "{" + text
