@@ -109,7 +109,7 @@ def _program(name: str, folder: Path) -> Path:
     if (folder / name).is_file():
         hint = f"write ./{name}" if "/" not in name else f"make it executable (chmod +x {name})"
         raise UsageError(f"{OPTION}: {name} is a file, but no program; {hint}, or name its interpreter in front of it")
-    raise UsageError(f"{OPTION}: there is no program {name!r}; install it, or give its path")
+    raise UsageError(f"{OPTION}: the program {name!r} was not found; install it, or give its path")
 
 
 def _place(part: str, folder: Path) -> Path | None:

@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 
 from trialbed.drivers import GROUPS
 from trialbed.environments._frameworks import OWN
-from trialbed.environments._profiles import site_packages
+from trialbed.environments._installed import package_folders
 from trialbed.environments._requirements import installed_distribution
 from trialbed.records import Environment, framework_driver
 
@@ -57,7 +57,7 @@ def _adapter(name: str, environment: Environment | None) -> tuple[EntryPoint, Di
             if entry.dist is not None:
                 return entry, installed_distribution(entry.dist.name)
         return None
-    for installed in distributions(path=[str(place) for place in site_packages(environment)]):
+    for installed in distributions(path=[str(place) for place in package_folders(environment.python)]):
         for entry in installed.entry_points:
             if (entry.group, entry.name) == (group, name):
                 return entry, installed
@@ -67,7 +67,7 @@ def _adapter(name: str, environment: Environment | None) -> tuple[EntryPoint, Di
 def _search_path(environment: Environment) -> list[str]:
     """Where the environment's interpreter looks for packages that are installed."""
     places: list[str] = []
-    for site in site_packages(environment):
+    for site in package_folders(environment.python):
         places.append(str(site))
         for listing in sorted(site.glob("*.pth")):
             lines = (line.strip() for line in listing.read_text(encoding="utf-8", errors="replace").splitlines())

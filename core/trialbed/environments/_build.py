@@ -33,7 +33,7 @@ from trialbed.environments._installed import (
     EnvironmentMetadata,
     InstalledEnvironment,
     folder_name,
-    site_packages,
+    package_folders,
     venv_python,
 )
 from trialbed.environments._lockfile import lock_digest, lock_text, requirements
@@ -162,9 +162,8 @@ def _unresolved(framework: FrameworkSpec, failure: UvFailed) -> str:
 
 def _write_metadata(folder: Path, framework: FrameworkSpec, lock: str, uv_version: str) -> None:
     _remove_credentials(folder)
-    packages = {
-        canonicalize_name(item.name): item for item in distributions(path=[str(site_packages(folder))]) if item.name
-    }
+    places = [str(place) for place in package_folders(venv_python(folder))]
+    packages = {canonicalize_name(item.name): item for item in distributions(path=places) if item.name}
     adapter = _adapter(packages, framework)
     _check_versions(packages, framework)
     declared = declared_distributions(adapter, framework.name) or framework.packages
@@ -187,7 +186,8 @@ def _write_metadata(folder: Path, framework: FrameworkSpec, lock: str, uv_versio
 
 def _remove_credentials(folder: Path) -> None:
     """Older releases of uv record the URLs of packages as they were given."""
-    for path in site_packages(folder).glob("*.dist-info/direct_url.json"):
+    places = package_folders(venv_python(folder))
+    for path in [file for place in places for file in place.glob("*.dist-info/direct_url.json")]:
         text = path.read_text(encoding="utf-8")
         if without_credentials(text) != text:
             # uv may have linked the file to its cache: a new one takes its place.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import sysconfig
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -93,10 +92,10 @@ def venv_python(folder: Path) -> Path:
     return folder / VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
-def site_packages(folder: Path) -> Path:
-    """The folder of its packages."""
-    base = str(folder / VENV)
-    return Path(sysconfig.get_path("purelib", "venv", {"base": base, "platbase": base}))
+def package_folders(python: str | Path) -> list[Path]:
+    """The folders of the packages of the environment that an interpreter belongs to."""
+    root = Path(python).parent.parent
+    return sorted(root.glob("lib/python*/site-packages")) or sorted(root.glob("Lib/site-packages"))
 
 
 def _runs_from(process: psutil.Process, folder: Path) -> bool:

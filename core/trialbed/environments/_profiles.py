@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import distributions
-from pathlib import Path
 
 from trialbed.drivers import GROUPS, list_drivers
 from trialbed.environments._frameworks import FIRST_PARTY, adapter_info
+from trialbed.environments._installed import package_folders
 from trialbed.errors import UsageError
 from trialbed.records import CONTROLLED, NATIVE, Environment, framework_name, framework_profile, with_profile
 from trialbed.suggestions import closest, did_you_mean
@@ -77,7 +77,7 @@ def _unknown(asked: str, profile: str, there: Sequence[str]) -> str:
     if not there:
         return f"{asked}: {framework_name(asked)} has no profiles; write it without {':' + profile!r}"
     return (
-        f"{asked}: there is no profile {profile!r}{did_you_mean(closest(profile, there))} "
+        f"{asked}: unknown profile {profile!r}{did_you_mean(closest(profile, there))} "
         f"The profiles of {framework_name(asked)} are {', '.join(there)}"
     )
 
@@ -85,11 +85,5 @@ def _unknown(asked: str, profile: str, there: Sequence[str]) -> str:
 def _entry_names(environment: Environment | None) -> set[str]:
     if environment is None:
         return {driver.name for driver in list_drivers("frameworks")}
-    installed = distributions(path=[str(place) for place in site_packages(environment)])
+    installed = distributions(path=[str(place) for place in package_folders(environment.python)])
     return {entry.name for item in installed for entry in item.entry_points if entry.group == GROUPS["frameworks"]}
-
-
-def site_packages(environment: Environment) -> list[Path]:
-    """The folders of an environment's packages."""
-    root = Path(environment.python).parent.parent
-    return sorted(root.glob("lib/python*/site-packages")) or sorted(root.glob("Lib/site-packages"))

@@ -34,7 +34,7 @@ class RemoteTools:
         """Make a call.
 
         Raises:
-            Refused: there is no such tool, or the trial cannot be reached.
+            Refused: the trial does not have this tool, or cannot be reached.
         """
         return await self._ask("tools/call", {"name": name, "arguments": arguments})
 

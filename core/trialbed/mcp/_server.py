@@ -38,7 +38,7 @@ class ToolSource(Protocol):
         """The result of a call: ``content``, ``isError``.
 
         Raises:
-            Refused: there is no such tool.
+            Refused: the trial does not have this tool.
         """
 
 
@@ -51,8 +51,7 @@ def load_sdk() -> None:
 async def serve_request(source: ToolSource, scope: Scope, receive: Receive, send: Send, *, max_body: int) -> None:
     """Serve one HTTP request of MCP's streamable transport.
 
-    There are no sessions, so that a request needs nothing but its URL, and no streams: every answer is one JSON
-    document.
+    Without sessions, a request needs only its URL; without streams, every answer is one JSON document.
 
     Args:
         max_body: largest request in bytes.

@@ -36,7 +36,7 @@ class OfferedTools:
         """Make a call.
 
         Raises:
-            Refused: there is no such tool.
+            Refused: the trial does not have this tool.
         """
         if name not in self._tools:
             raise Refused(f"Unknown tool: {name}")

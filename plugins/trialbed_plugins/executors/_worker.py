@@ -141,7 +141,7 @@ class Worker:
 
     async def _launch(self, launched: Launch, folder: Path) -> None:
         if shutil.which(launched.command[0]) is None:
-            raise WorkerFault("adapter", f"{launched.command[0]} cannot be started: there is no such program")
+            raise WorkerFault("adapter", f"{launched.command[0]} cannot be started: the program was not found")
         try:
             self._transport, _ = await asyncio.get_running_loop().subprocess_exec(
                 lambda: self._pipes,

@@ -42,7 +42,7 @@ def parsed(text: str, folder: Path) -> AgentCommand:
 )
 def test_a_command_is_called_as_it_says_or_like_its_file(text: str, name: str | None, folder: Path) -> None:
     if name is None:
-        with pytest.raises(UsageError, match="there is no program 'a'"):
+        with pytest.raises(UsageError, match="the program 'a' was not found"):
             parsed(text, folder)
     else:
         assert parsed(text, folder).name == name
@@ -81,7 +81,7 @@ def test_its_digest_is_that_of_the_text_and_of_the_files_contents(folder: Path) 
         ("", "names no program"),
         ("name=", "names no program"),
         ("sh 'x", "No closing quotation"),
-        ("no-such-program x", "there is no program 'no-such-program'"),
+        ("no-such-program x", "the program 'no-such-program' was not found"),
         ("run.sh", "write ./run.sh"),
         ("./agent.mjs", "chmod"),
     ],

@@ -64,8 +64,8 @@ def test_labels(asked: list[str], wanted: list[str], labels: list[str]) -> None:
 @pytest.mark.parametrize(
     ("asked", "wanted", "text"),
     [
-        ("acme:natve", [], "acme:natve: there is no profile 'natve'; did you mean 'native'?"),
-        ("odd", ["native"], "odd: there is no profile 'native'. The profiles of odd are fast"),
+        ("acme:natve", [], "acme:natve: unknown profile 'natve'; did you mean 'native'?"),
+        ("odd", ["native"], "odd: unknown profile 'native'. The profiles of odd are fast"),
         ("plain:native", [], "plain:native: plain has no profiles; write it without ':native'"),
     ],
 )
