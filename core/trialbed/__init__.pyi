@@ -1,4 +1,7 @@
 from .addresses import mcp_url as mcp_url
+from .answers import api_call_score as api_call_score
+from .answers import extract_called_apis as extract_called_apis
+from .answers import has_finish as has_finish
 from .contracts import AnswerStatus as AnswerStatus
 from .contracts import BaseAgent as BaseAgent
 from .contracts import Comparer as Comparer

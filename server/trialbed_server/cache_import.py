@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError, UsageError
+from trialbed.standard_names import StandardName, change_name, standard_category, standardize
 from trialbed_server.cache import Entry, Origin, ResponseStore
-from trialbed_server.names import StandardName, change_name, standard_category, standardize
 from trialbed_server.virtual.keys import canonical_json, request_key, standard_input
 
 IMPORTED = Origin("imported")

@@ -14,7 +14,7 @@ import click
 
 COMMANDS = {
     "compare": "Compare runs, or result files of vendors, with intervals.",
-    "data": "List, import and show datasets.",
+    "data": "List, import and show datasets, and export runs over them.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "env": "Build, list, lock and remove environments of frameworks.",
     "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from trialbed.cli.completion import completes, datasets
-from trialbed.cli.options import json_option, plain_option
+from trialbed.cli.options import FOLDER, json_option, option, plain_option
 from trialbed.cli.setting_options import data_dir_option, response_cache_option
 
 EPILOG = """\b
@@ -16,12 +16,13 @@ Examples:
   bench data list
   bench data import StableToolBench/
   bench data show stabletoolbench:G1_instruction
+  bench data export 20260101T120000-abcdef --output predictions
 """
 
 
 @click.group("data", epilog=EPILOG)
 def command() -> None:
-    """List, import and show datasets."""
+    """List, import and show datasets, and export runs over them."""
 
 
 @command.command("list", epilog="Example: bench data list --json")
@@ -90,6 +91,42 @@ def import_responses(folder: Path, response_cache: Path | None, as_json: bool) -
         )
     else:
         click.echo(f"{report.new} answers imported from {report.files} files, {report.known} were known")
+
+
+@command.command("export", epilog="Example: bench data export 20260101T120000-abcdef --output predictions")
+@click.argument("run_id", metavar="RUN")
+@plain_option(
+    "--format",
+    "form",
+    type=click.Choice(["stabletoolbench"]),
+    default="stabletoolbench",
+    help="Format of the answers: StableToolBench's converted one. [default: stabletoolbench]",
+)
+@plain_option("--output", type=FOLDER, default=Path("predictions"), help="Folder of the files. [default: predictions]")
+@option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]")
+@data_dir_option
+@json_option
+def export(run_id: str, form: str, output: Path, store: str | None, data_dir: Path | None, as_json: bool) -> None:  # noqa: ARG001 - there is one format
+    """Write the answers of a run for other evaluators.
+
+    There is a folder for each framework, as StableToolBench has one for each model, with a file for the test set.
+    Trials that failed are written without an ending, which evaluators count as unsolved; those that were not measured
+    are left out.
+    """
+    from trialbed.engine import open_dataset
+    from trialbed.exports import export_stabletoolbench
+    from trialbed.store import open_store
+
+    with open_store(store) as reader:
+        run = reader.run(run_id)
+        queries = {query.query_id: query for query in open_dataset(run.config.dataset, _folder(data_dir)).queries()}
+        written = list(export_stabletoolbench(run, queries, output))
+    if as_json:
+        _print_json([{"file": str(one.path), "trials": one.trials, "left_out": one.left_out} for one in written])
+        return
+    for one in written:
+        left_out = f"; {one.left_out} that were not measured are left out" if one.left_out else ""
+        click.echo(f"written: {one.path} ({one.trials} trials{left_out})")
 
 
 @command.command("show", epilog="Example: bench data show mini --query-id 1")

@@ -10,7 +10,7 @@ from trialbed.results._calls import (
     unasked_calls,
 )
 from trialbed.results._document import document_schema, result_document
-from trialbed.results._files import check_folder, document_path, write_document
+from trialbed.results._files import check_folder, document_path, safe_name, write_document
 from trialbed.results._means import ALWAYS, quality_scores
 from trialbed.results._reasons import reason_lines
 from trialbed.results._wire import compute_timing, failed, observed_usage, repeated_requests
@@ -34,6 +34,7 @@ __all__ = [
     "reason_lines",
     "repeated_requests",
     "result_document",
+    "safe_name",
     "sent_pairs",
     "unasked_calls",
     "write_document",

@@ -81,3 +81,8 @@ def _safe(name: str) -> str:
     if safe == name:
         return kept
     return f"{kept}-{hashlib.sha256(name.encode(errors='backslashreplace')).hexdigest()[:8]}"
+
+
+def safe_name(name: str) -> str:
+    """A name as the name of a file or folder, which cannot lead out of its folder; unique for each name."""
+    return _safe(name)

@@ -35,8 +35,8 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from trialbed.errors import DataError, UsageError
+from trialbed.standard_names import StandardName
 from trialbed_server.cache._entries import Entry, Origin
-from trialbed_server.names import StandardName
 
 VERSION = 1
 """The version of this schema; a database of another version is not touched."""

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from trialbed.contracts import Simulator
 from trialbed.records import Api, ApiRef
+from trialbed.standard_names import StandardName, documented_name, requested_name
 from trialbed_server.cache import ANY, Origin
-from trialbed_server.names import StandardName, documented_name, requested_name
 from trialbed_server.simulators.frozen import FrozenSimulator
 
 MAX_UNKNOWN = 4096

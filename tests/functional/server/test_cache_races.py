@@ -11,8 +11,8 @@ import httpx
 import pytest
 from support.servers import ServerProcess, virtual
 
+from trialbed.standard_names import requested_name
 from trialbed_server.cache import ResponseStore
-from trialbed_server.names import requested_name
 from trialbed_server.virtual.keys import canonical_json
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed_server.names import StandardName
+from trialbed.standard_names import StandardName
 from trialbed_server.virtual.keys import canonical_json, request_key, standard_input
 
 NAME = StandardName("Data", "tool", "api")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed_server.names import (
+from trialbed.standard_names import (
     StandardName,
     change_name,
     documented_name,

@@ -1,0 +1,97 @@
+"""The helpers of the original benchmark on answers as agents return them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from trialbed.answers._names import answer_names
+from trialbed.answers._reading import FINISH
+from trialbed.records import ToolSpec
+
+Pair = tuple[str, str]
+
+
+def extract_called_apis(answer: Mapping[str, Any], tools: Sequence[ToolSpec] = ()) -> list[list[str]]:
+    """The ``[tool_name, api_name]`` of every call that an answer's details report, in order, ``Finish`` left out.
+
+    As in the original, only nodes of role ``tool`` count whose message is JSON text, and what cannot be read is left
+    out. Names of ``tools`` are looked up; any other is split at its first ``_``, or else at its first space, which is
+    right only if the tool's name has none. (The original splits every name.)
+
+    Args:
+        answer: ``{"answer": {"answer_details": [node, ...]}}``, or the inner object alone.
+        tools: what the agent was offered.
+    """
+    names = answer_names(tools)
+    found = []
+    for name in _called_names(_details(answer)):
+        pair = names[name].pair if name in names else _split(name)
+        if pair is not None:
+            found.append(list(pair))
+    return found
+
+
+def api_call_score(called_apis: Iterable[Sequence[str]], gold_apis: Iterable[Sequence[str]]) -> float:
+    """The share of the distinct gold Apis that are among the called ones; 0 where there are no gold Apis.
+
+    Pairs of (tool_name, api_name) are compared as they are: order, arguments, success, repeats and further calls do
+    not matter. The score of a run differs in one case: a query without gold Apis scores 1 there if nothing was called.
+    """
+    called, gold = {tuple(pair) for pair in called_apis}, {tuple(pair) for pair in gold_apis}
+    return len(called & gold) / len(gold) if gold else 0.0
+
+
+def has_finish(answer: Mapping[str, Any]) -> bool:
+    """Whether an answer's details have a call of ``Finish``, as the original means it.
+
+    (The original looks for the details beside ``answer`` instead of in it, and so never finds any.)
+    """
+    return any(name == FINISH for name in _names_of(_details(answer), texts_only=False))
+
+
+def _details(answer: Mapping[str, Any]) -> list[Any]:
+    inner = answer.get("answer")
+    details = (inner if isinstance(inner, Mapping) else answer).get("answer_details", [])
+    return details if isinstance(details, list) else [details]
+
+
+def _called_names(details: list[Any]) -> Iterator[str]:
+    return (name for name in _names_of(details, texts_only=True) if name != FINISH)
+
+
+def _names_of(details: list[Any], *, texts_only: bool) -> Iterator[str]:
+    """The names in the messages of tool nodes: a node, then what follows from its ``next``, then its neighbour."""
+    pending = details[::-1]
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, Mapping):
+            continue
+        if node.get("role") == "tool":
+            name = _name(node.get("message"), texts_only=texts_only)
+            if name:
+                yield name
+        following = node.get("next")
+        pending += following[::-1] if isinstance(following, list) else []
+
+
+def _name(message: Any, *, texts_only: bool) -> str:
+    if isinstance(message, str):
+        try:
+            message = json.loads(message)
+        except (ValueError, RecursionError):
+            return ""
+    elif texts_only:
+        return ""
+    name = message.get("name") if isinstance(message, Mapping) else None
+    return name if isinstance(name, str) else ""
+
+
+def _split(name: str) -> Pair | None:
+    """The name in two at its first underscore, else its first space; None where it has neither."""
+    for separator in ("_", " "):
+        tool_name, found, api_name = name.partition(separator)
+        if found:
+            return tool_name, api_name
+    return None

@@ -1,0 +1,30 @@
+"""Runs in the formats of other tools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from support.bench import Bench
+
+
+def test_a_run_is_exported_for_stabletoolbenchs_evaluators(bench: Bench, tmp_path: Path) -> None:
+    done = bench("run", "--limit", 2, "--repeat", 2, "--model", "scripted:retry", "--json")
+    document = done.document
+    run_id = document["metadata"]["run_id"]
+    exported = json.loads(bench("data", "export", run_id, "--output", "predictions", "--json").out)
+    assert [(one["file"], one["trials"], one["left_out"]) for one in exported] == [
+        (f"predictions/reference_r{repeat}/mini.json", 2, 0) for repeat in (0, 1)
+    ]
+    answers = json.loads((tmp_path / exported[0]["file"]).read_text(encoding="utf-8"))
+    entry = document["results"][0]
+    answer = answers[str(entry["query_id"])]
+    assert answer["query"] == entry["query_text"]
+    assert answer["answer"]["total_steps"] == entry["wire"]["api_calls"] + 3
+    assert json.loads(answer["answer"]["final_answer"])["final_answer"] == entry["final_answer"]
+
+
+def test_a_run_that_is_not_there_is_named(bench: Bench) -> None:
+    bench("run", "--limit", 1)
+    done = bench("data", "export", "20200101T000000-000000", code=2)
+    assert "20200101T000000-000000" in done.err
