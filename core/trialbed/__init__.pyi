@@ -4,6 +4,7 @@ from .answers import extract_called_apis as extract_called_apis
 from .answers import has_finish as has_finish
 from .contracts import AnswerStatus as AnswerStatus
 from .contracts import BaseAgent as BaseAgent
+from .contracts import Candidate as Candidate
 from .contracts import Comparer as Comparer
 from .contracts import Comparison as Comparison
 from .contracts import Dataset as Dataset
@@ -11,12 +12,14 @@ from .contracts import DatasetDriver as DatasetDriver
 from .contracts import Executor as Executor
 from .contracts import Judge as Judge
 from .contracts import ModelAdapter as ModelAdapter
+from .contracts import Preference as Preference
 from .contracts import Reporter as Reporter
 from .contracts import Simulation as Simulation
 from .contracts import Simulator as Simulator
 from .contracts import ToolSelector as ToolSelector
 from .contracts import Vendor as Vendor
 from .contracts import Verdict as Verdict
+from .contracts import Vote as Vote
 from .engine import arun_benchmark as arun_benchmark
 from .engine import run_benchmark as run_benchmark
 from .errors import DataError as DataError
@@ -26,6 +29,8 @@ from .errors import SimulationError as SimulationError
 from .errors import TrialbedError as TrialbedError
 from .errors import UsageError as UsageError
 from .hookspecs import hookimpl as hookimpl
+from .model_access import ModelAccess as ModelAccess
+from .model_access import ModelUse as ModelUse
 from .prompts import SYSTEM_PROMPT as SYSTEM_PROMPT
 from .prompts import finish_of as finish_of
 from .records import Answer as Answer

@@ -18,7 +18,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt
 
-from trialbed.settings import data_dir, response_cache, store_file
+from trialbed.settings import completion_cache, data_dir, response_cache, store_file
 
 MARGIN = 0.05
 """The largest difference of a score that does not matter, where the user sets none."""
@@ -102,9 +102,41 @@ class IdentitySettings:
     max_tools: Annotated[int, Ge(1), Setting(("--max-tools",), "Maximum number of tools offered per query.")] = 120
     judge: Annotated[
         str,
-        Setting(("--judge",), "Judge that grades the answers.", metavar="rule|MODEL", document="evaluator_model"),
+        Setting(("--judge",), "Judge that grades the answers.", metavar="NAME|MODEL", document="evaluator_model"),
     ] = "rule"
     judge_votes: Annotated[int, Ge(1), Setting(("--judge-votes",), "Verdicts per answer.")] = 1
+    judge_model: Annotated[
+        str | None,
+        Setting(
+            ("--judge-model",), "Model that the judge asks, where the judge is not itself a model.", metavar="MODEL"
+        ),
+    ] = None
+    judge_base_url: Annotated[
+        str | None,
+        Setting(
+            ("--judge-base-url",),
+            "Endpoint of the judge's model. [default: that of --base-url]",
+            metavar="URL",
+            document="",
+        ),
+    ] = None
+    judge_prompts: Annotated[
+        str | None,
+        Setting(
+            ("--judge-prompts",),
+            "Installed copy of StableToolBench, for the prompts of its judge. [default: Trialbed's prompts]",
+            metavar="DIR",
+            document="",
+        ),
+    ] = None
+    selector_model: Annotated[
+        str | None,
+        Setting(("--selector-model",), "Model of --base-url that the selector may ask.", metavar="MODEL"),
+    ] = None
+    simulator_model: Annotated[
+        str | None,
+        Setting(("--simulator-model",), "Model of --base-url that simulators may ask.", metavar="MODEL"),
+    ] = None
     max_steps: Annotated[int, Ge(1), Setting(("--max-steps",), "Maximum number of model requests per trial.")] = 12
     max_trial_tokens: Annotated[
         int | None,
@@ -144,6 +176,9 @@ class RunSettings(IdentitySettings):
         model_retries: what the gateway repeats counts for no framework. The gateway of a running server keeps its own.
         endpoint_patience: for the repetitions of one request, and for an endpoint that only fails, before the run ends.
         api_key_env: the environment variable that holds the endpoint's key.
+        judge_api_key_env: the variable of the judge's own endpoint.
+        max_helper_requests: of each helper, such as the judge; what it asks beyond that fails.
+        completions: a file; what was asked once, of the same endpoint, is not asked again.
         server_url: a running server to use; None starts one and stops it afterwards.
         store: a file, or a database URL.
         output: folder of the result documents.
@@ -191,6 +226,30 @@ class RunSettings(IdentitySettings):
             metavar="VARIABLE",
         ),
     ] = "OPENAI_API_KEY"
+    judge_api_key_env: Annotated[
+        str | None,
+        Setting(
+            ("--judge-api-key-env",),
+            "Environment variable that holds the key of --judge-base-url. [default: that of --api-key-env]",
+            metavar="VARIABLE",
+        ),
+    ] = None
+    max_helper_requests: Annotated[
+        int | None,
+        Ge(1),
+        Setting(
+            ("--max-helper-requests",),
+            "Maximum number of model requests of selector, simulators and judge, each. [default: no limit]",
+        ),
+    ] = None
+    max_helper_tokens: Annotated[
+        int | None,
+        Ge(1),
+        Setting(
+            ("--max-helper-tokens",),
+            "Number of tokens after which selector, simulators and judge, each, ask no more. [default: no limit]",
+        ),
+    ] = None
     server_url: Annotated[
         str | None,
         Setting(("--server-url",), "Running server to use. [default: start one for the run]", metavar="URL"),
@@ -203,6 +262,12 @@ class RunSettings(IdentitySettings):
         Path,
         Setting(("--response-cache",), "The virtual API's cache of responses. [default: .trialbed/responses.db]"),
     ] = field(default_factory=response_cache)
+    completions: Annotated[
+        Path,
+        Setting(
+            ("--completions",), "Cache of models' replies to judges and selectors. [default: .trialbed/completions.db]"
+        ),
+    ] = field(default_factory=completion_cache)
     output: Annotated[Path, Setting(("-o", "--output"), "Folder for the result documents.", folder=True)] = (
         Path("results") / "tools"
     )

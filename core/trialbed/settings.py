@@ -90,6 +90,11 @@ def response_cache() -> Path:
     return state_dir() / "responses.db"
 
 
+def completion_cache() -> Path:
+    """The cache of models' replies to selectors, simulators and judges: a file of the state folder."""
+    return state_dir() / "completions.db"
+
+
 def data_dir() -> Path:
     """The folder of imported datasets: ``TRIALBED_DATA_DIR`` or the user's cache folder."""
     return _cache_dir("TRIALBED_DATA_DIR", "datasets")

@@ -17,8 +17,9 @@ import trialbed
 from trialbed.contracts import Dataset, Simulator
 from trialbed.drivers import load_driver
 from trialbed.errors import DriverBroken
+from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget
 from trialbed.plugins import plugin_manager
-from trialbed.records import Api
+from trialbed.records import Api, ModelEndpoint
 from trialbed.redaction import redaction_of
 from trialbed.settings import data_dir
 from trialbed_server._access import BearerGuard, RunGuard, SiteGuard
@@ -56,7 +57,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     """
     clock = clock or SystemClock()
     trials = TrialRegistry(trials_only=options.control_token is not None, idle=options.trial_expiry)
-    simulators, untagged = Simulators(), Untagged(clock)
+    simulators, untagged = Simulators(_simulator_access(options)), Untagged(clock)
     metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
     cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options, clock, metrics)
     resolver = Resolver(cache, [CacheSource(cache), FrozenSource(cache), SimulatorSource(options.simulator_timeout)])
@@ -144,6 +145,22 @@ def _upstream(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstrea
     upstream = Upstream(connection, clock, policy, metrics.upstream_attempt)
     metrics.circuit = upstream.circuit
     return upstream
+
+
+def _simulator_access(options: ServerOptions) -> Callable[[], ModelAccess] | None:
+    """What gives each simulator the model that it may ask, with a budget of its own."""
+    if options.simulator_model is None or options.upstream is None:
+        return None
+    endpoint = ModelEndpoint(
+        base_url=options.upstream, api_key=options.upstream_key or "", model=options.simulator_model, temperature=0.0
+    )
+    cache = None if options.completions is None else CompletionCache(options.completions)
+
+    def access() -> ModelAccess:
+        budget = ModelBudget(options.max_helper_requests, options.max_helper_tokens)
+        return ModelAccess(endpoint, budget=budget, cache=cache)
+
+    return access
 
 
 def _add_status_routes(app: FastAPI, metrics: Metrics, upstream: str | None) -> None:

@@ -41,6 +41,9 @@ class ServerOptions:
         datasets: ``NAME`` or ``NAME:TEST_SET`` of datasets whose Apis the server knows without a trial.
         data_dir: folder of imported datasets; None is the user's.
         simulator: answers for Apis without a trial; None is the dataset's own, ``template`` for unknown Apis.
+        simulator_model: a model of the upstream that simulators may ask; None for none.
+        max_helper_requests, max_helper_tokens: the most that each simulator asks of it; None for any number.
+        completions: the file in which the replies to simulators are kept; None keeps none.
         watch_stdin: end when standard input does, because the parent process is gone.
         max_body: largest request body in bytes.
         memory: bytes of cached responses kept in memory.
@@ -66,6 +69,10 @@ class ServerOptions:
     datasets: tuple[str, ...] = ()
     data_dir: Path | None = None
     simulator: str | None = None
+    simulator_model: str | None = None
+    max_helper_requests: int | None = None
+    max_helper_tokens: int | None = None
+    completions: str | None = None
     watch_stdin: bool = False
     max_body: int = 16 * MEBIBYTE
     memory: int = 256 * MEBIBYTE
@@ -80,6 +87,8 @@ class ServerOptions:
             _check_origin(origin)
         if self.upstream is not None:
             object.__setattr__(self, "upstream", checked_upstream(self.upstream))
+        elif self.simulator_model is not None:
+            raise UsageError(f"--simulator-model {self.simulator_model} needs an endpoint: give --base-url URL")
 
     def secrets(self) -> tuple[str, ...]:
         """The texts that must not be seen anywhere."""
@@ -161,6 +170,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--dataset", metavar="NAME[:TEST_SET]", dest="datasets", action="append", default=[])
     add("--data-dir", metavar="DIR", type=Path, help="folder of imported datasets")
     add("--simulator", metavar="NAME", help="simulator for calls outside of trials")
+    add("--simulator-model", metavar="MODEL", help="model of the upstream that simulators may ask")
+    add("--max-helper-requests", metavar="N", type=int, help="most requests of each simulator")
+    add("--max-helper-tokens", metavar="N", type=int, help="tokens after which each simulator asks no more")
+    add("--completions", metavar="FILE", help="cache of the replies to simulators")
     add("--watch-stdin", action="store_true", help="exit when standard input closes")
     add("--max-body", metavar="MIB", type=float, default=defaults.max_body / MEBIBYTE)
     add("--memory", metavar="MIB", type=float, default=defaults.memory / MEBIBYTE, help="memory for cached responses")

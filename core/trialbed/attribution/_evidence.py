@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from trialbed.evidence import carries, evidence_values
+from trialbed.evidence import evidence_values, mentions
 from trialbed.records import Query
 from trialbed.results import AskedCall
 
@@ -29,8 +29,8 @@ def is_used(call: AskedCall, query: Query, answer: str, calls: Iterable[AskedCal
     used = " ".join([answer, *(value for other in later for value in evidence_values(other.arguments))])
     found: bool | None = None
     for value in islice(evidence_values(call.response), MAX_VALUES):
-        if not carries(given, (value,)):
-            if carries(used, (value,)):
+        if not mentions(given, (value,)):
+            if mentions(used, (value,)):
                 return True
             found = False
     return found

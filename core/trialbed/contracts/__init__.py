@@ -4,7 +4,16 @@ from trialbed.contracts._agent import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseA
 from trialbed.contracts._comparer import Comparer, Comparison
 from trialbed.contracts._dataset import Dataset, DatasetDriver
 from trialbed.contracts._executor import Executor
-from trialbed.contracts._judge import STATUS_VALUES, AnswerStatus, Judge, Verdict
+from trialbed.contracts._judge import (
+    STATUS_VALUES,
+    AnswerStatus,
+    Candidate,
+    Judge,
+    Preference,
+    Verdict,
+    Vote,
+    Winner,
+)
 from trialbed.contracts._reporter import Reporter
 from trialbed.contracts._selector import SelectionFactory, SelectionStage, ToolSelector
 from trialbed.contracts._simulator import Simulation, Simulator
@@ -17,6 +26,7 @@ __all__ = [
     "VENDOR_CONTRACT",
     "AnswerStatus",
     "BaseAgent",
+    "Candidate",
     "Comparer",
     "Comparison",
     "Dataset",
@@ -24,6 +34,7 @@ __all__ = [
     "Executor",
     "Judge",
     "ModelAdapter",
+    "Preference",
     "Reporter",
     "SelectionFactory",
     "SelectionStage",
@@ -32,4 +43,6 @@ __all__ = [
     "ToolSelector",
     "Vendor",
     "Verdict",
+    "Vote",
+    "Winner",
 ]

@@ -3,36 +3,100 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Literal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from trialbed.records import Answer, ModelEndpoint, Query, Record, WireLog
+from trialbed.errors import JudgeError
+from trialbed.records import Answer, Json, ModelEndpoint, Query, Record, WireLog
+
+if TYPE_CHECKING:
+    from trialbed.model_access import ModelAccess
 
 AnswerStatus = Literal["Solved", "Unsure", "Unsolved"]
 
 STATUS_VALUES: dict[AnswerStatus, float] = {"Solved": 1.0, "Unsure": 0.5, "Unsolved": 0.0}
 """The value of each status in the Solvable Pass Rate (StableToolBench, Guo et al. 2024)."""
 
+Winner = Literal["first", "second", "tie"]
+
+
+class Vote(Record):
+    """One vote of a judge: the status, why, the seed it was asked with, and how it was reached."""
+
+    status: AnswerStatus
+    reason: str = ""
+    seed: int | None = None
+    step: str = ""
+
 
 class Verdict(Record):
-    """A judge's finding: the status, the mean of the votes' values in [0, 1], why, and each vote."""
+    """A judge's finding.
+
+    Attributes:
+        status: of most votes; Unsure where two have most.
+        value: the mean of the votes' values, in [0, 1].
+        reason: why, in words.
+        votes: the status of each vote.
+        ballots: each vote with its reason, where the judge gives them.
+    """
 
     status: AnswerStatus
     value: float
     reason: str
     votes: tuple[AnswerStatus, ...]
+    ballots: tuple[Vote, ...] = ()
+
+    @property
+    def agreement(self) -> float:
+        """The share of votes that have the most frequent status: 1 if all agree."""
+        return max(self.votes.count(status) for status in self.votes) / len(self.votes) if self.votes else 1.0
+
+
+class Candidate(Record):
+    """One of two answers to the same query that are compared."""
+
+    answer: Answer
+    wire: WireLog
+
+
+class Preference(Record):
+    """Which of two answers is better, and why."""
+
+    winner: Winner
+    reason: str = ""
 
 
 class Judge(ABC):
     """Grades an answer; a driver of the group ``trialbed.judges`` is a subclass.
 
+    Class attributes:
+        free: whether its verdicts cost nothing, so that it is calibrated wherever it is reported.
+        needs_model: whether it cannot work without a model (``--judge-model``).
+        model: the model that it may ask, set before its first verdict; None if the user names none.
+        prompts: the folder of an installed copy of a judge's own prompts (``--judge-prompts``), set likewise.
+
     Args:
-        endpoint: where a judge that is a model finds it; None for judges that need none.
+        endpoint: where its model is; None if the user names none.
         votes: how many verdicts one answer gets.
     """
+
+    free: ClassVar[bool] = False
+    needs_model: ClassVar[bool] = False
+    model: ModelAccess | None = None
+    prompts: Path | None = None
 
     def __init__(self, endpoint: ModelEndpoint | None = None, *, votes: int = 1) -> None:
         self.endpoint = endpoint
         self.votes = votes
+
+    @property
+    def about(self) -> Mapping[str, Json]:
+        """What its verdicts depend on beside the model and the votes, such as the digest of its prompt.
+
+        A calibration is of the judge with these values, and result documents have them.
+        """
+        return {}
 
     @abstractmethod
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
@@ -41,6 +105,14 @@ class Judge(ABC):
         Raises:
             JudgeError: no usable verdict; it is never replaced by a guess.
         """
+
+    async def prefer(self, query: Query, first: Candidate, second: Candidate) -> Preference:  # noqa: ARG002 - drivers override it
+        """Say which of two answers to a query is better, asked once in this order.
+
+        Raises:
+            JudgeError: no usable preference, or the judge has none.
+        """
+        raise JudgeError(f"{type(self).__name__} does not compare answers; use another --judge, such as llm")
 
     async def close(self) -> None:  # noqa: B027 - closing nothing is the usual case
         """Free what the judge holds."""

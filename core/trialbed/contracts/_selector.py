@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from trialbed.records import Api, ApiRef, Query, ToolSpec
+
+if TYPE_CHECKING:
+    from trialbed.model_access import ModelAccess
 
 
 class ToolSelector(ABC):
@@ -14,7 +17,13 @@ class ToolSelector(ABC):
 
     A driver of the group ``trialbed.selectors`` is a subclass that takes no arguments. One instance serves a
     whole run, so it may index the catalog once, in ``prepare``.
+
+    Class attributes:
+        model: the model that it may ask (``--selector-model``), set before ``prepare``; None if the user names none.
+            ``select`` runs outside of the event loop, and asks with ``model.ask_blocking``.
     """
+
+    model: ModelAccess | None = None
 
     def prepare(self, apis: Sequence[Api]) -> None:  # noqa: B027 - most selectors need no index
         """Learn the dataset's Apis, once, before the first ``select``."""

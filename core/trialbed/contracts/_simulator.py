@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from trialbed.records import Api, Json, Record
+
+if TYPE_CHECKING:
+    from trialbed.model_access import ModelAccess
 
 
 class Simulation(Record):
@@ -22,9 +25,12 @@ class Simulator(ABC):
 
     Class attributes:
         provenance: how its answers are marked in the cache and the wire log (``template``, ``llm:<model>``).
+        model: the model that it may ask (``--simulator-model``), set before its first answer; None if the user names
+            none.
     """
 
     provenance: ClassVar[str]
+    model: ModelAccess | None = None
 
     def revision(self, api: Api | None) -> str:  # noqa: ARG002 - simulators override it
         """A text that changes whenever a stored answer for this Api would no longer be given.

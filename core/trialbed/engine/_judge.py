@@ -1,47 +1,97 @@
-"""The judge of a run: a rule, or a model that is asked through the gateway like any other."""
+"""The judge of a run: a driver, and the model that it asks, through the gateway or at an endpoint of its own."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import cast
 
+from trialbed.calibration import calibration_of, judge_identity
 from trialbed.contracts import Judge
 from trialbed.drivers import load_driver
 from trialbed.engine._control import ControlClient
+from trialbed.engine._helpers import Helpers, direct_endpoint
 from trialbed.engine._identity import new_trial_token
-from trialbed.engine._models import MODEL_JUDGE, is_scripted, judge_drivers
+from trialbed.engine._models import is_scripted, judge_choice
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured
-from trialbed.records import ModelEndpoint, RunConfig, TrialRegistration
+from trialbed.model_access import ModelAccess
+from trialbed.records import Json, ModelEndpoint, TrialRegistration
+from trialbed.run_settings import RunSettings
 
 
 @asynccontextmanager
-async def judge_of(config: RunConfig, control: ControlClient) -> AsyncIterator[Judge]:
-    """The judge that ``--judge`` names: a driver (``rule``), else the model of that name."""
-    if config.judge in judge_drivers():
-        judge = cast("Judge", load_driver("judges", config.judge)(None, votes=config.judge_votes))
+async def judge_of(helpers: Helpers, control: ControlClient | None = None) -> AsyncIterator[Judge]:
+    """The judge that the settings name, ready to judge.
+
+    Args:
+        control: of a server whose gateway its model is asked through; None asks the endpoint itself.
+    """
+    settings = helpers.settings
+    driver, model = judge_choice(settings)
+    if model is None:
+        judge = made_judge(settings, driver, None)
         try:
             yield judge
         finally:
             await judge.close()
         return
-    async with _endpoint(config, control) as endpoint:
-        judge = cast("Judge", load_driver("judges", MODEL_JUDGE)(endpoint, votes=config.judge_votes))
+    async with _access(helpers, control, model) as access:
+        judge = made_judge(settings, driver, access)
         try:
             yield judge
         finally:
             await judge.close()
 
 
+def made_judge(settings: RunSettings, driver: str, access: ModelAccess | None) -> Judge:
+    """An instance of a judge's driver, with its model and its prompts."""
+    endpoint = None if access is None else access.endpoint
+    judge = cast("Judge", load_driver("judges", driver)(endpoint, votes=settings.judge_votes))
+    if access is not None:
+        judge.model = access
+    if settings.judge_prompts is not None:
+        judge.prompts = Path(settings.judge_prompts)
+    return judge
+
+
+async def judge_report(judge: Judge, settings: RunSettings) -> Mapping[str, Json]:
+    """What a result document says of its judge: its name, model, votes and prompts, and its calibration."""
+    driver, model = judge_choice(settings)
+    about = judge.about
+    identity = judge_identity(driver, model, about)
+    return {
+        "driver": driver,
+        "model": model,
+        "votes": settings.judge_votes,
+        **about,
+        "calibration": await calibration_of(judge, identity),
+    }
+
+
 @asynccontextmanager
-async def _endpoint(config: RunConfig, control: ControlClient) -> AsyncIterator[ModelEndpoint]:
-    trial, model = new_trial_token(), config.judge
-    base_url = None if is_scripted(model) else config.base_url
-    await control.open_trial(TrialRegistration(trial=trial, model=model, base_url=base_url, seed=config.seed))
+async def _access(helpers: Helpers, control: ControlClient | None, model: str) -> AsyncIterator[ModelAccess]:
+    settings = helpers.settings
+    own = settings.judge_base_url
+    if own or control is None:
+        variable = settings.judge_api_key_env or settings.api_key_env
+        access = helpers.access(direct_endpoint(own or settings.base_url or "", model, variable, settings.seed))
+        yield access
+        await access.close()
+        return
+    async with _gateway(settings, control, model) as endpoint:
+        yield helpers.access(endpoint, origin=settings.base_url or model)
+
+
+@asynccontextmanager
+async def _gateway(settings: RunSettings, control: ControlClient, model: str) -> AsyncIterator[ModelEndpoint]:
+    trial = new_trial_token()
+    base_url = None if is_scripted(model) else settings.base_url
+    await control.open_trial(TrialRegistration(trial=trial, model=model, base_url=base_url, seed=settings.seed))
     try:
         url = f"{control.url}/t/{trial}/v1"
-        yield ModelEndpoint(base_url=url, api_key=DUMMY_KEY, model=model, temperature=0.0, seed=config.seed)
+        yield ModelEndpoint(base_url=url, api_key=DUMMY_KEY, model=model, temperature=0.0, seed=settings.seed)
     finally:
         # Every verdict is in its trial's scores by now.
         with suppress(NothingMeasured):

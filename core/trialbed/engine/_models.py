@@ -31,17 +31,62 @@ def with_endpoint(settings: Settings) -> Settings:
     """
     _check_scripted(settings.model, "--model")
     real = [] if is_scripted(settings.model) else [settings.model]
-    if settings.judge not in judge_drivers():
-        _check_scripted(settings.judge, "--judge")
-        if not is_scripted(settings.judge):
-            _check_judge(settings.judge)
-            real.append(settings.judge)
+    real += _judge_models(settings)
+    real += _helper_models(settings)
     if real and not settings.base_url:
         settings = replace(settings, base_url=_openai(real[0]))
     if real and settings.base_url:
         _check_name(settings.api_key_env)
         _check_key(settings.base_url, settings.api_key_env)
     return settings
+
+
+def judge_choice(settings: RunSettings) -> tuple[str, str | None]:
+    """The judge's driver, and the model that it asks, if any.
+
+    Raises:
+        UsageError: a judge that asks a model has none, or two are named.
+    """
+    if settings.judge == MODEL_JUDGE or settings.judge in judge_drivers():
+        driver = load_driver("judges", settings.judge)
+        if getattr(driver, "needs_model", False) and settings.judge_model is None:
+            raise UsageError(f"--judge {settings.judge} asks a model: give its name as --judge-model")
+        return settings.judge, settings.judge_model
+    if settings.judge_model not in (None, settings.judge):
+        raise UsageError(
+            f"--judge {settings.judge} and --judge-model {settings.judge_model} both name a model; give --judge a judge's "
+            f"name: {', '.join(sorted({*judge_drivers(), MODEL_JUDGE}))}"
+        )
+    return MODEL_JUDGE, settings.judge
+
+
+def _judge_models(settings: RunSettings) -> list[str]:
+    """The judge's model, if it is to be found at the run's own endpoint."""
+    driver, model = judge_choice(settings)
+    if model is None:
+        if settings.judge_base_url:
+            raise UsageError(f"--judge-base-url: the judge {driver} asks no model; give one as --judge-model")
+        return []
+    _check_scripted(model, "--judge")
+    if is_scripted(model):
+        return []
+    if settings.judge_model is None:
+        _check_judge(model)
+    if settings.judge_base_url:
+        variable = settings.judge_api_key_env or settings.api_key_env
+        _check_name(variable)
+        _check_key(settings.judge_base_url, variable)
+        return []
+    return [model]
+
+
+def _helper_models(settings: RunSettings) -> list[str]:
+    """The models of the selector and of simulators, which are at the run's own endpoint."""
+    named = {"--selector-model": settings.selector_model, "--simulator-model": settings.simulator_model}
+    for option, model in named.items():
+        if model is not None and is_scripted(model):
+            raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url")
+    return [model for model in named.values() if model is not None]
 
 
 def is_scripted(model: str) -> bool:

@@ -75,7 +75,19 @@ def _command(options: RunOptions) -> list[str]:
     command += ["--model-retries", str(options.model_retries), "--endpoint-patience", str(options.endpoint_patience)]
     # A trial's own requests have its time; this is for those of the judge.
     command += ["--upstream-timeout", str(max(options.timeout, UPSTREAM_TIMEOUT))]
-    return [*command, "--upstream", options.base_url]
+    return [*command, "--upstream", options.base_url, *_simulator_model(options)]
+
+
+def _simulator_model(options: RunOptions) -> list[str]:
+    """What the server needs for simulators that ask a model."""
+    if options.simulator_model is None:
+        return []
+    limits = {
+        "--max-helper-requests": options.max_helper_requests,
+        "--max-helper-tokens": options.max_helper_tokens,
+    }
+    given = [text for name, limit in limits.items() if limit is not None for text in (name, str(limit))]
+    return ["--simulator-model", options.simulator_model, "--completions", str(options.completions), *given]
 
 
 def _environment(options: RunOptions, token: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeVar, cast
 
@@ -15,7 +15,8 @@ from trialbed.comparison import compare_frameworks
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._continuation import trials_to_run
-from trialbed.engine._judge import judge_of
+from trialbed.engine._helpers import Helpers
+from trialbed.engine._judge import judge_of, judge_report
 from trialbed.engine._listeners import Listeners
 from trialbed.engine._outage import Outage
 from trialbed.engine._plan import Prepared, by_id, trial_keys
@@ -24,8 +25,9 @@ from trialbed.engine._server import server
 from trialbed.engine._tools import select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import DriverBroken, NothingMeasured
+from trialbed.model_access import CompletionCache
 from trialbed.plugins import plugin_manager
-from trialbed.records import FrameworkInfo, Run, RunStatus, ToolSpec, TrialKey, TrialResult
+from trialbed.records import FrameworkInfo, Json, Run, RunStatus, ToolSpec, TrialKey, TrialResult
 from trialbed.results import quality_scores, result_document, write_document
 from trialbed.store import Store, counted_attempts
 
@@ -149,13 +151,14 @@ class RunSession:
         )
         executor.sandbox = run_sandbox(options)
         executor.commands = dict(prepared.commands)
+        helpers = Helpers(options, CompletionCache(options.completions))
         # Workers import their frameworks while the tools are selected and the server starts.
         async with executor, _meanwhile(self._describe(executor)) as described:
-            tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store)
-            async with server(options) as control, judge_of(self._run.config, control) as judge:
+            tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store, helpers.selector())
+            async with server(options) as control, judge_of(helpers, control) as judge:
                 executor.waited = control.time_waited
                 executor.connect(control.url)
-                await self._note(await described, control.url)
+                await self._note(await described, control.url, await judge_report(judge, options))
                 yield TrialRunner(
                     run=self._run,
                     queries=by_id(prepared.queries),
@@ -173,9 +176,17 @@ class RunSession:
         frameworks = self._run.config.frameworks
         return tuple(await asyncio.gather(*(executor.describe(framework) for framework in frameworks)))
 
-    async def _note(self, frameworks: tuple[FrameworkInfo, ...], server_url: str) -> None:
-        self._run = self._run.model_copy(update={"frameworks": frameworks, "server_url": server_url})
-        await asyncio.to_thread(self._store.update_run, self._run.run_id, frameworks=frameworks, server_url=server_url)
+    async def _note(self, frameworks: tuple[FrameworkInfo, ...], server_url: str, judge: Mapping[str, Json]) -> None:
+        self._run = self._run.model_copy(
+            update={"frameworks": frameworks, "server_url": server_url, "judge": dict(judge)}
+        )
+        await asyncio.to_thread(
+            self._store.update_run,
+            self._run.run_id,
+            frameworks=frameworks,
+            server_url=server_url,
+            judge=dict(judge),
+        )
 
     async def _lanes(self, runner: TrialRunner, todo: Sequence[tuple[TrialKey, int]]) -> None:
         queue = iter(todo)

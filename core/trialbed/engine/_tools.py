@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from trialbed.contracts import Dataset, SelectionFactory, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.records import Api, ApiRef, GoldCall, Json, Query, Run, ScriptedCall, ToolSpec, json_type, usable_default
 from trialbed.store import Store
 
+if TYPE_CHECKING:
+    from trialbed.model_access import ModelAccess
+
 
 async def select_tools(
-    run: Run, dataset: Dataset, queries: Sequence[Query], store: Store
+    run: Run, dataset: Dataset, queries: Sequence[Query], store: Store, model: ModelAccess | None = None
 ) -> dict[int | str, tuple[ToolSpec, ...]]:
-    """``query_id -> tools`` for the run: what is stored, else what the run's selector chooses now."""
-    return await asyncio.to_thread(_select, run, dataset, queries, store)
+    """``query_id -> tools`` for the run: what is stored, else what the run's selector chooses now.
+
+    Args:
+        model: the model that the selector may ask.
+    """
+    return await asyncio.to_thread(_select, run, dataset, queries, store, model)
 
 
 def _select(
-    run: Run, dataset: Dataset, queries: Sequence[Query], store: Store
+    run: Run, dataset: Dataset, queries: Sequence[Query], store: Store, model: ModelAccess | None = None
 ) -> dict[int | str, tuple[ToolSpec, ...]]:
     stored = {query.query_id: store.selection(run.run_id, query.query_id) for query in queries}
     missing = [query for query in queries if stored[query.query_id] is None]
     if missing:
         apis = dataset.apis()
         selector = cast("ToolSelector", load_driver("selectors", run.config.selector)())
+        if model is not None:
+            selector.model = model
         selector.prepare(apis)
         stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(apis)
         for query in missing:

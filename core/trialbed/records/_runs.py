@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from trialbed.records._base import Record
+from trialbed.records._base import Json, Record
 from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._models import Limits, told_name
 from trialbed.run_settings import IdentitySettings
@@ -61,6 +61,7 @@ class Run(Record):
         environment: ``name==version`` of everything installed in the engine's interpreter, sorted;
             ``environment_digest`` is the SHA-256 over it.
         overall_time: seconds over all sessions of the run.
+        judge: what its judge is, and how it was calibrated; empty in stores of versions before it.
     """
 
     run_id: str
@@ -73,3 +74,4 @@ class Run(Record):
     server_url: str = ""
     overall_time: float = 0.0
     frameworks: tuple[FrameworkInfo, ...] = ()
+    judge: dict[str, Json] = Field(default={})

@@ -98,6 +98,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         **document_settings(config),
         "model_name": config.told_model,
         "base_url": _without_secrets(config.base_url),
+        "judge": dict(run.judge) or None,
         "dataset_digest": config.dataset_digest,
         "environment_digest": run.environment_digest,
     }

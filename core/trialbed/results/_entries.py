@@ -102,6 +102,8 @@ def _evaluation(result: TrialResult, *, finished: bool) -> dict[str, Any]:
         "method": detail.get("method"),
         "reason": failure or detail.get("reason"),
         "votes": detail.get("votes", []),
+        "agreement": detail.get("agreement"),
+        "ballots": detail.get("ballots", []),
     }
 
 

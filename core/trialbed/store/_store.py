@@ -9,7 +9,7 @@ from typing import Any, Self
 from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
-from trialbed.records import FrameworkInfo, Run, RunConfig, RunStatus, ToolSpec, TrialKey, TrialResult
+from trialbed.records import FrameworkInfo, Json, Run, RunConfig, RunStatus, ToolSpec, TrialKey, TrialResult
 from trialbed.redaction import redaction_of
 from trialbed.secrets import secret_values
 from trialbed.store._attempts import AttemptSummary, counted_attempts
@@ -97,6 +97,7 @@ class Store:
         server_url: str | None = None,
         config: RunConfig | None = None,
         config_digest: str | None = None,
+        judge: dict[str, Json] | None = None,
     ) -> None:
         """Change what is given, leave the rest. ``overall_time`` is in seconds."""
         given: dict[str, Any] = {
@@ -106,6 +107,7 @@ class Store:
             "server_url": server_url,
             "config": config,
             "config_digest": config_digest,
+            "judge": judge,
         }
         changes = {name: value for name, value in given.items() if value is not None}
         with self._database.write() as connection:

@@ -6,52 +6,63 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
+from typing import Any
 
-from pydantic import Field, ValidationError
+from trialbed.contracts import STATUS_VALUES, AnswerStatus, Verdict, Vote
+from trialbed.model_access import Unreadable, read_object
 
-from trialbed.contracts import STATUS_VALUES, AnswerStatus, Verdict
-from trialbed.records import Record
+STATUS = "answer_status"
 
-FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?\s*```\Z", re.DOTALL | re.IGNORECASE)
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "reason": {"type": "string", "description": "One or two sentences."},
+        STATUS: {"type": "string", "enum": list(STATUS_VALUES)},
+    },
+    "required": ["reason", STATUS],
+    "additionalProperties": False,
+}
+"""The schema of a vote; the reason comes first, so that it is not made up for a status."""
 
-
-class Malformed(ValueError):
-    """A reply that is not a vote; says why."""
-
-
-class Vote(Record):
-    """One reply of the model."""
-
-    answer_status: AnswerStatus
-    reason: str = Field(min_length=1)
+_STATUSES = {status.casefold(): status for status in STATUS_VALUES}
+_WORDS = re.compile(rf"\b(?:{'|'.join(_STATUSES)})\b", re.IGNORECASE)
 
 
 def read_vote(reply: str) -> Vote:
-    """The vote in a reply: one JSON object with these two keys, in a code fence or not, and nothing else.
+    """The vote in a reply: one JSON object with a status, fenced or among words, with any further keys.
 
     Raises:
-        Malformed: it is anything else; no status is ever guessed from prose.
+        Unreadable: it is anything else, or the words around the object name a status too; no status is ever guessed
+            from prose.
     """
-    text = reply.strip()
-    fenced = FENCE.match(text)
-    try:
-        return Vote.model_validate_json(fenced.group(1) if fenced else text)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise Malformed(f"{place}: {first['msg']}" if place else first["msg"]) from error
+    value, around = read_object(reply, STATUS)
+    if _WORDS.search(around):
+        raise Unreadable("the words around the JSON object name a status too")
+    return Vote(status=_status(value[STATUS]), reason=_reason(value.get("reason")))
+
+
+def _status(value: Any) -> AnswerStatus:
+    status = _STATUSES.get(value.strip().casefold()) if isinstance(value, str) else None
+    if status is None:
+        raise Unreadable(f"{STATUS} is {value!r}, not one of {', '.join(STATUS_VALUES)}")
+    return status
+
+
+def _reason(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def count_votes(votes: Sequence[Vote]) -> Verdict:
     """The verdict of one or more votes: the most frequent status, Unsure where two tie; the mean of the values."""
-    statuses = tuple(vote.answer_status for vote in votes)
+    statuses = tuple(vote.status for vote in votes)
     status = _majority(statuses)
-    reasons = [vote.reason for vote in votes if vote.answer_status == status]
+    reasons = [vote.reason for vote in votes if vote.status == status]
     return Verdict(
         status=status,
         value=fmean(STATUS_VALUES[each] for each in statuses),
         reason=reasons[0] if reasons else f"the votes are split: {', '.join(statuses)}",
         votes=statuses,
+        ballots=tuple(votes),
     )
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
-from trialbed.evidence import carries, carries_fact, evidence_values
-from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
+from trialbed.evidence import carries, carries_fact, evidence_values, mentions, prose
+from trialbed.records import Answer, ApiCall, ApiRef, Json, Query, WireLog
+from trialbed_plugins.judges._gate import without_answer
+
+ASKS_FOR_DATA = re.compile(r"\b(?:json|raw (?:data|response|output))\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -19,23 +24,45 @@ class Unit:
 
 
 class RuleJudge(Judge):
-    """Solved if a finished answer contains all required units, Unsure if it contains some, Unsolved if none.
+    """Solved if a finished answer says all required units, Unsure if it says some, Unsolved if none.
 
     What it must say are the query's reference facts, or where it has none, the responses of its gold Apis on
     the wire: of each, any value that neither the query's text nor the call's arguments gave away. A gold Api
-    that was never called with success is not said. An agent that did not finish or gave up is Unsolved.
+    that was never called with success is not said. What the answer denies, and what stands only in a raw copy of a
+    response, is not said either. An agent that did not finish, gave up or had only failed calls is Unsolved.
     A rule always votes the same, so it votes once.
     """
 
+    free: ClassVar[bool] = True
+
+    @property
+    def about(self) -> Mapping[str, Json]:
+        """The version of the rules, which a calibration is about."""
+        return {"judge": "rule", "rules": 2}
+
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Grade the answer; never raises."""
-        if answer.finish is None:
-            return _verdict("Unsolved", "the agent did not finish")
-        if answer.finish != "give_answer":
-            return _verdict("Unsolved", "the agent gave up")
-        if not answer.final_answer.strip():
-            return _verdict("Unsolved", "the answer is empty")
-        return _graded(_units(query, answer.final_answer, wire))
+        unsolved = without_answer(answer) or _without_result(query, wire)
+        if unsolved:
+            return _verdict("Unsolved", unsolved)
+        text = _said(query, answer, wire)
+        if not text.strip(" \n\t`"):
+            return _verdict("Unsolved", "the answer is only a raw copy of the responses")
+        return _graded(_units(query, text, wire))
+
+
+def _without_result(query: Query, wire: WireLog) -> str | None:
+    """Why there was nothing that a right answer could rest on."""
+    calls = wire.api_calls
+    if calls and all(call.error for call in calls) and (query.gold_calls or query.reference_facts):
+        return "the only call failed" if len(calls) == 1 else "every call failed"
+    return None
+
+
+def _said(query: Query, answer: Answer, wire: WireLog) -> str:
+    if ASKS_FOR_DATA.search(query.text):
+        return answer.final_answer
+    return prose(answer.final_answer, (call.response for call in wire.api_calls))
 
 
 def _graded(units: Sequence[Unit]) -> Verdict:
@@ -69,7 +96,7 @@ def _response_unit(ref: ApiRef, query: Query, text: str, wire: WireLog) -> Unit:
 def _telling(call: ApiCall, query: Query) -> Iterable[str]:
     """The evidence of a response that could not be known without it."""
     given = " ".join([query.text, *evidence_values(call.arguments)])
-    return (value for value in evidence_values(call.response) if not carries(given, (value,)))
+    return (value for value in evidence_values(call.response) if not mentions(given, (value,)))
 
 
 def _verdict(status: AnswerStatus, reason: str) -> Verdict:

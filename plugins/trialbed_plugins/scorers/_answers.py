@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from trialbed.contracts import Verdict
 from trialbed.errors import JudgeError
 from trialbed.records import Failure, Json, Score
 from trialbed.scoring import ScoreContext
@@ -31,8 +32,15 @@ async def score_answer(context: ScoreContext) -> Score:
         return _judge_failure(context, str(error))
     except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
         return _judge_failure(context, f"{type(error).__name__}: {error}")
-    detail = {"method": context.judge_name, "reason": verdict.reason, "votes": list(verdict.votes)}
+    detail = {"method": context.judge_name, **_detail(verdict)}
     return Score(name="sopr_score", value=verdict.value, label=verdict.status, detail=detail)
+
+
+def _detail(verdict: Verdict) -> dict[str, Json]:
+    """The detail of a verdict: why, each vote, and the share of votes that agree with the most frequent status."""
+    ballots: list[Json] = [vote.model_dump(exclude_defaults=True) for vote in verdict.ballots]
+    counted = {"reason": verdict.reason, "votes": list(verdict.votes), "agreement": verdict.agreement}
+    return {**counted, "ballots": ballots} if ballots else counted
 
 
 def _not_asked_for(apis: list[str]) -> Score:

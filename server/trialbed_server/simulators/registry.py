@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from typing import cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 
 from trialbed.contracts import Simulator
 from trialbed.drivers import load_driver
 from trialbed.errors import DriverBroken, TrialbedError
 
+if TYPE_CHECKING:
+    from trialbed.model_access import ModelAccess
+
 
 class Simulators:
-    """Simulator drivers by name, loaded when they are first asked for."""
+    """Simulator drivers by name, loaded when they are first asked for.
 
-    def __init__(self) -> None:
+    Args:
+        access: gives a simulator the model that it may ask; None if there is no model.
+    """
+
+    def __init__(self, access: Callable[[], ModelAccess] | None = None) -> None:
         self._loaded: dict[str, Simulator] = {}
+        self._access = access
 
     def get(self, name: str) -> Simulator:
         """The simulator of this name; blocks while it is imported.
@@ -23,7 +32,10 @@ class Simulators:
             DriverError: it is missing or broken.
         """
         if name not in self._loaded:
-            self._loaded[name] = _made(name)
+            made = _made(name)
+            if self._access is not None:
+                made.model = self._access()
+            self._loaded[name] = made
         return self._loaded[name]
 
     async def load(self, name: str) -> Simulator:

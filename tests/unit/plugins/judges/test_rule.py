@@ -104,3 +104,40 @@ async def test_without_an_answer_nothing_is_solved(text: str, finish: str | None
 
 async def test_a_query_without_evidence_is_solved_by_answering() -> None:
     assert (await verdict("Hello!", gold="")).status == "Solved"
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("It is 111.4km away.", "111.4"),
+        ("It is 29.1C.", "29.1"),
+        ("It costs 14.70.", "14.7"),
+        ("It was built in 1,984.", "1984"),
+        ("It leaves at 8:05 am.", "08:05"),
+        ("You want **Mirel** Tidemark.", "Mirel Tidemark"),
+    ],
+)
+async def test_a_right_answer_in_another_spelling_is_solved(text: str, fact: str) -> None:
+    assert (await verdict(text, facts=[fact])).status == "Solved"
+
+
+async def test_a_denied_fact_is_not_said() -> None:
+    assert (await verdict("The museum is not open.", facts=["open"])).status == "Unsolved"
+    denial = "It is certainly NOT true that: Paris, 1234. I could not find it"
+    assert (await verdict(denial, BOTH)).status == "Unsolved"
+
+
+@pytest.mark.parametrize("wrapped", ["{}", "```json\n{}\n```", "\n{}\n"])
+async def test_a_raw_copy_of_a_response_is_no_answer(wrapped: str) -> None:
+    copies = '{"city": "Paris"} {"price": 1234}'
+    found = await verdict(wrapped.replace("{}", copies), BOTH)
+    assert found.status == "Unsolved"
+    assert (await verdict(f"It is Paris. {copies}", BOTH)).status == "Unsure"
+    assert (await verdict(copies, BOTH, query="Give me the JSON")).status == "Solved"
+
+
+async def test_an_answer_that_rests_on_failed_calls_alone_is_unsolved() -> None:
+    failed = call("a", "", error="bad")
+    assert (await verdict("Paris", [failed], facts=["Paris"])).reason == "the only call failed"
+    assert (await verdict("Paris", [failed, failed], facts=["Paris"])).status == "Unsolved"
+    assert (await verdict("Paris", [failed, BOTH[1]], facts=["Paris"])).status == "Solved"

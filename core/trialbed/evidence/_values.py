@@ -1,14 +1,9 @@
-"""The evidence in an API's response that an answer can be checked against.
-
-The rule judge checks whether an answer contains the evidence of a response, and scripted models answer with
-it; both mean the values found here.
-"""
+"""The values of a response that an answer can be checked against."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 MIN_TEXT = 3
@@ -22,27 +17,6 @@ def evidence_values(response: Any) -> tuple[str, ...]:
     keys are not. A response that is JSON in a text is read.
     """
     return tuple(dict.fromkeys(_leaves(_parsed(response))))
-
-
-def carries(answer: str, values: Iterable[str]) -> bool:
-    """Whether the answer contains any of the values, ignoring case and white space, at word boundaries."""
-    text = _folded(answer)
-    return any(_contains(text, _folded(value)) for value in values)
-
-
-def carries_fact(answer: str, fact: str) -> bool:
-    """Whether the answer contains this one reference fact, by the same rule."""
-    return carries(answer, (fact,))
-
-
-def _contains(text: str, value: str) -> bool:
-    if not value:
-        return False
-    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _parsed(response: Any) -> Any:

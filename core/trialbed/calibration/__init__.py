@@ -1,0 +1,23 @@
+"""How far a judge can be trusted: its agreement with labelled cases."""
+
+from trialbed.calibration._cases import Case, embedded_cases, labels_digest, read_cases
+from trialbed.calibration._figures import Calibration, Finding, calibration, kappa_interval
+from trialbed.calibration._kept import calibration_of, judge_identity, keep_calibration
+from trialbed.calibration._measuring import EMBEDDED, calibrate, judge_cases
+
+__all__ = [
+    "EMBEDDED",
+    "Calibration",
+    "Case",
+    "Finding",
+    "calibrate",
+    "calibration",
+    "calibration_of",
+    "embedded_cases",
+    "judge_cases",
+    "judge_identity",
+    "kappa_interval",
+    "keep_calibration",
+    "labels_digest",
+    "read_cases",
+]

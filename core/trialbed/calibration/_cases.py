@@ -1,0 +1,180 @@
+"""Labelled cases: answers to queries with the status that people gave them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from trialbed.contracts import AnswerStatus
+from trialbed.errors import DataError
+from trialbed.records import Answer, ApiCall, ApiRef, Finish, GoldCall, Json, Query, Record, WireLog
+
+
+class LabelledAnswer(Record):
+    """An answer and its label."""
+
+    answer: str
+    label: AnswerStatus
+    note: str = ""
+
+
+class LabelledCall(Record):
+    """A call that was made: what came back, or the error."""
+
+    tool: str
+    api: str
+    category: str = ""
+    arguments: Json = Field(default={})
+    response: Json = None
+    error: str = ""
+
+
+class Task(Record):
+    """A line of a file of labelled cases: a query, the calls that were made for it, and one or more labelled answers.
+
+    Attributes:
+        facts: what a right answer contains, each checkable by a rule.
+        gold: the Apis that solve the query, as [tool, api]; None for those that were called.
+        finish: how the agent ended; null if it did not finish.
+        answer, label: of the only answer; ``answers`` of several.
+    """
+
+    id: str
+    query: str
+    calls: tuple[LabelledCall, ...] = ()
+    facts: tuple[str, ...] = ()
+    reference: str | None = None
+    gold: tuple[tuple[str, str], ...] | None = None
+    finish: Finish | None = "give_answer"
+    answer: str | None = None
+    label: AnswerStatus | None = None
+    note: str = ""
+    answers: tuple[LabelledAnswer, ...] = ()
+
+
+class Case(Record):
+    """An answer as a judge sees it, and its label.
+
+    Attributes:
+        id: of the task, and the answer's number in it if there are several.
+    """
+
+    id: str
+    query: Query
+    answer: Answer
+    wire: WireLog
+    label: AnswerStatus
+
+
+def embedded_cases() -> list[Case]:
+    """The labelled cases that come with Trialbed."""
+    text = files("trialbed.calibration").joinpath("cases.jsonl").read_text(encoding="utf-8")
+    return list(_cases(text.splitlines(), "cases.jsonl"))
+
+
+def read_cases(path: Path) -> list[Case]:
+    """The cases of a file of JSON Lines.
+
+    Raises:
+        DataError: it cannot be read, a line is wrong, an id is there twice, or there is no case; names the line.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    cases = list(_cases(lines, str(path)))
+    if not cases:
+        raise DataError(f"{path}: there is no labelled case in it")
+    return cases
+
+
+def labels_digest(cases: Sequence[Case]) -> str:
+    """SHA-256 over the cases, which tells whether two calibrations are of the same ones."""
+    text = "\n".join(case.model_dump_json() for case in cases)
+    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
+
+
+def _cases(lines: Iterable[str], name: str) -> Iterator[Case]:
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        place = f"{name}, line {number}"
+        task = _task(line, place)
+        if task.id in seen:
+            raise DataError(f"{place}: the id {task.id!r} is that of line {seen[task.id]} too; give each its own")
+        seen[task.id] = number
+        yield from _of_task(task, place)
+
+
+def _task(line: str, place: str) -> Task:
+    try:
+        return Task.model_validate(_object(line, place))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise DataError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+def _object(line: str, place: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}: is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise DataError(f"{place}: must be an object with id, query, answer and label")
+    return value
+
+
+def _of_task(task: Task, place: str) -> Iterator[Case]:
+    if task.answer is not None and task.label is not None and not task.answers:
+        yield _case(task, task.id, LabelledAnswer(answer=task.answer, label=task.label))
+    elif task.answers and task.answer is None and task.label is None:
+        for number, labelled in enumerate(task.answers, 1):
+            yield _case(task, f"{task.id}/{number}", labelled)
+    else:
+        raise DataError(f"{place}: must have answer and label, or answers, a list of both")
+
+
+def _case(task: Task, name: str, labelled: LabelledAnswer) -> Case:
+    calls = [(ApiRef(category=call.category, tool_name=call.tool, api_name=call.api), call) for call in task.calls]
+    categories = {ref.pair: ref.category for ref, _ in calls}
+    pairs = dict.fromkeys(ref.pair for ref, _ in calls) if task.gold is None else task.gold
+    gold = (ApiRef(category=categories.get((tool, api), ""), tool_name=tool, api_name=api) for tool, api in pairs)
+    query = Query(
+        query_id=name,
+        text=task.query,
+        apis=(),
+        gold_calls=tuple(GoldCall(api=ref) for ref in gold),
+        reference_answer=task.reference,
+        reference_facts=task.facts,
+    )
+    wire = WireLog(
+        trial=name,
+        opened_at=datetime(2026, 1, 1, tzinfo=UTC),
+        api_calls=tuple(
+            ApiCall(
+                started=0.0,
+                duration=0.0,
+                api=ref,
+                offered=True,
+                arguments=call.arguments,
+                error=call.error,
+                response=call.response,
+            )
+            for ref, call in calls
+        ),
+    )
+    return Case(
+        id=name,
+        query=query,
+        answer=Answer(final_answer=labelled.answer, finish=task.finish),
+        wire=wire,
+        label=labelled.label,
+    )

@@ -1,0 +1,68 @@
+"""Has a judge grade labelled cases."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from trialbed.calibration._cases import Case, labels_digest
+from trialbed.calibration._figures import Calibration, Finding, calibration
+from trialbed.contracts import Judge
+from trialbed.errors import JudgeError, NothingMeasured
+
+EMBEDDED = "embedded"
+"""The name of the cases that come with Trialbed."""
+
+
+async def calibrate(
+    judge: Judge,
+    cases: Sequence[Case],
+    labels: str = EMBEDDED,
+    *,
+    concurrency: int = 4,
+    progress: Callable[[Finding], None] | None = None,
+) -> tuple[Calibration, list[Finding]]:
+    """The judge's agreement with the labels, and what it said of each case.
+
+    Args:
+        labels: names the cases.
+        concurrency: cases at a time.
+        progress: called with each finding.
+
+    Raises:
+        NothingMeasured: the judge gave no verdict on any case; says why.
+    """
+    findings = await judge_cases(judge, cases, concurrency=concurrency, progress=progress)
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    found = calibration(findings, labels=labels, labels_digest=labels_digest(cases), votes=judge.votes, at=at)
+    if found is None:
+        why = f": {findings[0].reason}" if findings else ""
+        raise NothingMeasured(f"the judge gave no verdict on any of {len(findings)} cases{why}")
+    return found, findings
+
+
+async def judge_cases(
+    judge: Judge, cases: Sequence[Case], *, concurrency: int = 4, progress: Callable[[Finding], None] | None = None
+) -> list[Finding]:
+    """What the judge says of each case, in order. A case without a verdict harms no other."""
+    slots = asyncio.Semaphore(concurrency)
+
+    async def one(case: Case) -> Finding:
+        async with slots:
+            finding = await _finding(judge, case)
+        if progress is not None:
+            progress(finding)
+        return finding
+
+    return list(await asyncio.gather(*map(one, cases)))
+
+
+async def _finding(judge: Judge, case: Case) -> Finding:
+    try:
+        verdict = await judge.judge(case.query, case.answer, case.wire)
+    except JudgeError as error:
+        return Finding(id=case.id, label=case.label, found=None, reason=str(error))
+    except Exception as error:  # noqa: BLE001 - a judge is foreign code
+        return Finding(id=case.id, label=case.label, found=None, reason=f"{type(error).__name__}: {error}")
+    return Finding(id=case.id, label=case.label, found=verdict.status, reason=verdict.reason)

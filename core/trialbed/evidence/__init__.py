@@ -1,0 +1,11 @@
+"""The evidence in an API's response that an answer can be checked against.
+
+The rule judge checks whether an answer contains the evidence of a response, and scripted models answer with
+it; both mean the values found here.
+"""
+
+from trialbed.evidence._carriage import carries, carries_fact, mentions
+from trialbed.evidence._prose import prose
+from trialbed.evidence._values import MAX_TEXT, MIN_TEXT, evidence_values
+
+__all__ = ["MAX_TEXT", "MIN_TEXT", "carries", "carries_fact", "evidence_values", "mentions", "prose"]

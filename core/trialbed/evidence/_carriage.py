@@ -1,0 +1,75 @@
+"""Whether an answer says a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from trialbed.evidence._dates import dates
+from trialbed.evidence._negation import is_denied
+from trialbed.evidence._tokens import readable, tokens
+
+
+def carries(answer: str, values: Iterable[str]) -> bool:
+    """Whether the answer says any of the values, in whatever spelling, and does not deny it where it does.
+
+    Case, white space, markup, separators of thousands, zeros at the end of a fraction, the space before a unit, and the
+    form of times and dates do not matter. A value is said only as a whole: ``21.5`` is not in ``121.5``.
+    """
+    text = _read(answer)
+    return any(text.says(value) for value in values)
+
+
+def carries_fact(answer: str, fact: str) -> bool:
+    """Whether the answer says this one reference fact, by the same rule."""
+    return carries(answer, (fact,))
+
+
+def mentions(text: str, values: Iterable[str]) -> bool:
+    """Whether any of the values stands in the text, said or denied."""
+    shown = _read(text)
+    return any(shown.has(value) for value in values)
+
+
+@lru_cache(maxsize=8)
+def _read(text: str) -> _Text:
+    """The text, read once for all values that are looked for in it one after the other."""
+    return _Text(text)
+
+
+class _Text:
+    """A text in which values are looked for."""
+
+    def __init__(self, text: str) -> None:
+        self._plain = " ".join(text.split())
+        self._text = readable(text)
+        self._tokens = tokens(self._text)
+        self._words = [token.text for token in self._tokens]
+        self._known = set(self._words)
+
+    def has(self, value: str) -> bool:
+        """Whether the value stands in it."""
+        return self._has_marks(value) or next(self._places(value), None) is not None
+
+    def says(self, value: str) -> bool:
+        """Whether the value stands in it at a place where it is not denied."""
+        return self._has_marks(value) or any(not is_denied(self._text, *place) for place in self._places(value))
+
+    def _has_marks(self, value: str) -> bool:
+        """Whether the value is nothing but markup, and stands in it as it is."""
+        plain = " ".join(value.split())
+        return bool(plain) and not tokens(readable(value)) and plain in self._plain
+
+    def _places(self, value: str) -> Iterator[tuple[int, int]]:
+        shown = readable(value)
+        wanted = [token.text for token in tokens(shown)]
+        if wanted and self._known.issuperset(wanted):
+            yield from self._runs(wanted)
+        for day in (found.day for found in dates(shown) if shown.strip() == shown[found.start : found.end]):
+            yield from ((found.start, found.end) for found in dates(self._text) if found.day == day)
+
+    def _runs(self, wanted: list[str]) -> Iterator[tuple[int, int]]:
+        width = len(wanted)
+        for place, word in enumerate(self._words):
+            if word == wanted[0] and self._words[place : place + width] == wanted:
+                yield self._tokens[place].start, self._tokens[place + width - 1].end

@@ -1,0 +1,81 @@
+"""Whether a text denies what it says at a place.
+
+English only, by the words around the place. What is not recognised counts as said.
+"""
+
+from __future__ import annotations
+
+import re
+
+REACH = 4
+"""Words that may stand between a negation and what it denies: ``not in the city of Ellwang``."""
+
+REACH_OF_NO = 1
+"""The same for ``no``, which belongs to the noun that follows."""
+
+_NOT = r"(?:not|never|neither|nor|no|cannot|hardly|[a-z]+n't)"
+
+_HARMLESS = re.compile(
+    rf"\b{_NOT}\s+(?:only|just|merely|doubt|problem|later|earlier|sooner|before|until|more|less|fewer|to mention)\b"
+    r"|\bno\.?\s*(?=[0-9])|\bnone other\b"
+)
+"""Negations that deny nothing of what follows."""
+
+_LIMITING = re.compile(r"\b(?:until|till|before|than|except|unless|only|apart)\b")
+"""Words after which a negation says where something ends: ``not open until 9:00``."""
+
+_CLAUSE = re.compile(
+    r"[;!?]|\.(?=\s|$)|\n(?=\s*(?:\n|-|[0-9]+[.)]\s))|[,:]\s"
+    r"|\b(?:but|however|and|while|although|though|instead|rather|yet|because|with|which|who)\b"
+)
+"""Where a clause ends, and a negation with it."""
+
+_SENTENCE = re.compile(r"[!?](?=\s|$)|\.(?=\s|$)|\n\s*\n")
+
+_NEGATION = re.compile(rf"\b{_NOT}\b")
+
+_DENIAL = re.compile(
+    r"\b(?:not|isn't|hardly) (?:true|correct|right|the case|accurate)\b"
+    r"|\b(?:untrue|false|incorrect|wrong|a lie)(?= (?:that|to say|to claim)\b|:)"
+)
+"""Words that deny the rest of the sentence."""
+
+_FAILING = re.compile(
+    r"\b(?:cannot|can't|(?:could|can|did|do|does|was|were|am|is|are|would)(?:n't| not)|unable to|failed to)"
+    r"(?: (?:yet|currently|actually|able to))*"
+    r" (?:find|confirm|verify|determine|retrieve|access|establish|check|tell|know|say|look up|fetch|get)\b"
+)
+"""Words that deny the rest of the clause."""
+
+_AFTER = re.compile(
+    r"\s*(?:is|was|are|were|would be)?(?:\s*(?:not|n't) (?:true|correct|right|the case|the answer)"
+    r"|\s+(?:wrong|false|incorrect|untrue))\b"
+)
+
+
+def is_denied(text: str, start: int, end: int) -> bool:
+    """Whether what stands between these places of a text in lower case is denied there."""
+    if _AFTER.match(text, end):
+        return True
+    sentence = _after_last(_SENTENCE, text[:start])
+    if _DENIAL.search(sentence):
+        return True
+    clause = _after_last(_CLAUSE, sentence)
+    return _FAILING.search(clause) is not None or _is_negated(_HARMLESS.sub(" ", clause))
+
+
+def _is_negated(clause: str) -> bool:
+    """Whether a negation of this clause reaches its end."""
+    found = list(_NEGATION.finditer(clause))
+    if not found:
+        return False
+    between = clause[found[-1].end() :]
+    reach = REACH_OF_NO if found[-1][0] == "no" else REACH
+    return len(between.split()) <= reach and _LIMITING.search(between) is None
+
+
+def _after_last(mark: re.Pattern[str], text: str) -> str:
+    last = 0
+    for found in mark.finditer(text):
+        last = found.end()
+    return text[last:]

@@ -1,0 +1,103 @@
+"""Texts as tokens in one spelling, so that what says the same compares equal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
+
+LONGEST_NUMBER = 40
+"""Characters of a number; longer runs of digits are words."""
+
+_DASHES = "\u2212\u2010\u2011\u2012\u2013"
+_QUOTES = "\u2018\u2019"
+_DOUBLE_QUOTES = "\u201c\u201d"
+_DEGREES = "\u00b0\u00ba\u02da"
+_SAME = str.maketrans(
+    dict.fromkeys(_DASHES, "-")
+    | dict.fromkeys(_QUOTES, "'")
+    | dict.fromkeys(_DOUBLE_QUOTES, '"')
+    | dict.fromkeys(_DEGREES, "")
+)
+
+_SPACED_THOUSANDS = re.compile("(?<=[0-9])[\u00a0\u2007\u2009\u202f](?=[0-9]{3}(?![0-9]))")
+"""The spaces that only separate thousands."""
+
+_MARKUP = re.compile(r"</?(?:b|i|em|strong|code|u|s|span|p|br)(?:\s[^<>]*)?/?>|[*`~#]+|\\[()\[\]]")
+
+_DATE_AND_TIME = re.compile(r"(?<![0-9])([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt](?=[0-9]{2}:[0-9]{2})")
+
+_TOKEN = re.compile(
+    r"""
+    (?P<time>(?<![\w:.])(?P<hour>[0-9]{1,2}):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9]))?(?![0-9:])
+        (?:\s?(?P<half>[ap])\.?m\b\.?)?)
+  | (?P<clock>(?<![\w:.])(?P<full>1[0-2]|0?[1-9])\s?(?P<part>[ap])\.?m\b\.?)
+  | (?P<dotted>[0-9]+(?:\.[0-9]+){2,}(?![0-9]))
+  | (?P<mixed>[0-9]+[^\W0-9_]+[0-9]\w*)
+  | (?P<number>(?:(?<![\w.)\]%-])-)?
+        (?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9]|,[0-9])|[0-9]{1,3}(?:'[0-9]{3})+(?![0-9])|[0-9]+)
+        (?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3}(?!\w))?)
+  | (?P<word>[^\W_]+(?:['_][^\W_]+)*)
+  | (?P<mark>[^\s_])
+    """,
+    re.VERBOSE,
+)
+
+
+class Token(NamedTuple):
+    """A token in its one spelling, and its place in the text that was read."""
+
+    text: str
+    start: int
+    end: int
+
+
+def readable(text: str) -> str:
+    """The text that tokens are read from: compatible characters, one kind of dashes and quotes, no markup."""
+    spaced = _SPACED_THOUSANDS.sub(",", text)
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", spaced.translate(_SAME)).casefold())
+    same = folded.translate(_SAME)
+    return _DATE_AND_TIME.sub(r"\1 ", _MARKUP.sub("", same))
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of a text that ``readable`` gave.
+
+    A number is told by its value: ``1,984``, ``1984`` and ``1984.0`` are one token, and a unit that follows is another.
+    A time of the day is told by its minute: ``08:05``, ``8:05 am`` and ``8:05:00`` are one token.
+    """
+    return list(_tokens(text))
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    for found in _TOKEN.finditer(text):
+        yield Token(_spelling(found), found.start(), found.end())
+
+
+def _spelling(found: re.Match[str]) -> str:
+    if found["time"]:
+        return _time(int(found["hour"]), int(found["minute"]), int(found["second"] or 0), found["half"])
+    if found["clock"]:
+        return _time(int(found["full"]), 0, 0, found["part"])
+    return _number(found["number"]) if found["number"] else found[0]
+
+
+def _time(hour: int, minute: int, second: int, half: str | None) -> str:
+    if half and 1 <= hour <= 12:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    return f"{hour:02}:{minute:02}" + (f":{second:02}" if second else "")
+
+
+def _number(text: str) -> str:
+    """The number without separators and without zeros that say nothing; leading zeros belong to codes, and stay."""
+    plain = text.replace(",", "").replace("'", "")
+    digits = plain.removeprefix("-")
+    if len(plain) > LONGEST_NUMBER or (len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()):
+        return plain
+    try:
+        value = Decimal(plain)
+    except InvalidOperation:  # an exponent beyond all bounds
+        return plain
+    return "0" if not value else format(value.normalize(), "f")

@@ -1,0 +1,272 @@
+"""The one object through which helpers ask a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from tenacity.wait import wait_base
+
+from trialbed.chat import ChatClient, Reading, first_message, usage_of
+from trialbed.errors import ModelFailed
+from trialbed.model_access._budget import ModelBudget, ModelUse
+from trialbed.model_access._cache import CompletionCache
+from trialbed.records import ModelEndpoint
+
+Messages = Sequence[Mapping[str, Any]]
+T = TypeVar("T")
+
+TIMEOUT = 300.0
+"""Seconds of silence after which a reply is given up."""
+
+CORRECTION = "That reply cannot be read: {problem}. Reply again, in the form that was asked for and with nothing else."
+
+REFUSALS = ("http_400", "http_422")
+"""Kinds of problems with which endpoints reject a field that they do not know."""
+
+OPTIONAL = ("temperature", "seed")
+"""Fields that some models refuse, and that are left out then."""
+
+
+class ModelAccess:
+    """A model that a selector, a simulator or a judge may ask, within a budget and with a cache of its replies.
+
+    Requests that fail because the endpoint is busy, broken or out of reach are repeated a few times. A reply that was
+    given once to the same request, at the same endpoint, comes from the cache. An endpoint that refuses structured
+    output, a temperature or a seed is asked without it from then on.
+
+    Args:
+        endpoint: where the model is, with the settings of its requests.
+        budget: the most that may be asked; shared by all who are given the same budget.
+        cache: where replies are kept; None keeps none.
+        origin: names the endpoint in the cache, where its URL is not the same in each run.
+        timeout: seconds of silence after which a reply is given up.
+        wait: tenacity's strategy for the time between attempts; None: exponential, up to 8 seconds.
+    """
+
+    def __init__(
+        self,
+        endpoint: ModelEndpoint,
+        *,
+        budget: ModelBudget | None = None,
+        cache: CompletionCache | None = None,
+        origin: str = "",
+        timeout: float = TIMEOUT,
+        wait: wait_base | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.budget = budget or ModelBudget()
+        self._cache = cache
+        self._origin = origin or endpoint.base_url
+        self._timeout = timeout
+        self._wait = wait
+        self._client: ChatClient | None = None
+        self._format = 0
+        self._refused: set[str] = set()
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.endpoint.model
+
+    @property
+    def use(self) -> ModelUse:
+        """What was asked of the model so far."""
+        return self.budget.use
+
+    async def ask(self, messages: Messages, *, seed: int | None = None, **settings: Any) -> str:
+        """The text of the model's reply.
+
+        Args:
+            messages: the conversation, as chat completions have it.
+            seed: another one than the endpoint's.
+            **settings: further fields of the request, such as ``max_tokens``.
+
+        Raises:
+            ModelFailed: the budget is used up, or the model cannot be reached, refuses, or replies with no text.
+        """
+        return await self.ask_for(_said, messages, seed=seed, **settings)
+
+    async def ask_for(
+        self,
+        read: Callable[[str], T],
+        messages: Messages,
+        *,
+        schema: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        correction: str = CORRECTION,
+        **settings: Any,
+    ) -> T:
+        """What can be read in the model's reply. A reply that cannot be read is asked for once more.
+
+        Args:
+            read: reads a reply; raises ``ValueError``, which says why, where that is not possible.
+            messages: the conversation, as chat completions have it.
+            schema: the JSON Schema of the reply, for endpoints with structured output.
+            seed: another one than the endpoint's.
+            correction: what the model is told then; ``{problem}`` is why.
+            **settings: further fields of the request.
+
+        Raises:
+            ModelFailed: as ``ask`` says, or the reply cannot be read, twice. Such a reply is not kept.
+        """
+        request = self._request(messages, seed, settings)
+        kept = await self._kept(request, schema)
+        if kept is not None:
+            try:
+                found = read(kept)
+            except ValueError:  # kept for another reader
+                pass
+            else:
+                self.budget.add_cached()
+                return found
+        reply = await self._reply(request, schema)
+        try:
+            found = read(reply)
+        except ValueError as problem:
+            again = [
+                *request["messages"],
+                {"role": "assistant", "content": reply},
+                {"role": "user", "content": correction.replace("{problem}", str(problem))},
+            ]
+            reply = await self._reply({**request, "messages": again}, schema)
+            found = _read_again(read, reply)
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.keep, self._origin, _key(request, schema), reply)
+        return found
+
+    def ask_blocking(self, messages: Messages, *, seed: int | None = None, **settings: Any) -> str:
+        """``ask`` for code that is not async, such as a selector's; not to be called in an event loop's thread."""
+        return self.ask_for_blocking(_said, messages, seed=seed, **settings)
+
+    def ask_for_blocking(self, read: Callable[[str], T], messages: Messages, **settings: Any) -> T:
+        """``ask_for`` for code that is not async."""
+
+        async def alone() -> T:
+            # Connections belong to the loop in which they are made.
+            own = self._copy()
+            try:
+                return await own.ask_for(read, messages, **settings)
+            finally:
+                await own.close()
+
+        return asyncio.run(alone())
+
+    async def close(self) -> None:
+        """Close the connections; the cache stays open, as others may use it."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    def _copy(self) -> ModelAccess:
+        made = ModelAccess(
+            self.endpoint,
+            budget=self.budget,
+            cache=self._cache,
+            origin=self._origin,
+            timeout=self._timeout,
+            wait=self._wait,
+        )
+        made._refused = self._refused
+        made._format = self._format
+        return made
+
+    def _request(self, messages: Messages, seed: int | None, settings: Mapping[str, Any]) -> dict[str, Any]:
+        endpoint = self.endpoint
+        request: dict[str, Any] = {
+            "model": endpoint.model,
+            "temperature": endpoint.temperature or 0.0,
+            "messages": [_sendable(message) for message in messages],
+            "seed": endpoint.seed if seed is None else seed,
+        }
+        if endpoint.max_tokens is not None:
+            request["max_tokens"] = endpoint.max_tokens
+        return request | dict(settings)
+
+    async def _kept(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str | None:
+        if self._cache is None:
+            return None
+        return await asyncio.to_thread(self._cache.find, self._origin, _key(request, schema))
+
+    async def _reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str:
+        formats = [*_formats(schema), {}] if schema is not None else [{}]
+        while True:
+            self.budget.take_request()
+            step = min(self._format, len(formats) - 1)
+            sent = {name: value for name, value in request.items() if name not in self._refused} | formats[step]
+            reading = await self._opened().complete(sent)
+            self.budget.add_tokens(usage_of(reading.response).get("total_tokens", 0))
+            if _kind(reading) not in REFUSALS or not self._degrade(reading, sent, last=step + 1 == len(formats)):
+                return _text(reading)
+
+    def _degrade(self, reading: Reading, sent: Mapping[str, Any], *, last: bool) -> bool:
+        """Leave out what the endpoint refuses; False if nothing is left to leave out."""
+        message = reading.problem.message if reading.problem else ""
+        refused = {name for name in OPTIONAL if name in sent and name in message}
+        if refused:
+            self._refused |= refused
+        elif last:
+            return False
+        else:
+            self._format += 1
+        return True
+
+    def _opened(self) -> ChatClient:
+        if self._client is None:
+            endpoint = self.endpoint
+            self._client = ChatClient(
+                endpoint.base_url, endpoint.api_key or None, timeout=self._timeout, wait=self._wait
+            )
+        return self._client
+
+
+def _formats(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    described = {"name": "reply", "strict": True, "schema": dict(schema)}
+    return [
+        {"response_format": {"type": "json_schema", "json_schema": described}},
+        {"response_format": {"type": "json_object"}},
+    ]
+
+
+def _key(request: Mapping[str, Any], schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {**request, "schema": schema}
+
+
+def _sendable(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The message without lone surrogates, which no request can carry."""
+    content = message.get("content")
+    return (
+        {**message, "content": content.encode(errors="replace").decode()} if isinstance(content, str) else {**message}
+    )
+
+
+def _said(reply: str) -> str:
+    if not reply.strip():
+        raise ValueError("it is empty")
+    return reply
+
+
+def _read_again(read: Callable[[str], T], reply: str) -> T:
+    try:
+        return read(reply)
+    except ValueError as problem:
+        raise ModelFailed(f"the model's reply cannot be read, twice: {problem}") from problem
+
+
+def _text(reading: Reading) -> str:
+    message = first_message(reading.response)
+    if not message:
+        problem = reading.problem.message if reading.problem else "the message is empty"
+        raise ModelFailed(f"the model sent no chat completion: {problem}")
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        raise ModelFailed(f"the model refused: {refusal[:300]}")
+    if reading.finish_reason == "content_filter":
+        raise ModelFailed("the endpoint's content filter withheld the model's reply")
+    content = message.get("content")
+    return content if isinstance(content, str) else ""
+
+
+def _kind(reading: Reading) -> str | None:
+    return reading.problem.kind if reading.problem else None

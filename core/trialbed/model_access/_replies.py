@@ -1,0 +1,51 @@
+"""Reads replies of models that were asked for an object."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_DECODER = json.JSONDecoder(strict=False)
+
+
+class Unreadable(ValueError):
+    """A reply that is not what was asked for; says why."""
+
+
+class FoundObject(NamedTuple):
+    """An object in a reply, and the words around it."""
+
+    value: dict[str, Any]
+    around: str
+
+
+def read_object(reply: str, *keys: str) -> FoundObject:
+    """The one JSON object with these keys in a reply: alone, in a code fence, or among words.
+
+    What a reasoning model writes between its tags of thinking is left out. Objects that are equal count as one.
+
+    Raises:
+        Unreadable: there is none, or there are several that differ.
+    """
+    text = _THINKING.sub("", reply)
+    found: list[dict[str, Any]] = []
+    around: list[str] = []
+    place = last = 0
+    while (start := text.find("{", place)) >= 0:
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            place = start + 1
+            continue
+        place = end
+        if all(key in value for key in keys):
+            found.append(value)
+            around.append(text[last:start])
+            last = end
+    if not found:
+        raise Unreadable(f"it has no JSON object with {' and '.join(keys)}" if keys else "it has no JSON object")
+    if any(value != found[0] for value in found):
+        raise Unreadable(f"it has {len(found)} JSON objects, which differ")
+    return FoundObject(found[0], " ".join([*around, text[last:]]))

@@ -1,0 +1,14 @@
+"""What every judge decides without reading the answer."""
+
+from __future__ import annotations
+
+from trialbed.records import Answer
+
+
+def without_answer(answer: Answer) -> str | None:
+    """Why there is no answer to grade; None if there is one."""
+    if answer.finish is None:
+        return "the agent did not finish"
+    if answer.finish != "give_answer":
+        return "the agent gave up"
+    return None if answer.final_answer.strip() else "the answer is empty"

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from trialbed.evidence import prose
+
+RESPONSE = {"city": "Ellwang", "weather": {"sky": "clear {", "degrees": 21.5}}
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        '{"city": "Ellwang", "weather": {"sky": "clear {", "degrees": 21.5}}',
+        '{"error": "", "response": {"city": "Ellwang"}}',
+        "{'city': 'Ellwang', 'weather': {'degrees': 21.5}}",
+        '[{"sky": "clear", "degrees": 21.5}]',
+        '{"city": "Ellwang", "weather": {"sky": "clear',
+    ],
+)
+def test_copies_of_responses_are_left_out(copy: str) -> None:
+    assert prose(f"before\n{copy}", [RESPONSE]).strip() == "before"
+
+
+@pytest.mark.parametrize("text", ["see [1] and {this}", '{"answer": "Ellwang"}', "a ] b } c", "", '["Ellwang"]'])
+def test_all_else_is_said(text: str) -> None:
+    assert prose(text, [RESPONSE]) == text
+
+
+def test_a_response_may_be_json_in_a_text() -> None:
+    assert prose('{"city": "x"} after', ['{"city": "Ellwang"}']).strip() == "after"
+
+
+def test_very_many_brackets_are_read_once() -> None:
+    assert prose("[" * 100_000, [RESPONSE]) == "[" * 100_000
