@@ -20,6 +20,7 @@ from .contracts import ToolSelector as ToolSelector
 from .contracts import Vendor as Vendor
 from .contracts import Verdict as Verdict
 from .contracts import Vote as Vote
+from .contracts import Winner as Winner
 from .engine import arun_benchmark as arun_benchmark
 from .engine import run_benchmark as run_benchmark
 from .errors import DataError as DataError
@@ -29,7 +30,9 @@ from .errors import SimulationError as SimulationError
 from .errors import TrialbedError as TrialbedError
 from .errors import UsageError as UsageError
 from .hookspecs import hookimpl as hookimpl
+from .model_access import CompletionCache as CompletionCache
 from .model_access import ModelAccess as ModelAccess
+from .model_access import ModelBudget as ModelBudget
 from .model_access import ModelUse as ModelUse
 from .prompts import SYSTEM_PROMPT as SYSTEM_PROMPT
 from .prompts import finish_of as finish_of

@@ -95,6 +95,7 @@ def _meaning(name: str) -> str:
         "RunStatus": "`running`, `interrupted`, `incomplete` (some trials were not measured) or `finished`.",
         "SYSTEM_PROMPT": "The system prompt of every trial.",
         "TrialStatus": "How a trial ended: `answered`, `failed` (its quality scores are 0) or `not measured`.",
+        "Winner": "Which of two answers a judge finds better: `first`, `second` or `tie`.",
         "hookimpl": "Marks an implementation of a hook.",
     }
     return undocumented.get(name) or first_paragraph(getattr(trialbed, name))

@@ -17,6 +17,7 @@ COMMANDS = {
     "data": "List, import and show datasets, and export runs over them.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "env": "Build, list, lock and remove environments of frameworks.",
+    "judge": "Calibrate judges against labelled cases.",
     "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
     "run": "Run trials and report how well frameworks use tools.",
     "score": "Score recorded conversations and calls, and say which call went wrong.",

@@ -3,6 +3,7 @@
 from trialbed.engine._benchmark import arun_benchmark, run_benchmark
 from trialbed.engine._control import ControlClient
 from trialbed.engine._identity import config_digest, new_trial_token, trial_seed
+from trialbed.engine._judge import identity_of, standing_judge
 from trialbed.engine._models import judge_drivers, key_hint
 from trialbed.engine._plan import RunOptions, choose_queries, dataset_driver, open_dataset
 from trialbed.engine._run import prepare, run
@@ -20,6 +21,7 @@ __all__ = [
     "choose_queries",
     "config_digest",
     "dataset_driver",
+    "identity_of",
     "judge_drivers",
     "key_hint",
     "new_trial_token",
@@ -28,5 +30,6 @@ __all__ = [
     "run",
     "run_benchmark",
     "server",
+    "standing_judge",
     "trial_seed",
 ]

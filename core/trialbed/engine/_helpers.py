@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from typing import Self
 
 from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget
 from trialbed.records import ModelEndpoint
 from trialbed.run_settings import RunSettings
 
 
-@dataclass(frozen=True)
 class Helpers:
-    """Makes the access of each helper to its model: a budget of its own, and one cache."""
+    """An async context manager that makes each helper's access to its model: a budget of its own, and one cache."""
 
-    settings: RunSettings
-    cache: CompletionCache
+    def __init__(self, settings: RunSettings) -> None:
+        self.settings = settings
+        self._cache = CompletionCache(settings.completions)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._cache.close()
 
     def selector(self) -> ModelAccess | None:
         """The selector's access; None if the user names no model for it."""
@@ -31,7 +37,7 @@ class Helpers:
         """A helper's access to the model at an endpoint."""
         budget = ModelBudget(self.settings.max_helper_requests, self.settings.max_helper_tokens)
         timeout = max(self.settings.timeout, TIMEOUT)
-        return ModelAccess(endpoint, budget=budget, cache=self.cache, origin=origin, timeout=timeout)
+        return ModelAccess(endpoint, budget=budget, cache=self._cache, origin=origin, timeout=timeout)
 
 
 TIMEOUT = 300.0

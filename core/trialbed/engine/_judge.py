@@ -13,9 +13,9 @@ from trialbed.drivers import load_driver
 from trialbed.engine._control import ControlClient
 from trialbed.engine._helpers import Helpers, direct_endpoint
 from trialbed.engine._identity import new_trial_token
-from trialbed.engine._models import is_scripted, judge_choice
+from trialbed.engine._models import is_scripted, judge_choice, with_endpoint
 from trialbed.engine._trial import DUMMY_KEY
-from trialbed.errors import NothingMeasured
+from trialbed.errors import NothingMeasured, UsageError
 from trialbed.model_access import ModelAccess
 from trialbed.records import Json, ModelEndpoint, TrialRegistration
 from trialbed.run_settings import RunSettings
@@ -56,18 +56,37 @@ def made_judge(settings: RunSettings, driver: str, access: ModelAccess | None) -
     return judge
 
 
+@asynccontextmanager
+async def standing_judge(settings: RunSettings) -> AsyncIterator[tuple[Judge, RunSettings]]:
+    """The judge of these settings outside of a run, with the settings completed; no server is needed for it.
+
+    Raises:
+        UsageError: there is no such judge, or its model cannot be asked without a server.
+    """
+    settings = with_endpoint(settings)
+    _, model = judge_choice(settings)
+    if model is not None and is_scripted(model):
+        raise UsageError(f"--judge: {model} plays agents only; name a judge, or a model of --base-url")
+    async with Helpers(settings) as helpers, judge_of(helpers) as judge:
+        yield judge, settings
+
+
 async def judge_report(judge: Judge, settings: RunSettings) -> Mapping[str, Json]:
     """What a result document says of its judge: its name, model, votes and prompts, and its calibration."""
     driver, model = judge_choice(settings)
-    about = judge.about
-    identity = judge_identity(driver, model, about)
     return {
         "driver": driver,
         "model": model,
         "votes": settings.judge_votes,
-        **about,
-        "calibration": await calibration_of(judge, identity),
+        **{name: value for name, value in judge.about.items() if name != "judge"},
+        "calibration": await calibration_of(judge, identity_of(judge, settings)),
     }
+
+
+def identity_of(judge: Judge, settings: RunSettings) -> str:
+    """What tells this judge from others in the calibrations that are kept."""
+    driver, model = judge_choice(settings)
+    return judge_identity(driver, model, judge.about)
 
 
 @asynccontextmanager

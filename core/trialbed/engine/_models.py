@@ -54,8 +54,8 @@ def judge_choice(settings: RunSettings) -> tuple[str, str | None]:
         return settings.judge, settings.judge_model
     if settings.judge_model not in (None, settings.judge):
         raise UsageError(
-            f"--judge {settings.judge} and --judge-model {settings.judge_model} both name a model; give --judge a judge's "
-            f"name: {', '.join(sorted({*judge_drivers(), MODEL_JUDGE}))}"
+            f"--judge {settings.judge} and --judge-model {settings.judge_model} both name a model; give --judge the "
+            f"name of a judge: {', '.join(sorted({*judge_drivers(), MODEL_JUDGE}))}"
         )
     return MODEL_JUDGE, settings.judge
 

@@ -25,7 +25,6 @@ from trialbed.engine._server import server
 from trialbed.engine._tools import select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import DriverBroken, NothingMeasured
-from trialbed.model_access import CompletionCache
 from trialbed.plugins import plugin_manager
 from trialbed.records import FrameworkInfo, Json, Run, RunStatus, ToolSpec, TrialKey, TrialResult
 from trialbed.results import quality_scores, result_document, write_document
@@ -151,9 +150,9 @@ class RunSession:
         )
         executor.sandbox = run_sandbox(options)
         executor.commands = dict(prepared.commands)
-        helpers = Helpers(options, CompletionCache(options.completions))
+        helpers = Helpers(options)
         # Workers import their frameworks while the tools are selected and the server starts.
-        async with executor, _meanwhile(self._describe(executor)) as described:
+        async with executor, helpers, _meanwhile(self._describe(executor)) as described:
             tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store, helpers.selector())
             async with server(options) as control, judge_of(helpers, control) as judge:
                 executor.waited = control.time_waited

@@ -26,8 +26,8 @@ query, and the answer.
 "Unsure": the answer alone does not let you decide."""
 
 PARSE = """\
-You grade how an assistant that can call tools answered a query. You get one JSON object: the query, and the whole answer
-with each tool call and its response.
+You grade how an assistant that can call tools answered a query. You get one JSON object: the query, and the whole
+answer with each tool call and its response.
 
 "Unsolved": every tool call failed, or the final answer contradicts the responses.
 "Solved": the tool calls were successful and the final answer is supported by their responses.

@@ -17,7 +17,7 @@ async def test_finish(finish: str | None, value: float) -> None:
 async def test_the_judges_verdict_is_the_sopr_score() -> None:
     found = (await scores())["sopr_score"]
     assert (found.value, found.label) == (1.0, "Solved")
-    assert found.detail == {"method": "rule", "reason": "good", "votes": ["Solved"]}
+    assert found.detail == {"method": "rule", "reason": "good", "votes": ["Solved"], "agreement": 1.0}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,124 @@
+"""``bench judge``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.options import FILE, Decorated, json_option
+from trialbed.cli.setting_options import setting_option
+
+if TYPE_CHECKING:
+    from trialbed.calibration import Calibration, Finding
+    from trialbed.run_settings import RunSettings
+    from trialbed.views import Table
+
+JUDGE_SETTINGS = (
+    "judge",
+    "judge_votes",
+    "judge_model",
+    "judge_base_url",
+    "judge_api_key_env",
+    "judge_prompts",
+    "base_url",
+    "api_key_env",
+    "max_helper_requests",
+    "max_helper_tokens",
+    "completions",
+    "concurrency",
+)
+"""The settings of a run that are about its judge."""
+
+SHOWN = 20
+"""Cases that are listed in which judge and label differ."""
+
+EPILOG = """\b
+Examples:
+  bench judge calibrate
+  bench judge calibrate mine.jsonl --judge rule
+  bench judge calibrate --judge gpt-4o-mini --judge-votes 3 --base-url https://api.openai.com/v1
+"""
+
+
+def judge_options(command: Decorated) -> Decorated:
+    """Gives a command the options that are about a judge."""
+    decorators: list[Callable[[Decorated], Decorated]] = [setting_option(name) for name in JUDGE_SETTINGS]
+    for decorate in reversed(decorators):
+        command = decorate(command)
+    return command
+
+
+def judge_settings(given: dict[str, Any]) -> RunSettings:
+    """The settings that these options give."""
+    from trialbed.run_settings import RunSettings
+
+    return RunSettings(**{name: value for name, value in given.items() if value is not None})
+
+
+@click.group("judge")
+def command() -> None:
+    """Calibrate judges against labelled cases."""
+
+
+@command.command("calibrate", epilog=EPILOG)
+@click.argument("file", required=False, type=FILE)
+@judge_options
+@json_option
+def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
+    """Measure how far a judge agrees with labelled cases, and keep that for later reports.
+
+    FILE has a labelled case a line, as JSON. Without it, the judge grades the cases that come with Trialbed.
+    """
+    measured, findings = asyncio.run(_calibrate(file, judge_settings(given)))
+    if as_json:
+        document = measured.model_dump() | {"findings": [finding.model_dump() for finding in findings]}
+        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+        return
+    from trialbed.views import print_tables
+
+    click.echo(f"{given['judge']} {measured.summary}")
+    print_tables(_tables(measured, findings), sys.stdout)
+    if measured.failures:
+        click.echo(f"{measured.failures} cases have no verdict, and count in no figure", err=True)
+
+
+@command.command("cases")
+def cases() -> None:
+    """Print the labelled cases that come with Trialbed, as JSON Lines."""
+    from importlib.resources import files
+
+    click.echo(files("trialbed.calibration").joinpath("cases.jsonl").read_text(encoding="utf-8"), nl=False)
+
+
+async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibration, list[Finding]]:
+    from trialbed.calibration import EMBEDDED, embedded_cases, keep_calibration, read_cases
+    from trialbed.calibration import calibrate as measure
+    from trialbed.engine import identity_of, standing_judge
+
+    labelled = embedded_cases() if file is None else read_cases(file)
+    labels = EMBEDDED if file is None else file.name
+    async with standing_judge(settings) as (judge, completed):
+        measured, findings = await measure(judge, labelled, labels, concurrency=completed.concurrency)
+        await asyncio.to_thread(keep_calibration, identity_of(judge, completed), measured)
+    return measured, findings
+
+
+def _tables(measured: Calibration, findings: Sequence[Finding]) -> list[Table]:
+    from trialbed.views import Table
+
+    statuses = list(measured.confusion)
+    counts = [[label, *(str(measured.confusion[label][found]) for found in statuses)] for label in statuses]
+    confusion = Table.of("labels by verdicts", ("label", *statuses), counts)
+    wrong = [finding for finding in findings if finding.found != finding.label]
+    if not wrong:
+        return [confusion]
+    listed = [(finding.id, finding.label, finding.found or "no verdict", finding.reason) for finding in wrong[:SHOWN]]
+    more = [f"{len(wrong) - SHOWN} more; --json has all"] if len(wrong) > SHOWN else []
+    columns = ("case", "label", "verdict", "reason")
+    return [confusion, Table.of("cases in which judge and label differ", columns, listed, more)]

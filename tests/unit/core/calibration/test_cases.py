@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from trialbed.calibration import embedded_cases, labels_digest, read_cases
+from trialbed.errors import DataError
+
+CASE = {"id": "a", "query": "q?", "answer": "x", "label": "Solved"}
+
+
+def written(folder: Path, *lines: object) -> Path:
+    path = folder / "labels.jsonl"
+    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines), encoding="utf-8")
+    return path
+
+
+def test_the_embedded_cases_are_many_and_varied() -> None:
+    cases = embedded_cases()
+    assert len(cases) >= 120
+    assert len({case.query.text for case in cases}) >= 40
+    assert len({case.answer.final_answer for case in cases}) >= 120
+    counts = Counter(case.label for case in cases)
+    assert min(counts.values()) >= 10, counts
+
+
+def test_a_case_has_what_a_judge_sees(tmp_path: Path) -> None:
+    call = {"tool": "t", "api": "a", "arguments": {"x": 1}, "response": {"y": 2}}
+    (case,) = read_cases(written(tmp_path, "", CASE | {"calls": [call], "facts": ["2"], "reference": "two"}))
+    assert (case.id, case.label, case.answer.finish) == ("a", "Solved", "give_answer")
+    assert [call.api.title for call in case.wire.api_calls] == ["t_a"]
+    assert [ref.pair for ref in case.query.gold_apis] == [("t", "a")]
+    assert (case.query.reference_facts, case.query.reference_answer) == (("2",), "two")
+
+
+def test_several_answers_to_one_task(tmp_path: Path) -> None:
+    answers = [{"answer": "x", "label": "Solved"}, {"answer": "y", "label": "Unsolved"}]
+    cases = read_cases(written(tmp_path, {"id": "a", "query": "q?", "answers": answers}))
+    assert [(case.id, case.label) for case in cases] == [("a/1", "Solved"), ("a/2", "Unsolved")]
+    assert labels_digest(cases) != labels_digest(cases[:1])
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "no labelled case"),
+        (["{"], "line 1: is not JSON"),
+        (["[]"], "must be an object"),
+        ([CASE, CASE], "line 2: the id 'a' is that of line 1"),
+        ([CASE | {"label": "solved"}], "line 1: label"),
+        ([{"id": "a", "query": "q?"}], "must have answer and label"),
+        ([CASE | {"answers": [{"answer": "x", "label": "Solved"}]}], "must have answer and label, or answers"),
+        ([CASE | {"wrong": 1}], "line 1: wrong"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path: Path, lines: list[object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_cases(written(tmp_path, *lines))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nothing\.jsonl: cannot be read"):
+        read_cases(tmp_path / "nothing.jsonl")

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trialbed.calibration import calibrate, calibration_of, embedded_cases, judge_identity, keep_calibration
+from trialbed.contracts import Judge, Verdict
+from trialbed.errors import JudgeError, NothingMeasured
+from trialbed.records import Answer, Query, WireLog
+from trialbed_plugins.judges.rule import RuleJudge
+
+
+class Stubborn(Judge):
+    """Finds everything Unsolved, and does not read some cases."""
+
+    async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        if "e" in answer.final_answer:
+            raise JudgeError("I cannot read an e")
+        return Verdict(status="Unsolved", value=0.0, reason="no", votes=("Unsolved",))
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+
+
+async def test_the_rule_judge_agrees_with_most_labels() -> None:
+    measured, findings = await calibrate(RuleJudge(), embedded_cases())
+    assert measured.accuracy > 0.85
+    assert measured.kappa is not None
+    assert measured.kappa > 0.7
+    assert len(findings) == measured.cases
+
+
+async def test_a_judge_that_always_says_the_same_has_no_kappa_to_speak_of() -> None:
+    measured, _ = await calibrate(Stubborn(), embedded_cases())
+    assert measured.failures > 0
+    assert measured.kappa == pytest.approx(0.0)
+
+
+async def test_a_judge_without_any_verdict_is_not_calibrated() -> None:
+    class Silent(Judge):
+        async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+            raise ValueError("broken")
+
+    with pytest.raises(NothingMeasured, match="ValueError: broken"):
+        await calibrate(Silent(), embedded_cases()[:3])
+
+
+async def test_a_calibration_is_kept_for_its_judge_only(tmp_path: Path) -> None:
+    mine, other = judge_identity("llm", "a", {"prompt": "1"}), judge_identity("llm", "a", {"prompt": "2"})
+    assert await calibration_of(Stubborn(), mine) is None
+    measured, _ = await calibrate(Stubborn(), embedded_cases(), "mine.jsonl")
+    keep_calibration(mine, measured)
+    found = await calibration_of(Stubborn(), mine)
+    assert found is not None
+    assert (found["labels"], found["accuracy"]) == ("mine.jsonl", measured.accuracy)
+    assert await calibration_of(Stubborn(), other) is None
+    (tmp_path / "state" / "calibrations.json").write_text("{")
+    assert await calibration_of(Stubborn(), mine) is None
+
+
+async def test_a_free_judge_is_calibrated_wherever_it_is_reported() -> None:
+    found = await calibration_of(RuleJudge(), "none kept")
+    assert found is not None
+    assert found["labels"] == "embedded"
