@@ -71,9 +71,10 @@ def command() -> None:
 @judge_options
 @json_option
 def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
-    """Measure how far a judge agrees with labelled cases, and keep that for later reports.
+    """Measure how far a judge agrees with labelled cases.
 
-    FILE has a labelled case a line, as JSON. Without it, the judge grades the cases that come with Trialbed.
+    FILE has a labelled case a line, as JSON. Without it, the judge grades the cases that come with Trialbed. The result is
+    kept, and reports of later runs name it.
     """
     measured, findings = asyncio.run(_calibrate(file, judge_settings(given)))
     if as_json:
@@ -88,12 +89,16 @@ def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
         click.echo(f"{measured.failures} cases have no verdict, and count in no figure", err=True)
 
 
-@command.command("cases")
-def cases() -> None:
-    """Print the labelled cases that come with Trialbed, as JSON Lines."""
+@command.command("cases", epilog="\b\nExamples:\n  bench judge cases > mine.jsonl\n")
+@json_option
+def cases(as_json: bool) -> None:
+    """Print the embedded labelled cases as JSON Lines."""
     from importlib.resources import files
 
-    click.echo(files("trialbed.calibration").joinpath("cases.jsonl").read_text(encoding="utf-8"), nl=False)
+    text = files("trialbed.calibration").joinpath("cases.jsonl").read_text(encoding="utf-8")
+    if as_json:
+        text = f"{json.dumps([json.loads(line) for line in text.splitlines()], ensure_ascii=False, indent=2)}\n"
+    click.echo(text, nl=False)
 
 
 async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibration, list[Finding]]:

@@ -31,6 +31,8 @@ PRINTS_A_RESULT = (
     "env lock",
     "env remove",
     "fidelity",
+    "judge calibrate",
+    "judge cases",
     "plugins",
     "rank",
     "run",
