@@ -73,8 +73,8 @@ def command() -> None:
 def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     """Measure how far a judge agrees with labelled cases.
 
-    FILE has a labelled case a line, as JSON. Without it, the judge grades the cases that come with Trialbed. The result is
-    kept, and reports of later runs name it.
+    FILE has a labelled case a line, as JSON. Without it, the judge grades the cases that come with Trialbed. The result
+    is kept, and reports of later runs name it.
     """
     measured, findings = asyncio.run(_calibrate(file, judge_settings(given)))
     if as_json:
