@@ -9,6 +9,9 @@ from click.shell_completion import CompletionItem
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
+MOST_RUNS = 50
+"""Runs that are suggested."""
+
 
 def completes(names: Callable[[], Iterable[str]]) -> Complete:
     """What click calls to complete a value that is one of these names.
@@ -66,3 +69,11 @@ def _drivers(kind: str) -> list[str]:
     from trialbed.drivers import list_drivers
 
     return [driver.name for driver in list_drivers(kind)]
+
+
+def runs() -> Iterable[str]:
+    """The newest runs of the default store, and ``latest``."""
+    from trialbed.store import open_store
+
+    with open_store() as reader:
+        return ["latest", *(run.run_id for run in reader.runs(limit=MOST_RUNS))]

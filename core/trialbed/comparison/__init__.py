@@ -1,22 +1,26 @@
 """Comparing runs: the same queries under two frameworks, models or settings.
 
 ``_sides`` reads what was measured, ``_findings`` and ``_differences`` compute, ``_tables`` shows, ``_run`` compares the
-frameworks of one run, and ``_comparer`` is the driver of ``bench compare``.
+frameworks of one run, ``_plan`` says what a comparison can show, and ``_comparer`` is the driver of ``bench compare``.
 """
 
 from trialbed.comparison._comparer import RunComparer
 from trialbed.comparison._findings import HEADLINE, Finding, paired_findings
+from trialbed.comparison._plan import PlanOptions, plan, plan_sides
 from trialbed.comparison._run import chosen_baseline, compare_frameworks
 from trialbed.comparison._tables import finding_cells, signed, verdict_notes
 
 __all__ = [
     "HEADLINE",
     "Finding",
+    "PlanOptions",
     "RunComparer",
     "chosen_baseline",
     "compare_frameworks",
     "finding_cells",
     "paired_findings",
+    "plan",
+    "plan_sides",
     "signed",
     "verdict_notes",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trialbed.contracts import Comparer, Comparison
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class RunComparer(Comparer):
-    """Compares runs, by their ids in the store or by their result documents: paired differences of every score."""
+    """Compares runs, by their names in the store or by their result documents: paired differences of every score."""
 
-    contents: ClassVar[str] = "runs (ids, or result documents of bench run)"
+    contents: ClassVar[str] = "runs (ids, latest, or result documents of bench run)"
 
     def options(self) -> Sequence[click.Option]:
         """Options that say where to look runs up, and how to judge their differences."""
@@ -33,10 +32,10 @@ class RunComparer(Comparer):
 
     def recognises(self, value: str) -> bool:
         """Whether it is a result document or the id of a run."""
-        from trialbed.comparison._sides import is_document, is_run_id
+        from trialbed.comparison._sides import document_file, is_document, is_run_name
 
-        path = Path(value)
-        return is_document(path) if path.exists() else is_run_id(value)
+        path = document_file(value)
+        return is_run_name(value) if path is None else is_document(path)
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare the sides of the later values with the first value's side of the same framework, or its only one."""

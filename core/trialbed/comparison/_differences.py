@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -91,11 +91,23 @@ def _checked(baseline: Side, candidate: Side, options: CompareOptions) -> list[s
         notes.append(
             f"{said}; they are compared because of --force" if options.force else f"{said}: {JUDGED} is left out"
         )
+    notes += _unlike_queries(baseline, candidate, common)
     if len(common) < FEW:
         notes.append(
             f"only {len(common)} queries: the intervals of tokens, turns and times are narrower than they should be"
         )
     return notes
+
+
+def _unlike_queries(baseline: Side, candidate: Side, common: Collection[Any]) -> Iterator[str]:
+    """In how many common queries the tasks or the tools on offer differ, as far as both are known."""
+    for what, ours, theirs in (
+        ("the text or the gold Apis", baseline.tasks, candidate.tasks),
+        ("the offered tools", baseline.tools, candidate.tools),
+    ):
+        unlike = sum(1 for query in common if query in ours and query in theirs and ours[query] != theirs[query])
+        if unlike:
+            yield f"{what} differ in {unlike} of the {len(common)} common queries"
 
 
 def _judges_differ(baseline: Side, candidate: Side) -> bool:

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,15 @@ from trialbed.records import NOT_MEASURED
 from trialbed.results import ALWAYS
 
 if TYPE_CHECKING:
-    from trialbed.store import StoredTrial
+    from trialbed.store import StoredRun, StoredTrial
 
 QueryId = int | str
 
-RUN_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{6}")
+RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})(/.+)?", re.DOTALL)
+"""A run's id, the beginning of one, or ``latest``; and one of its frameworks, where only that is meant."""
+
+DOCUMENTS = Path("results", "tools")
+"""Where the documents are that are meant by their names alone."""
 
 SETTINGS = {
     "model": "model",
@@ -51,12 +55,15 @@ class Trial:
 
     Attributes:
         measured: whether the trial says something of the framework: a failure that does is 0 in scores of quality.
+        tools: the names of the tools on offer; None where that is not known.
     """
 
     query_id: QueryId
     scores: Mapping[str, float]
     failure: str = ""
     measured: bool = True
+    repeat: int = 0
+    tools: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,7 @@ class Side:
         about: ``agent_name``, ``framework_version``, ``run_id``, ``test_set``, ``dataset_digest`` and ``SETTINGS``.
         bounded: the scores that lie in [0, 1].
         quality: those of them that say how good an answer is: a trial that failed has them as 0.
+        tasks: query -> its text and gold Apis, where they are known.
     """
 
     source: str
@@ -77,6 +85,7 @@ class Side:
     trials: Sequence[Trial]
     bounded: frozenset[str]
     quality: frozenset[str]
+    tasks: Mapping[QueryId, str] = field(default_factory=dict)
 
     @property
     def queries(self) -> list[QueryId]:
@@ -101,12 +110,25 @@ class Side:
         measured counts nowhere.
         """
         found: dict[QueryId, list[float]] = {}
+        for trial, value in self._known(score):
+            found.setdefault(trial.query_id, []).append(value)
+        return {query_id: fmean(values) for query_id, values in found.items()}
+
+    def each(self, score: str) -> dict[tuple[QueryId, int], float]:
+        """A score of each query and repeat for which it is known, as ``values`` takes them."""
+        return {(trial.query_id, trial.repeat): value for trial, value in self._known(score)}
+
+    def _known(self, score: str) -> Iterator[tuple[Trial, float]]:
         for trial in self.trials:
             if trial.failure and trial.measured and score in self.quality:
-                found.setdefault(trial.query_id, []).append(0.0)
+                yield trial, 0.0
             elif not trial.failure and score in trial.scores:
-                found.setdefault(trial.query_id, []).append(trial.scores[score])
-        return {query_id: fmean(values) for query_id, values in found.items()}
+                yield trial, trial.scores[score]
+
+    @property
+    def tools(self) -> dict[QueryId, frozenset[str]]:
+        """The tools that each query was offered, as far as they are known."""
+        return {trial.query_id: trial.tools for trial in self.trials if trial.tools is not None}
 
 
 def is_document(path: Path) -> bool:
@@ -118,9 +140,15 @@ def is_document(path: Path) -> bool:
         return False
 
 
-def is_run_id(value: str) -> bool:
-    """Whether a text has the form of a run's id."""
-    return RUN_ID.fullmatch(value) is not None
+def is_run_name(value: str) -> bool:
+    """Whether a text has the form of a run's id, of its beginning or ``latest``, with a framework or without."""
+    return RUN_NAME.fullmatch(value) is not None
+
+
+def document_file(value: str) -> Path | None:
+    """The file that is meant by its path, or by its name alone where documents are usually written; None for none."""
+    paths = [Path(value), DOCUMENTS / f"{value}.json"] if value else []
+    return next((path for path in paths if path.exists()), None)
 
 
 def read_sides(value: str, store: str | None) -> list[Side]:
@@ -129,8 +157,8 @@ def read_sides(value: str, store: str | None) -> list[Side]:
     Raises:
         DataError: the file is not a result document, or the store has no such run.
     """
-    path = Path(value)
-    return _of_file(path) if path.exists() else list(_of_run(value, store))
+    path = document_file(value)
+    return _of_file(path) if path is not None else _of_run(value, store)
 
 
 def told_apart(sides: Sequence[Side]) -> list[Side]:
@@ -174,56 +202,89 @@ def _of_document(source: str, document: Mapping[str, Any]) -> Side:
             # Earlier versions told frameworks the model's own name.
             "model_name": about.get("model_name", about.get("model")),
         },
-        trials=[_trial(entry) for entry in document["results"]],
+        trials=_trials(document["results"]),
         bounded=frozenset(document["summary"]["intervals"]),
         quality=frozenset(document["summary"].get("quality_scores", document["summary"]["intervals"])),
+        tasks={entry["query_id"]: _task(entry) for entry in document["results"] if "query_text" in entry},
     )
 
 
 _ABOUT = ("framework_version", "run_id", "test_set", "dataset_digest")
 
 
-def _trial(entry: Mapping[str, Any]) -> Trial:
+def _trials(entries: Sequence[Mapping[str, Any]]) -> list[Trial]:
+    counts: Counter[QueryId] = Counter()
+    trials = []
+    for entry in entries:
+        # Documents of the first version do not name the repeat; its trials are in order.
+        trials.append(_trial(entry, entry.get("repeat", counts[entry["query_id"]])))
+        counts[entry["query_id"]] += 1
+    return trials
+
+
+def _trial(entry: Mapping[str, Any], repeat: int) -> Trial:
     scores = {name: float(value) for name, value in entry["scores"].items() if isinstance(value, (int, float))}
     failure = entry["error"]["kind"] if "error" in entry else ""
     measured = entry["status"] != "not measured" if "status" in entry else failure not in (*NOT_MEASURED, UNCLEAR)
-    return Trial(entry["query_id"], scores, failure, measured)
+    return Trial(entry["query_id"], scores, failure, measured, repeat, _offered(entry.get("selected_tools")))
 
 
-def _of_run(run_id: str, store: str | None) -> Iterator[Side]:
+def _task(entry: Mapping[str, Any]) -> str:
+    return json.dumps([entry["query_text"], entry.get("gold_apis")])
+
+
+def _offered(names: Sequence[str] | None) -> frozenset[str] | None:
+    return frozenset(names) if names else None
+
+
+def _of_run(value: str, store: str | None) -> list[Side]:
+    """The sides of a run in the store: all of its frameworks, or the one that is named after a slash."""
     from trialbed.store import open_store
 
+    name, _, framework = value.partition("/")
     with open_store(store) as reader:
-        run = reader.run(run_id)
-        config = run.config
-        shared = {
-            "run_id": run_id,
-            "test_set": config.test_set,
-            "dataset_digest": config.dataset_digest,
-            **{key: getattr(config, key, None) for key in SETTINGS},
-            "model_name": config.told_model,
-            "evaluator_model": config.judge,
-            "max_steps": config.limits.max_steps,
-            "timeout": config.limits.timeout,
-        }
-        versions = {info.name: info.version for info in run.frameworks}
-        every = {framework: run.trials(framework=framework) for framework in config.frameworks}
-        scores = [score for trials in every.values() for trial in trials for score in trial.scores]
-        bounded = frozenset(score.name for score in scores if score.bounded)
-        quality = frozenset(score.name for score in scores if score.bounded and score.quality).union(ALWAYS)
-        for framework, trials in every.items():
-            yield Side(
-                source=run_id,
-                name=framework,
-                about={"agent_name": framework, "framework_version": versions.get(framework), **shared},
-                trials=[_stored(trial, quality) for trial in trials],
-                bounded=bounded | quality,
-                quality=quality,
-            )
+        run = reader.run(name)
+        labels = (run.framework(framework),) if framework else run.config.frameworks
+        return list(_sides_of(run, labels))
+
+
+def _sides_of(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
+    config = run.config
+    shared = {
+        "run_id": run.run_id,
+        "test_set": config.test_set,
+        "dataset_digest": config.dataset_digest,
+        **{key: getattr(config, key, None) for key in SETTINGS},
+        "model_name": config.told_model,
+        "evaluator_model": config.judge,
+        "max_steps": config.limits.max_steps,
+        "timeout": config.limits.timeout,
+    }
+    versions = {info.name: info.version for info in run.frameworks}
+    every = {framework: run.trials(framework=framework) for framework in labels}
+    scores = [score for trials in every.values() for trial in trials for score in trial.scores]
+    bounded = frozenset(score.name for score in scores if score.bounded)
+    quality = frozenset(score.name for score in scores if score.bounded and score.quality).union(ALWAYS)
+    for framework, trials in every.items():
+        yield Side(
+            source=run.run_id,
+            name=framework,
+            about={"agent_name": framework, "framework_version": versions.get(framework), **shared},
+            trials=[_stored(trial, quality) for trial in trials],
+            bounded=bounded | quality,
+            quality=quality,
+        )
 
 
 def _stored(trial: StoredTrial, quality: Collection[str]) -> Trial:
     failure = trial.failure.kind if trial.failure else ""
     given = {score.name: score.value for score in trial.scores if score.value is not None}
     scores = dict.fromkeys(quality, 0.0) if trial.status == "failed" else given
-    return Trial(trial.key.query_id, scores, failure, trial.status != "not measured")
+    return Trial(
+        trial.key.query_id,
+        scores,
+        failure,
+        trial.status != "not measured",
+        trial.key.repeat,
+        _offered(trial.selected_tools),
+    )

@@ -11,6 +11,9 @@ from trialbed.views import UNKNOWN, Table, compact, counts, number
 
 Document = Mapping[str, Any]
 
+MOST_QUERIES = 20
+"""Queries that a note lists."""
+
 
 def comparison_tables(documents: Sequence[Document]) -> list[Table]:
     """A table for each candidate: both means of each score, and their paired difference with its interval."""
@@ -79,6 +82,18 @@ def verdict_notes(findings: Sequence[Document]) -> Iterator[str]:
         yield "too few: too few queries to tell; in brackets, about how many would be enough."
 
 
+def changed(finding: Document) -> str:
+    """The queries of a finding that changed, in words; empty where none did."""
+    found = {kind: finding[kind] for kind in ("worse", "better") if finding[kind]}
+    return "; ".join(f"{kind} on {_listed(queries)}" for kind, queries in found.items())
+
+
+def _listed(queries: Sequence[int | str]) -> str:
+    shown = ", ".join(map(str, queries[:MOST_QUERIES]))
+    more = f" and {len(queries) - MOST_QUERIES:,} more (--json has all)" if len(queries) > MOST_QUERIES else ""
+    return f"{'query' if len(queries) == 1 else 'queries'} {shown}{more}"
+
+
 def _label(name: str) -> str:
     return f"{name}, s" if name.endswith("_time") else name
 
@@ -114,6 +129,7 @@ def _notes(document: Document) -> Iterator[str]:
         "queries that both have. A failed trial is 0 in scores of quality; other figures are of answered trials."
     )
     yield from verdict_notes(list(document["findings"].values()))
+    yield from (f"{name}: {text}." for name, finding in document["findings"].items() if (text := changed(finding)))
     for side, key in ((baseline, "only_baseline"), (candidate, "only_candidate")):
         if queries[key]:
             yield f"{queries[key]} queries are left out, as only {side['name']} has them."

@@ -2,6 +2,7 @@
 
 from trialbed.engine._benchmark import arun_benchmark, run_benchmark
 from trialbed.engine._control import ControlClient
+from trialbed.engine._documents import run_queries, stored_documents
 from trialbed.engine._identity import config_digest, new_trial_token, trial_seed
 from trialbed.engine._judge import identity_of, standing_judge
 from trialbed.engine._models import judge_drivers, key_hint
@@ -29,7 +30,9 @@ __all__ = [
     "prepare",
     "run",
     "run_benchmark",
+    "run_queries",
     "server",
     "standing_judge",
+    "stored_documents",
     "trial_seed",
 ]

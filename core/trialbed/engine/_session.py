@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeVar, cast
 
-from trialbed.attribution import attribute_documents
-from trialbed.comparison import compare_frameworks
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._continuation import trials_to_run
+from trialbed.engine._documents import leave_out, run_documents
 from trialbed.engine._helpers import Helpers
 from trialbed.engine._judge import judge_of, judge_report
 from trialbed.engine._listeners import Listeners
@@ -24,10 +21,10 @@ from trialbed.engine._sandbox import run_sandbox
 from trialbed.engine._server import server
 from trialbed.engine._tools import select_tools
 from trialbed.engine._trial import TrialRunner
-from trialbed.errors import DriverBroken, NothingMeasured
+from trialbed.errors import NothingMeasured
 from trialbed.plugins import plugin_manager
 from trialbed.records import FrameworkInfo, Json, Run, RunStatus, ToolSpec, TrialKey, TrialResult
-from trialbed.results import quality_scores, result_document, write_document
+from trialbed.results import write_document
 from trialbed.store import Store, counted_attempts
 
 
@@ -71,8 +68,6 @@ class NoProgress:
 
 T = TypeVar("T")
 
-log = logging.getLogger("trialbed.plugins")
-
 
 @asynccontextmanager
 async def _meanwhile(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
@@ -97,7 +92,7 @@ class RunSession:
         self._run = run
         self._progress = progress
         self._ambient = ambient
-        self._listeners = Listeners(plugin_manager(on_broken=_leave_out))
+        self._listeners = Listeners(plugin_manager(on_broken=leave_out))
         self._outage = Outage(told=False, key_variable=prepared.options.api_key_env)
         self._unmeasured: dict[TrialKey, int] = {}
         self._began = time.monotonic()
@@ -226,36 +221,21 @@ class RunSession:
         measured = sum(1 for result in results if result.status != "not measured")
         status: RunStatus = "finished" if measured == len(trial_keys(self._run.config)) else "incomplete"
         self._run = self._run.model_copy(update={"status": status, "overall_time": overall})
-        documents = self._documents(results, attempts)
+        options = self._prepared.options
+        documents = run_documents(
+            self._run,
+            by_id(self._prepared.queries),
+            attempts,
+            self._listeners,
+            tools=self._tools(),
+            against=options.against,
+            margin=options.margin,
+            allow_incomplete=options.allow_incomplete,
+        )
         for document in documents:
-            write_document(document, self._prepared.options.output)
+            write_document(document, options.output)
         self._store.update_run(self._run.run_id, status=status, overall_time=overall)
         self._listeners.notify("run_finished", run=self._run, documents=documents)
-        return documents
-
-    def _documents(self, results: Sequence[TrialResult], attempts: Sequence[TrialResult]) -> list[dict[str, Any]]:
-        """A document for each framework.
-
-        Args:
-            results: the attempts that count.
-        """
-        counted = {id(result) for result in results}
-        queries, quality, common = by_id(self._prepared.queries), quality_scores(results), self._common(results)
-        documents = []
-        for framework in self._run.config.frameworks:
-            own = [result for result in attempts if result.key.framework == framework]
-            counting = [result for result in own if id(result) in counted]
-            earlier = [result for result in own if id(result) not in counted]
-            extra = self._listeners.aggregate(self._run, counting)
-            document = result_document(
-                self._run, framework, queries, counting, extra, quality=quality, common=common, earlier=earlier
-            )
-            documents.append(document)
-        attribute_documents(documents, results, queries, self._tools())
-        options = self._prepared.options
-        comparisons = compare_frameworks(documents, results, against=options.against, margin=options.margin)
-        for document in documents:
-            document["summary"]["comparisons"] = comparisons[document["metadata"]["agent_name"]]
         return documents
 
     def _tools(self) -> dict[int | str, tuple[ToolSpec, ...]]:
@@ -264,19 +244,5 @@ class RunSession:
         found = ((query_id, self._store.selection(self._run.run_id, query_id)) for query_id in config.query_ids)
         return {query_id: tools for query_id, tools in found if tools is not None}
 
-    def _common(self, results: Sequence[TrialResult]) -> frozenset[tuple[int | str, int]] | None:
-        """What was measured for every framework, where something is missing and the user accepts that."""
-        frameworks = self._run.config.frameworks
-        if self._run.status == "finished" or len(frameworks) == 1 or not self._prepared.options.allow_incomplete:
-            return None
-        counts = Counter(
-            (result.key.query_id, result.key.repeat) for result in results if result.status != "not measured"
-        )
-        return frozenset(pair for pair, count in counts.items() if count == len(frameworks))
-
     def _overall_time(self) -> float:
         return self._run.overall_time + time.monotonic() - self._began
-
-
-def _leave_out(error: DriverBroken) -> None:
-    log.warning("%s The run continues without it.", error)

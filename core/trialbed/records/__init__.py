@@ -16,6 +16,7 @@ from trialbed.records._frameworks import (
     framework_package,
     framework_profile,
     framework_release,
+    meant_labels,
     with_profile,
 )
 from trialbed.records._models import SCRIPTED, SCRIPTED_NAME, Limits, ModelEndpoint, Usage, told_name
@@ -103,6 +104,7 @@ __all__ = [
     "framework_profile",
     "framework_release",
     "json_type",
+    "meant_labels",
     "told_name",
     "usable_default",
     "with_profile",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import model_validator
@@ -46,6 +47,15 @@ def framework_package(label: str) -> str:
     """The label without its profile, ``langgraph==1.1.0``: what is installed, and shared by the profiles."""
     release = framework_release(label)
     return framework_name(label) + (f"{PIN}{release}" if release else "")
+
+
+def meant_labels(name: str, labels: Sequence[str]) -> list[str]:
+    """The labels that a name stands for: itself, or those of which it is the framework, with or without the profile."""
+    if name in labels:
+        return [name]
+    return [
+        label for label in labels if name in (framework_name(label), framework_driver(label), framework_package(label))
+    ]
 
 
 def with_profile(label: str, profile: str) -> str:

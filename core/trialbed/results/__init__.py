@@ -10,16 +10,18 @@ from trialbed.results._calls import (
     unasked_calls,
 )
 from trialbed.results._document import document_schema, result_document
-from trialbed.results._files import check_folder, document_path, safe_name, write_document
+from trialbed.results._files import check_folder, document_path, kept_path, safe_name, write_document
 from trialbed.results._means import ALWAYS, quality_scores
 from trialbed.results._reasons import reason_lines
 from trialbed.results._wire import compute_timing, failed, observed_usage, repeated_requests
+from trialbed.results._worst import WorstQuery, trial_name, worst_queries
 
 __all__ = [
     "ALWAYS",
     "NOT_MADE",
     "AskedCall",
     "Comparison",
+    "WorstQuery",
     "asked_calls",
     "check_folder",
     "claimed_pairs",
@@ -28,6 +30,7 @@ __all__ = [
     "document_path",
     "document_schema",
     "failed",
+    "kept_path",
     "observed_pairs",
     "observed_usage",
     "quality_scores",
@@ -36,6 +39,8 @@ __all__ = [
     "result_document",
     "safe_name",
     "sent_pairs",
+    "trial_name",
     "unasked_calls",
+    "worst_queries",
     "write_document",
 ]

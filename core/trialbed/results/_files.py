@@ -17,13 +17,23 @@ from trialbed.files import replace_file
 from trialbed.records import PROFILE
 
 MAX_NAME = 80
-"""Characters of each part of a file's name."""
+"""Characters of each part of a latest document's name."""
+
+MAX_PART = 50
+"""Characters of each part of a kept document's name, which has more parts."""
 
 
 def document_path(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
-    """The path of a result document in a folder; names cannot lead out of the folder."""
+    """The path of the latest document of an agent and a test set; names cannot lead out of the folder."""
     about = document["metadata"]
     return Path(folder) / f"{_safe(about['agent_name'])}_{_safe(about['test_set'])}.json"
+
+
+def kept_path(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
+    """The path of the document of one run, which no other run replaces: the model and the run stand in its name."""
+    about = document["metadata"]
+    parts = (about[key] for key in ("agent_name", "test_set", "model", "run_id"))
+    return Path(folder) / f"{'_'.join(_safe(part, MAX_PART) for part in parts)}.json"
 
 
 def check_folder(folder: str | os.PathLike[str]) -> None:
@@ -48,35 +58,51 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
-    """Write ``{agent_name}_{test_set}.json`` into the folder, made where absent, and return its path.
+    """Write a run's document into the folder, made where absent, and return the path of the latest one.
 
-    The file is replaced as a whole: a reader sees the old document or the new one, also if the process dies.
-    Names are made safe for files; they cannot lead out of the folder.
+    ``{agent_name}_{test_set}_{model}_{run_id}.json`` stays; ``{agent_name}_{test_set}.json`` is its copy until the next
+    run of the agent on the test set. Each file is replaced as a whole: a reader sees the old document or the new one,
+    also if the process dies. Names are made safe for files; they cannot lead out of the folder.
 
     Raises:
-        DataError: the folder or file cannot be written.
+        DataError: the folder or a file cannot be written.
     """
-    path = document_path(document, folder)
+    kept, latest = kept_path(document, folder), document_path(document, folder)
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+    # A lone surrogate cannot be written as UTF-8; its escape is what JSON writes for it.
+    content = f"{text}\n".encode(errors="backslashreplace")
+    for path in (kept, latest):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path == latest:
+                _keep_earlier(latest)
+            replace_file(path, content)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+    return latest
+
+
+def _keep_earlier(latest: Path) -> None:
+    """Keep the document of an earlier version, which wrote no other file, under the name of its run."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # A lone surrogate cannot be written as UTF-8; its escape is what JSON writes for it.
-        replace_file(path, f"{text}\n".encode(errors="backslashreplace"))
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    return path
+        content = latest.read_bytes()
+        kept = kept_path(json.loads(content), latest.parent)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return  # there is none, or it is no document
+    if not kept.exists():
+        replace_file(kept, content)
 
 
 def _unwritable(path: Path, error: OSError) -> DataError:
     return DataError(f"{path} cannot be written: {error.strerror}; name another folder with --output")
 
 
-def _safe(name: str) -> str:
+def _safe(name: str, most: int = MAX_NAME) -> str:
     """The name itself where it is safe; else its safe part and a hash, so that names stay unique.
 
     The colon before a profile, which not every file system takes, becomes ``@``.
     """
-    safe = re.sub(r"[^A-Za-z0-9._:-]", "_", name).lstrip(".")[:MAX_NAME]
+    safe = re.sub(r"[^A-Za-z0-9._:-]", "_", name).lstrip(".")[:most]
     kept = safe.replace(PROFILE, "@")
     if safe == name:
         return kept

@@ -7,23 +7,44 @@ from trialbed.statistics._equivalence import Equivalence, judge_equivalence
 from trialbed.statistics._intervals import Interval, bounded_mean_interval, wilson_interval
 from trialbed.statistics._multiple import holm
 from trialbed.statistics._paired import mcnemar, paired_interval, queries_needed, sign_flip
+from trialbed.statistics._power import (
+    WORST_CASE,
+    DifferenceSpread,
+    difference_power,
+    difference_spread,
+    equivalence_power,
+    queries_for,
+    queries_for_equivalence,
+    smallest_difference,
+)
 from trialbed.statistics._quantiles import quantile, quantile_interval
+from trialbed.statistics._repeats import pass_at_k, pass_hat_k
 from trialbed.statistics._resampling import RESAMPLES, CaseBootstrap, Estimate
 
 __all__ = [
     "RESAMPLES",
+    "WORST_CASE",
     "CaseBootstrap",
+    "DifferenceSpread",
     "Equivalence",
     "Estimate",
     "Interval",
     "bounded_mean_interval",
+    "difference_power",
+    "difference_spread",
+    "equivalence_power",
     "holm",
     "judge_equivalence",
     "mcnemar",
     "paired_interval",
+    "pass_at_k",
+    "pass_hat_k",
     "quantile",
     "quantile_interval",
+    "queries_for",
+    "queries_for_equivalence",
     "queries_needed",
     "sign_flip",
+    "smallest_difference",
     "wilson_interval",
 ]

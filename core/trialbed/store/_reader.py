@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Self
 
-from trialbed.errors import DataError
+from trialbed.errors import DataError, UsageError
 from trialbed.records import (
     Answer,
     Failure,
@@ -26,13 +26,14 @@ from trialbed.records import (
     TrialStatus,
     WireLog,
     framework_name,
+    meant_labels,
 )
 from trialbed.settings import store_file
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._database import Database, open_database
 from trialbed.store._json import encode_id
-from trialbed.store._runs import each_run, read_run, read_selection
-from trialbed.store._trials import read_trials, read_wire
+from trialbed.store._runs import each_run, find_run, read_selection
+from trialbed.store._trials import read_results, read_trials, read_wire
 
 
 def open_store(url_or_path: str | None = None) -> StoreReader:
@@ -85,6 +86,7 @@ class StoreReader:
         model: str | None = None,
         dataset: str | None = None,
         status: RunStatus | None = None,
+        since: datetime | None = None,
         limit: int | None = None,
     ) -> tuple[StoredRun, ...]:
         """The runs that fit, latest first.
@@ -94,20 +96,28 @@ class StoreReader:
             model: runs of this model.
             dataset: runs of this dataset, as given to ``--dataset``, or of this test set.
             status: ``running``, ``interrupted``, ``incomplete`` or ``finished``.
+            since: runs that began then or later; a time with its zone.
             limit: this many at most; None for all.
         """
         with self._open().read() as connection:
-            found = (run for run in each_run(connection, status) if _fits(run.config, framework, model, dataset))
+            found = (
+                run
+                for run in each_run(connection, status)
+                if _fits(run.config, framework, model, dataset) and (since is None or run.created_at >= since)
+            )
             return tuple(StoredRun(self, run) for run in islice(found, limit))
 
     def run(self, run_id: str) -> StoredRun:
         """The run with this id.
 
+        Args:
+            run_id: its id, or the beginning of it where no other begins so; ``latest`` for the run that began last.
+
         Raises:
-            DataError: the store has no such run; lists the latest.
+            DataError: the store has no such run, or several; lists them.
         """
         with self._open().read() as connection:
-            return StoredRun(self, read_run(connection, run_id))
+            return StoredRun(self, find_run(connection, run_id))
 
     def _open(self) -> Database:
         if self._database is None:
@@ -133,6 +143,10 @@ class StoreReader:
         attempts = self._attempts(run_id, framework, query_id, repeat)
         counted = {id(result) for result in counted_attempts(attempt._record for attempt in attempts)}
         return (attempt for attempt in attempts if id(attempt._record) in counted)
+
+    def _results(self, run_id: str) -> tuple[TrialResult, ...]:
+        with self._open().read() as connection:
+            return tuple(read_results(connection, run_id, None))
 
     def _wire(self, row_id: int, wire: WireLog) -> WireLog:
         with self._open().read() as connection:
@@ -183,6 +197,22 @@ class StoredRun:
     def frameworks(self) -> tuple[FrameworkInfo, ...]:
         """The frameworks as the workers found them: versions, packages, deviations."""
         return self.record.frameworks
+
+    def framework(self, name: str) -> str:
+        """The run's framework that a name stands for: ``langgraph`` for ``langgraph:native==1.1.0``, if it is alone.
+
+        Raises:
+            UsageError: there is no such framework, or several.
+        """
+        meant = meant_labels(name, self.config.frameworks)
+        if len(meant) == 1:
+            return meant[0]
+        said = f"{name!r} may be {' or '.join(meant)}" if meant else f"there is no framework {name!r}"
+        raise UsageError(f"run {self.run_id}: {said}; its frameworks are {', '.join(self.config.frameworks)}")
+
+    def results(self) -> tuple[TrialResult, ...]:
+        """Every attempt as a whole, wire logs included, in the order in which they ended: all of it is read at once."""
+        return self._store._results(self.run_id)
 
     def trials(
         self,

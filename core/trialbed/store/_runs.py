@@ -14,6 +14,12 @@ from trialbed.store._checksums import check, with_checksum
 from trialbed.store._json import decode, decode_record, encode, encode_id, encode_record
 from trialbed.store._schema import runs, selections
 
+LATEST = "latest"
+"""The name of the run that began last."""
+
+MOST_NAMED = 5
+"""Runs that a message lists."""
+
 
 def insert_run(connection: Connection, run: Run) -> None:
     """Add a run."""
@@ -31,6 +37,23 @@ def read_run(connection: Connection, run_id: str) -> Run:
     """The run with this id."""
     row = connection.execute(select(runs).where(runs.c.run_id == run_id)).one_or_none()
     return _required(row, connection, run_id)
+
+
+def find_run(connection: Connection, named: str) -> Run:
+    """The run with this id, or with the one id that begins so; the latest run for ``latest``."""
+    newest_first = select(runs).order_by(runs.c.created.desc(), runs.c.run_id.desc())
+    if named == LATEST:
+        return _required(connection.execute(newest_first.limit(1)).one_or_none(), connection, named)
+    exact = connection.execute(select(runs).where(runs.c.run_id == named)).one_or_none()
+    if exact is not None or not named:
+        return _required(exact, connection, named)
+    begun = newest_first.where(runs.c.run_id.startswith(named, autoescape=True)).limit(MOST_NAMED + 1)
+    found = connection.execute(begun).all()
+    if len(found) > 1:
+        ids = ", ".join(row.run_id for row in found[:MOST_NAMED])
+        more = " …" if len(found) > MOST_NAMED else ""
+        raise DataError(f"the ids of several runs begin with {named!r}: {ids}{more}; write more of the one you mean")
+    return _required(found[0] if found else None, connection, named)
 
 
 def read_runs(connection: Connection, limit: int | None) -> list[Run]:
@@ -95,7 +118,7 @@ def run_of(row: Row[Any]) -> Run:
 
 
 def _known(connection: Connection) -> str:
-    query = select(runs.c.run_id).order_by(runs.c.created.desc()).limit(5)
+    query = select(runs.c.run_id).order_by(runs.c.created.desc()).limit(MOST_NAMED)
     latest: Sequence[str] = connection.scalars(query).all()
     return f"its latest runs are {', '.join(latest)}" if latest else "it has no runs yet; `bench run` creates one"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from trialbed.cli.completion import completes, drivers
 from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
 from trialbed.cli.options import json_option, option, plain_option
 from trialbed.cli.setting_options import setting_options
+from trialbed.cli.stored import run_reporter, show_command
 
 if TYPE_CHECKING:
     from trialbed.contracts import Reporter
@@ -89,7 +90,7 @@ def command(
     _check_model_given()
     thresholds = parse_thresholds(fail_under)
     check_scores(thresholds)
-    chosen = {name: _reporter(name) for name in reporters}
+    chosen = {name: run_reporter(name) for name in reporters}
     options = _with_environments(_options(given), yes=yes, env_dir=env_dir)
     try:
         documents = asyncio.run(_run(options))
@@ -151,17 +152,6 @@ async def _run(options: RunOptions) -> list[dict[str, Any]]:
         return await run(options, progress=shown)
 
 
-def _reporter(name: str) -> Reporter:
-    """The reporter of this name, loaded before anything is run for it."""
-    from trialbed.drivers import load_driver
-    from trialbed.errors import UsageError
-
-    reporter = cast("type[Reporter]", load_driver("reporters", name))
-    if reporter.shows != "run":
-        raise UsageError(f"--reporter: {name!r} shows the results of `bench {reporter.shows}`, not those of a run")
-    return reporter()
-
-
 def _print_json(documents: list[dict[str, Any]]) -> None:
     import json
 
@@ -176,6 +166,19 @@ def _print(documents: list[dict[str, Any]], options: RunOptions, reporters: Mapp
     for document in documents:
         # Output of other reporters may be read by programs.
         click.echo(f"written: {document_path(document, options.output)}", err=list(reporters) != ["table"])
+    for line in _closer(documents, options):
+        click.echo(line, err=list(reporters) != ["table"])
+
+
+def _closer(documents: list[dict[str, Any]], options: RunOptions) -> Iterator[str]:
+    """The command that shows what went wrong in the worst trial, if anything did."""
+    from trialbed.results import trial_name, worst_queries
+    from trialbed.settings import store_file
+
+    store = None if options.store == store_file() else options.store
+    for query in worst_queries(documents, most=1):
+        command = show_command(documents[0]["metadata"]["run_id"], trial_name(*query.worst), store)
+        yield f"what went wrong, in the worst trial: {command}"
 
 
 def _print_problems(documents: list[dict[str, Any]], *, silent: bool) -> None:

@@ -13,7 +13,7 @@ from trialbed.cli import cli
 from trialbed.cli._group import COMMANDS
 
 FOLDER = Path(str(import_module("trialbed.cli").__file__)).parent
-SHARED = {"completion", "environments", "options", "progress", "signals", "thresholds", "setting_options"}
+SHARED = {"completion", "environments", "options", "progress", "signals", "stored", "thresholds", "setting_options"}
 """Modules of what commands share, those of other packages too."""
 
 PRINTS_A_RESULT = (
@@ -21,6 +21,7 @@ PRINTS_A_RESULT = (
     "adapter list",
     "adapter new",
     "compare",
+    "data export",
     "data list",
     "data import",
     "data import-responses",
@@ -33,9 +34,13 @@ PRINTS_A_RESULT = (
     "fidelity",
     "judge calibrate",
     "judge cases",
+    "plan",
     "plugins",
     "rank",
     "run",
+    "runs",
+    "score",
+    "show",
     "verify",
 )
 

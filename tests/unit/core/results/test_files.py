@@ -9,12 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trialbed.errors import DataError
-from trialbed.results import check_folder, write_document
+from trialbed.results import check_folder, kept_path, write_document
 from trialbed.results._files import _safe
 
 
-def document(agent: str = "my_agent", test_set: str = "G1_instruction", **more: Any) -> dict[str, Any]:
-    return {"metadata": {"agent_name": agent, "test_set": test_set}, **more}
+def document(
+    agent: str = "my_agent", test_set: str = "G1_instruction", run_id: str = "r1", **more: Any
+) -> dict[str, Any]:
+    about = {"agent_name": agent, "test_set": test_set, "model": "scripted:gold", "run_id": run_id}
+    return {"metadata": about, **more}
 
 
 def test_the_file_is_named_for_agent_and_test_set(tmp_path: Path) -> None:
@@ -36,11 +39,36 @@ def test_a_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
         check_folder(tmp_path / "file" / "tools")
 
 
-def test_a_document_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_every_run_keeps_its_document_and_the_latest_has_a_copy(tmp_path: Path) -> None:
     write_document(document(x=1), tmp_path)
-    path = write_document(document(x=2), tmp_path)
-    assert json.loads(path.read_text())["x"] == 2
-    assert list(tmp_path.iterdir()) == [path]
+    write_document(document(run_id="r2", x=2), tmp_path)
+    path = write_document(document(run_id="r2", x=3), tmp_path)
+    kept = ["my_agent_G1_instruction_scripted@gold_r1.json", "my_agent_G1_instruction_scripted@gold_r2.json"]
+    assert names(tmp_path) == [path.name, *kept]
+    assert [json.loads((tmp_path / name).read_text())["x"] for name in names(tmp_path)] == [3, 1, 3]
+    assert kept_path(document(run_id="r2"), tmp_path).name == kept[1]
+
+
+def test_a_document_of_an_earlier_version_is_kept_under_the_name_of_its_run(tmp_path: Path) -> None:
+    old = tmp_path / "my_agent_G1_instruction.json"
+    old.write_text(json.dumps(document(run_id="r0", x=0)))
+    write_document(document(x=1), tmp_path)
+    kept = kept_path(document(run_id="r0"), tmp_path)
+    assert [json.loads(path.read_text())["x"] for path in (old, kept)] == [1, 0]
+    old.write_text("[not a document")
+    write_document(document(x=2), tmp_path)
+    assert json.loads(old.read_text())["x"] == 2
+
+
+def test_names_of_any_length_make_a_name_that_a_file_can_have(tmp_path: Path) -> None:
+    found = document("a" * 300, "b" * 300)
+    found["metadata"]["model"] = "c" * 300
+    write_document(found, tmp_path)
+    assert all(len(name) <= 255 for name in names(tmp_path))
 
 
 def test_a_write_that_fails_leaves_the_old_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,14 +81,14 @@ def test_a_write_that_fails_leaves_the_old_document(tmp_path: Path, monkeypatch:
     with pytest.raises(DataError, match="No space left on device"):
         write_document(document(x=2), tmp_path)
     assert json.loads(path.read_text())["x"] == 1
-    assert list(tmp_path.iterdir()) == [path]
+    assert names(tmp_path) == sorted([path.name, kept_path(document(), tmp_path).name])
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "..", "a/b", "a\x00b", "", "x" * 500, "ü"])
 def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
     path = write_document(document(name, name), tmp_path / "results")
     assert path.parent == tmp_path / "results"
-    assert list(path.parent.iterdir()) == [path]
+    assert len(list(path.parent.iterdir())) == 2
 
 
 @given(st.text(max_size=100), st.text(max_size=100))

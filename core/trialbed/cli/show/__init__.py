@@ -1,0 +1,5 @@
+"""``bench show``."""
+
+from trialbed.cli.show._command import command
+
+__all__ = ["command"]

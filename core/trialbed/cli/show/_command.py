@@ -1,0 +1,101 @@
+"""The command: a run, or one of its trials."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trialbed.cli.completion import completes, drivers, runs
+from trialbed.cli.options import json_option, plain_option
+from trialbed.cli.setting_options import data_dir_option
+from trialbed.cli.stored import store_option
+
+if TYPE_CHECKING:
+    from trialbed.records import Query, RunConfig
+
+EPILOG = """\b
+Examples:
+  bench show latest
+  bench show 20261122T090211 --reporter markdown
+  bench show latest langgraph/17
+  bench show latest langgraph:native/17/2 --full
+  bench show latest --framework langgraph --query 17 --json
+"""
+
+
+@click.command("show", epilog=EPILOG)
+@click.argument("run", shell_complete=completes(runs))
+@click.argument("trial", required=False)
+@plain_option("-f", "--framework", metavar="NAME", help="The trial's framework, instead of in TRIAL.")
+@plain_option("--query", metavar="ID", help="The trial's query, instead of in TRIAL.")
+@plain_option("--repeat", type=click.IntRange(min=0), help="The trial's repeat, counted from 0. [default: 0]")
+@plain_option("--attempt", type=click.IntRange(min=0), help="Another attempt of the trial than the one that counts.")
+@plain_option("--full", is_flag=True, help="Show long texts of a trial in full.")
+@plain_option(
+    "--reporter",
+    default="table",
+    show_default=True,
+    metavar="NAME",
+    help="Reporter that prints the results of a run.",
+    shell_complete=completes(drivers("reporters")),
+)
+@store_option
+@data_dir_option
+@json_option
+def command(
+    run: str,
+    trial: str | None,
+    framework: str | None,
+    query: str | None,
+    repeat: int | None,
+    attempt: int | None,
+    full: bool,
+    reporter: str,
+    store: str | None,
+    data_dir: Path | None,
+    as_json: bool,
+) -> None:
+    """Show a run, or one of its trials as the wire saw it.
+
+    RUN is an id, the beginning of one, or latest. Without TRIAL, the run's settings, scores, failures and worst queries
+    are shown. TRIAL is FRAMEWORK/QUERY or FRAMEWORK/QUERY/REPEAT, such as langgraph/17: then everything that the server
+    saw of the trial is shown, with what went wrong first, and every score with its reason.
+    """
+    from trialbed.cli.show._naming import named_attempt
+    from trialbed.store import open_store
+
+    with open_store(store) as reader:
+        found = reader.run(run)
+        queries = _queries(found.config, data_dir)
+        if trial is None and framework is None and query is None:
+            _refuse_parts({"--repeat": repeat, "--attempt": attempt, "--full": full or None})
+            from trialbed.cli.show._run import show_run
+
+            show_run(found, queries, reporter=reporter, store=store, as_json=as_json)
+            return
+        from trialbed.cli.show._trial import show_trial
+
+        chosen = named_attempt(found, trial, framework=framework, query=query, repeat=repeat, attempt=attempt)
+        known = queries.get(chosen.key.query_id) if queries else None
+        show_trial(found, chosen, known, full=full, as_json=as_json)
+
+
+def _refuse_parts(given: dict[str, object]) -> None:
+    """Refuse options that are about a trial where none is named."""
+    for name, value in given.items():
+        if value is not None:
+            raise click.UsageError(f"{name} is about one trial; name it, such as langgraph/17")
+
+
+def _queries(config: RunConfig, data_dir: Path | None) -> dict[int | str, Query] | None:
+    """The run's queries; None where its dataset is out of reach or has changed, as all else is in the store."""
+    from trialbed.engine import run_queries
+    from trialbed.errors import TrialbedError
+    from trialbed.settings import data_dir as default_folder
+
+    try:
+        return run_queries(config, data_dir or default_folder())
+    except (TrialbedError, OSError):
+        return None

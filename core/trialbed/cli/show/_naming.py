@@ -1,0 +1,120 @@
+"""Which trial of a run is meant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trialbed.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from trialbed.records import RunConfig
+    from trialbed.store import StoredRun, StoredTrial
+
+QueryId = int | str
+
+
+def named_attempt(
+    run: StoredRun,
+    trial: str | None,
+    *,
+    framework: str | None = None,
+    query: str | None = None,
+    repeat: int | None = None,
+    attempt: int | None = None,
+) -> StoredTrial:
+    """The attempt of a trial that is meant: the one that counts, unless another is asked for.
+
+    Args:
+        trial: ``FRAMEWORK/QUERY`` or ``FRAMEWORK/QUERY/REPEAT``; where the run has one framework, it may be left out.
+
+    Raises:
+        UsageError: it is named twice, or names what the run does not have.
+        DataError: the trial has not ended yet.
+    """
+    if trial is not None and (framework is not None or query is not None):
+        raise UsageError("name the trial once: either as FRAMEWORK/QUERY, or by --framework and --query")
+    if trial is None:
+        label, query_id, number = _framework(run, framework), _query(run, query), repeat or 0
+    else:
+        label, query_id, named = _parsed(run, trial)
+        if named is not None and repeat not in (None, named):
+            raise UsageError(f"{trial} names repeat {named}, and --repeat {repeat}; name one")
+        number = named if named is not None else repeat or 0
+    if number >= run.config.repeat:
+        raise UsageError(
+            f"run {run.run_id} has no repeat {number}: they are counted from 0, and it has {run.config.repeat}"
+        )
+    counted = run.trial(label, query_id, number)
+    if attempt is None or attempt == counted.attempt:
+        return counted
+    found = {one.attempt: one for one in run.attempts(framework=label, query_id=query_id, repeat=number)}
+    if attempt not in found:
+        raise DataError(f"the trial has no attempt {attempt}; it has {', '.join(map(str, sorted(found)))}")
+    return found[attempt]
+
+
+def _framework(run: StoredRun, name: str | None) -> str:
+    if name is not None:
+        return run.framework(name)
+    if len(run.config.frameworks) == 1:
+        return run.config.frameworks[0]
+    raise UsageError(f"name a framework too: run {run.run_id} has {', '.join(run.config.frameworks)}")
+
+
+def _query(run: StoredRun, text: str | None) -> QueryId:
+    if text is None:
+        if len(run.config.query_ids) == 1:
+            return run.config.query_ids[0]
+        raise UsageError("name a query too, such as --query 17")
+    found = query_meant(run.config, text)
+    if found is None:
+        raise UsageError(_no_query(run, text))
+    return found
+
+
+def query_meant(config: RunConfig, text: str) -> QueryId | None:
+    """The query with this id: the number if there is one, else the text; in quotes, the text only."""
+    numbers: list[QueryId] = [known for known in config.query_ids if not isinstance(known, str) and str(known) == text]
+    texts = [known for known in config.query_ids if isinstance(known, str) and text in (known, json.dumps(known))]
+    return next(iter([*numbers, *texts]), None)
+
+
+def _parsed(run: StoredRun, trial: str) -> tuple[str, QueryId, int | None]:
+    """Framework, query and repeat. Names of frameworks and queries may have slashes, so every reading is tried."""
+    for label, rest in _split(run, trial):
+        query_id = query_meant(run.config, rest)
+        if query_id is not None:
+            return label, query_id, None
+        before, _, last = rest.rpartition("/")
+        query_id = query_meant(run.config, before) if last.isdecimal() else None
+        if query_id is not None:
+            return label, query_id, int(last)
+    first, _, rest = trial.partition("/")
+    if rest:
+        run.framework(first)  # says which frameworks there are, if it is none of them
+        raise UsageError(_no_query(run, rest))
+    raise UsageError(f"{trial!r} names no trial of run {run.run_id}: write FRAMEWORK/QUERY, such as {_example(run)}")
+
+
+def _split(run: StoredRun, trial: str) -> Iterator[tuple[str, str]]:
+    """A framework of the run, and what follows it in the name of a trial."""
+    for place, character in enumerate(trial):
+        if character == "/":
+            try:
+                yield run.framework(trial[:place]), trial[place + 1 :]
+            except UsageError:
+                continue
+    if len(run.config.frameworks) == 1:
+        yield run.config.frameworks[0], trial
+
+
+def _no_query(run: StoredRun, text: str) -> str:
+    ids = [str(query_id) for query_id in run.config.query_ids]
+    shown = f"{', '.join(ids[:10])}{' …' if len(ids) > 10 else ''}"
+    return f"run {run.run_id} has no query {text}; its queries are {shown}"
+
+
+def _example(run: StoredRun) -> str:
+    return f"{run.config.frameworks[0]}/{run.config.query_ids[0]}"

@@ -1,0 +1,102 @@
+"""A trial as the wire saw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.show._conversation import claims, conversation, scores
+from trialbed.cli.show._problems import TrialProblem, as_text, problems
+from trialbed.cli.show._text import Line, is_cut, written
+from trialbed.cli.stored import print_json
+
+if TYPE_CHECKING:
+    from trialbed.records import Query, ToolSpec, TrialResult
+    from trialbed.store import StoredRun, StoredTrial
+
+
+def show_trial(run: StoredRun, trial: StoredTrial, query: Query | None, *, full: bool, as_json: bool) -> None:
+    """Print a trial.
+
+    Args:
+        query: its task, where the dataset is within reach.
+        full: show long texts in full.
+    """
+    result, tools = trial.result, run.tools(trial.key.query_id)
+    found = problems(result, tools, query)
+    if as_json:
+        print_json(_document(run, result, found, query, tools))
+        return
+    lines = list(_lines(run, result, found, query))
+    for text in written(lines, full=full):
+        click.echo(text)
+    if not full and is_cut(lines):
+        click.echo("\nLong texts are cut: --full shows them, and --json all that the store holds.")
+
+
+def _lines(run: StoredRun, result: TrialResult, found: Sequence[TrialProblem], query: Query | None) -> Iterator[Line]:
+    yield from _head(run, result)
+    if query is not None:
+        yield from _titled("Task", [Line(query.text, 1), *_gold(query)])
+    yield from _titled("What went wrong", list(_problem_lines(found)))
+    yield from _titled("What the server saw", list(conversation(result.wire)))
+    answer = result.outcome.answer
+    if answer is not None:
+        yield from _titled(f"Answer ({answer.finish or 'did not finish'})", [Line(answer.final_answer or "(empty)", 1)])
+    yield from _titled("What the agent claims", list(claims(result)))
+    yield from _titled("Scores", scores(result) or [Line("None, as the trial did not end with an answer.", 1)])
+    failure = result.outcome.failure
+    if failure is not None and failure.detail:
+        yield from _titled("Details of the failure", [Line(failure.detail, 1)])
+
+
+def _head(run: StoredRun, result: TrialResult) -> Iterator[Line]:
+    key, timing = result.key, result.timing
+    repeat = f", repeat {key.repeat}" if run.config.repeat > 1 else ""
+    attempt = f", attempt {result.attempt}" if result.attempt else ""
+    failure = f" ({result.outcome.failure.kind})" if result.outcome.failure else ""
+    yield Line(f"{key.framework} on query {key.query_id}{repeat}{attempt}: {result.status}{failure}")
+    parts = {"model": timing.model, "tools": timing.tool, "framework": timing.framework, "waiting": timing.waiting}
+    times = ", ".join(f"{name} {time:.3f}" for name, time in parts.items() if time or name != "waiting")
+    yield Line(f"run {run.run_id}, model {run.config.model}, seed {result.seed}; {timing.wall:.3f} s: {times}")
+
+
+def _titled(title: str, lines: Sequence[Line]) -> Iterator[Line]:
+    yield from (Line(""), Line(title), *lines)
+
+
+def _gold(query: Query) -> Iterator[Line]:
+    for call in query.gold_calls:
+        arguments = "" if call.arguments is None else f" {as_text(call.arguments)}"
+        yield Line(f"gold: {'/'.join(call.api.pair)}{arguments}", 1)
+    if query.reference_answer:
+        yield Line(f"reference answer: {query.reference_answer}", 1)
+
+
+def _problem_lines(found: Sequence[TrialProblem]) -> Iterator[Line]:
+    if not found:
+        yield Line("Nothing that the wire or a score tells.", 1)
+    for number, problem in enumerate(found, 1):
+        yield Line(f"{number}. {problem.where}: {problem.what}", 1)
+        yield from (Line(f"{name}: {text}", 3) for name, text in problem.details)
+
+
+def _document(
+    run: StoredRun,
+    result: TrialResult,
+    found: Sequence[TrialProblem],
+    query: Query | None,
+    tools: Sequence[ToolSpec],
+) -> dict[str, Any]:
+    """A trial as JSON: all that the store holds of it, its task, and what went wrong."""
+    return {
+        "run_id": run.run_id,
+        "model": run.config.model,
+        "query": query.model_dump(mode="json", exclude={"apis"}) if query else None,
+        "status": result.status,
+        "problems": [problem.as_json() for problem in found],
+        "tools": [tool.model_dump(mode="json") for tool in tools],
+        "trial": result.model_dump(mode="json"),
+    }

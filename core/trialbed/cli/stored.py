@@ -1,0 +1,90 @@
+"""What the commands on stored runs share."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from trialbed.cli.options import option
+
+if TYPE_CHECKING:
+    from trialbed.contracts import Reporter
+
+AGO = re.compile(r"(\d{1,6})\s*([mhdw])")
+UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+store_option = option(
+    "--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]", show_default=False
+)
+
+
+class Since(click.ParamType[datetime]):
+    """A moment: a date or time of ISO 8601 (UTC, where it names no zone), or how long ago: ``30m``, ``12h``, ``7d``."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The moment."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            if ago := AGO.fullmatch(value.strip()):
+                return datetime.now(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
+            moment = datetime.fromisoformat(value.strip())
+        except (ValueError, OverflowError):
+            self.fail(
+                f"{value!r} is neither a time, such as 2026-11-22 or 2026-11-22T18:00, nor 30m, 12h or 7d.", param, ctx
+            )
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def moment(time: datetime) -> str:
+    """A time in UTC, to the minute."""
+    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def seconds(duration: float) -> str:
+    """A duration in words."""
+    if duration < 60:
+        return f"{duration:.1f} s"
+    minutes, rest = divmod(round(duration), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def show_command(run_id: str, trial: str = "", store: str | None = None) -> str:
+    """The command that shows a run or one of its trials, as it can be typed into a shell."""
+    # The URL of a database may hold a password.
+    named = "URL" if store and "://" in store else store
+    words = ["bench", "show", run_id, *([trial] if trial else []), *(["--store", named] if named else [])]
+    return shlex.join(words)
+
+
+def print_json(value: Any) -> None:
+    """Write a result as JSON on stdout; a number that JSON does not have is null."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+    except ValueError:
+        finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
+        text = json.dumps(finite, ensure_ascii=False, indent=2)
+    click.echo(text.encode(errors="backslashreplace"))
+
+
+def run_reporter(name: str) -> Reporter:
+    """The reporter of this name for results of runs.
+
+    Raises:
+        UsageError, DriverError: there is none, or it shows something else.
+    """
+    from trialbed.drivers import load_driver
+    from trialbed.errors import UsageError
+
+    reporter = cast("type[Reporter]", load_driver("reporters", name))
+    if reporter.shows != "run":
+        raise UsageError(f"--reporter: {name!r} shows the results of `bench {reporter.shows}`, not those of a run")
+    return reporter()

@@ -1,0 +1,157 @@
+"""The plan of a comparison: what so many queries can show, by the spread of a pilot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from trialbed.comparison._findings import ALPHA
+from trialbed.comparison._run import chosen_baseline
+from trialbed.comparison._sides import QueryId, Side, read_sides, told_apart
+from trialbed.errors import DataError
+from trialbed.run_settings import MARGIN
+from trialbed.statistics import (
+    WORST_CASE,
+    DifferenceSpread,
+    difference_spread,
+    queries_for,
+    queries_for_equivalence,
+    smallest_difference,
+)
+
+TOKENS = "total_tokens"
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What a comparison is to show.
+
+    Attributes:
+        score: a bounded one.
+        queries, repeats: the numbers that are looked at.
+        difference: the one that is to be found.
+        power: the chance with which it is to be found.
+        comparisons: how many are made together; 0 for as many as the pilot has.
+        margin: the largest difference that does not matter.
+    """
+
+    score: str = "sopr_score"
+    queries: Sequence[int] = (20, 60, 120, 300, 1000)
+    repeats: Sequence[int] = (1,)
+    difference: float = 0.1
+    power: float = 0.8
+    comparisons: int = 0
+    margin: float = MARGIN
+
+
+def plan(sides: Sequence[Side], baseline: Side | None, options: PlanOptions) -> dict[str, Any]:
+    """The plan as JSON.
+
+    Args:
+        sides: those of the pilot; with fewer than two, the plan is for the worst case.
+        baseline: the one of them that the others are compared with.
+
+    Raises:
+        DataError: the pilot has too few queries, or lacks the score.
+    """
+    pairs = [(baseline, side) for side in sides if side is not baseline] if baseline is not None else []
+    comparisons = options.comparisons or max(1, len(pairs))
+    spreads = _spreads(pairs, options.score) if pairs else [(None, None, WORST_CASE)]
+    return {
+        "score": options.score,
+        "power": options.power,
+        "alpha": ALPHA,
+        "comparisons": comparisons,
+        "margin": options.margin,
+        "pilots": [_pilot(*found, options, ALPHA / comparisons) for found in spreads],
+        "tokens_per_trial": {side.name: tokens_per_trial(side) for side in sides},
+    }
+
+
+def _spreads(
+    pairs: Sequence[tuple[Side, Side]], score: str
+) -> Iterator[tuple[Side | None, Side | None, DifferenceSpread]]:
+    for baseline, candidate in pairs:
+        _check_score(baseline, candidate, score)
+        found = paired_repeats(baseline, candidate, score)
+        if len(found) < 2:
+            raise DataError(
+                f"{baseline.name} and {candidate.name} have {len(found)} common queries with {score}; "
+                "a pilot needs at least two, and says little below ten"
+            )
+        yield baseline, candidate, difference_spread(list(found.values()))
+
+
+def _check_score(baseline: Side, candidate: Side, score: str) -> None:
+    for side in (baseline, candidate):
+        if score not in side.quality:
+            known = ", ".join(sorted(side.quality))
+            raise DataError(f"{side.source}: {side.name} has no score of quality {score!r}; it has {known}")
+
+
+def paired_repeats(baseline: Side, candidate: Side, score: str) -> dict[QueryId, list[float]]:
+    """The differences of a score, repeat by repeat, of each query."""
+    ours, theirs = baseline.each(score), candidate.each(score)
+    found: dict[QueryId, list[float]] = {}
+    for key, value in ours.items():
+        if key in theirs:
+            found.setdefault(key[0], []).append(theirs[key] - value)
+    return found
+
+
+def tokens_per_trial(side: Side) -> float | None:
+    """The mean number of tokens of a trial that ended with an answer; None where the model does not report them."""
+    known = list(side.each(TOKENS).values())
+    return fmean(known) if known else None
+
+
+def _pilot(
+    baseline: Side | None, candidate: Side | None, spread: DifferenceSpread, options: PlanOptions, alpha: float
+) -> dict[str, Any]:
+    power, margin = options.power, options.margin
+    return {
+        "baseline": baseline.name if baseline else None,
+        "candidate": candidate.name if candidate else None,
+        "queries": spread.queries,
+        "changed": spread.changed,
+        "between": spread.between,
+        "within": spread.within,
+        "smallest": [
+            {
+                "queries": queries,
+                "repeats": repeats,
+                "difference": smallest_difference(spread, queries, repeats=repeats, power=power, alpha=alpha),
+            }
+            for queries in options.queries
+            for repeats in options.repeats
+        ],
+        "needed": [
+            {
+                "repeats": repeats,
+                "difference": options.difference,
+                "queries": queries_for(spread, options.difference, repeats=repeats, power=power, alpha=alpha),
+                "margin": margin,
+                "queries_for_equivalence": queries_for_equivalence(spread, margin, repeats=repeats, power=power),
+            }
+            for repeats in options.repeats
+        ],
+    }
+
+
+def plan_sides(values: Sequence[str], store: str | None, against: str | None) -> tuple[list[Side], Side | None]:
+    """The sides of a pilot, and the one that the others are compared with; None where there are fewer than two.
+
+    Args:
+        values: runs, with a framework or without, or result documents.
+        against: the baseline's framework; None for ``reference``, or the first.
+
+    Raises:
+        UsageError, DataError: a value or the framework is none, or several.
+    """
+    sides = told_apart([side for value in values for side in read_sides(value, store)])
+    if against is None and len(sides) < 2:
+        return sides, None
+    names = {side.name: side for side in sides}
+    return sides, names[chosen_baseline(list(names), against)]

@@ -1,0 +1,114 @@
+"""The result documents of a run, while it is run and from the store."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trialbed.attribution import attribute_documents
+from trialbed.comparison import compare_frameworks
+from trialbed.engine._listeners import Listeners
+from trialbed.engine._plan import open_dataset
+from trialbed.errors import DataError, DriverBroken
+from trialbed.plugins import plugin_manager
+from trialbed.records import Query, Run, RunConfig, ToolSpec, TrialResult
+from trialbed.results import quality_scores, result_document
+from trialbed.run_settings import MARGIN
+from trialbed.store import StoredRun, counted_attempts
+
+Queries = Mapping[int | str, Query]
+Tools = Mapping[int | str, Sequence[ToolSpec]]
+Pair = tuple[int | str, int]
+"""A query and a repeat."""
+
+log = logging.getLogger("trialbed.plugins")
+
+
+def run_documents(
+    run: Run,
+    queries: Queries,
+    attempts: Sequence[TrialResult],
+    listeners: Listeners,
+    *,
+    tools: Tools | None = None,
+    against: str | None = None,
+    margin: float = MARGIN,
+    allow_incomplete: bool = False,
+) -> list[dict[str, Any]]:
+    """A document for each framework of a run, with its comparisons.
+
+    Args:
+        queries: the run's queries by id.
+        attempts: every attempt, those that do not count too.
+        tools: what each query was offered, for where gold calls were lost; None where that cannot be told.
+        against, margin: as ``compare_frameworks`` takes them.
+        allow_incomplete: where trials are missing, add the figures over those that every framework has.
+    """
+    results = counted_attempts(attempts)
+    counted = {id(result) for result in results}
+    quality = quality_scores(results)
+    common = _common(run, results) if allow_incomplete else None
+    documents = []
+    for framework in run.config.frameworks:
+        own = [result for result in attempts if result.key.framework == framework]
+        counting = [result for result in own if id(result) in counted]
+        earlier = [result for result in own if id(result) not in counted]
+        extra = listeners.aggregate(run, counting)
+        documents.append(
+            result_document(run, framework, queries, counting, extra, quality=quality, common=common, earlier=earlier)
+        )
+    if tools is not None:
+        attribute_documents(documents, results, queries, tools)
+    comparisons = compare_frameworks(documents, results, against=against, margin=margin)
+    for document in documents:
+        document["summary"]["comparisons"] = comparisons[document["metadata"]["agent_name"]]
+    return documents
+
+
+def stored_documents(stored: StoredRun, queries: Queries | None = None) -> list[dict[str, Any]]:
+    """The documents of a run as the store holds it now.
+
+    One that has not ended, or that lacks trials, has the status ``incomplete``, and figures over the trials that every
+    framework has.
+
+    Args:
+        queries: the run's queries by id; None where the dataset is out of reach: the entries then lack their texts and
+            gold Apis.
+    """
+    run = stored.record
+    ended = run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
+    known = queries or {query_id: Query(query_id=query_id, text="", apis=()) for query_id in run.config.query_ids}
+    listeners = Listeners(plugin_manager(on_broken=leave_out))
+    tools = {query_id: stored.tools(query_id) for query_id in queries} if queries else None
+    return run_documents(ended, known, stored.results(), listeners, tools=tools, allow_incomplete=True)
+
+
+def run_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query]:
+    """The queries of a run, from its dataset.
+
+    Raises:
+        DataError: the dataset is another one now.
+        UsageError, DriverError: as ``open_dataset`` says.
+    """
+    dataset = open_dataset(config.dataset, data_dir)
+    if dataset.digest() != config.dataset_digest:
+        raise DataError(f"the dataset {config.dataset} has changed since the run: its digest is another")
+    found = {query.query_id: query for query in dataset.queries()}
+    return {query_id: found[query_id] for query_id in config.query_ids}
+
+
+def leave_out(error: DriverBroken) -> None:
+    """Say that a plugin that is broken is not asked."""
+    log.warning("%s The run continues without it.", error)
+
+
+def _common(run: Run, results: Sequence[TrialResult]) -> frozenset[Pair] | None:
+    """What was measured for every framework, where something is missing."""
+    frameworks = run.config.frameworks
+    if run.status == "finished" or len(frameworks) == 1:
+        return None
+    counts = Counter((result.key.query_id, result.key.repeat) for result in results if result.status != "not measured")
+    return frozenset(pair for pair, count in counts.items() if count == len(frameworks))

@@ -1,0 +1,222 @@
+"""The power of a comparison, before it is made: which differences so many queries can show.
+
+The tests are those of the verdicts: McNemar's where every query is won, lost or tied as a whole, else the sign-flip
+permutation test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, fmean, variance
+from typing import TYPE_CHECKING, Any
+
+from trialbed.statistics._paired import EXACT_BELOW, TOLERANCE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NORMAL = NormalDist()
+
+MANY = 500
+"""Expected changes from which on the normal approximation is as good as the sum over all that can happen."""
+
+TAIL = 7
+"""Standard deviations beyond which nothing is summed up."""
+
+MOST_QUERIES = 10_000_000
+
+
+@dataclass(frozen=True)
+class DifferenceSpread:
+    """How differences between two conditions vary, as a pilot shows it.
+
+    Attributes:
+        changed: the share of queries that differ, where each differs by a whole point; None where they differ by less.
+        between: the variance of the queries' own differences; with the noise of the pilot's repeats where that is not
+            known apart.
+        within: the variance of one query's difference from repeat to repeat; 0 where it is not known apart.
+        queries: of the pilot; 0 where there is none.
+    """
+
+    changed: float | None
+    between: float
+    within: float = 0.0
+    queries: int = 0
+
+    def variance(self, difference: float, repeats: int) -> float:
+        """The variance of a query's difference, over so many repeats, where the mean is this."""
+        if self.changed is not None and (repeats == 1 or not self.within):
+            return max(0.0, max(self.changed, abs(difference)) - difference * difference)
+        return self.between + self.within / repeats
+
+
+WORST_CASE = DifferenceSpread(changed=1.0, between=1.0)
+"""Every query is won or lost as a whole, and repeats change nothing: no scores in [0, 1] vary more."""
+
+
+def difference_spread(differences: Sequence[Sequence[float]]) -> DifferenceSpread:
+    """The spread that a pilot shows.
+
+    Args:
+        differences: for each query, the differences of its repeats; at least two queries.
+
+    Raises:
+        ValueError: there are too few queries.
+    """
+    repeated = [list(own) for own in differences if own]
+    if len(repeated) < 2:
+        raise ValueError("the spread of differences needs at least two queries")
+    every = [value for own in repeated for value in own]
+    means = [fmean(own) for own in repeated]
+    noise = [variance(own) for own in repeated if len(own) > 1]
+    within = fmean(noise) if noise else 0.0
+    # What the means of queries vary by beyond the noise of their repeats.
+    share = fmean(1 / len(own) for own in repeated)
+    between = max(0.0, variance(means) - within * share)
+    whole = all(abs(value) < TOLERANCE or abs(abs(value) - 1) < TOLERANCE for value in every)
+    changed = fmean(abs(value) for value in every) if whole else None
+    if not any(every):
+        # Nothing changed in the pilot: as the intervals do, count two changes that it might have had.
+        changed = 2 / (len(repeated) + 2)
+        between = changed
+    return DifferenceSpread(changed, between, within, len(repeated))
+
+
+def difference_power(
+    spread: DifferenceSpread, queries: int, difference: float, *, repeats: int = 1, alpha: float = 0.05
+) -> float:
+    """The chance that a comparison finds a difference: that its two-sided test is below alpha, on the right side.
+
+    Args:
+        difference: the true mean, from -1 to 1.
+        alpha: 0.05, divided by the number of comparisons that are made together.
+    """
+    size = min(1.0, abs(difference))
+    if queries < math.log2(2 / alpha):
+        # Even if every query went one way, there are too few patterns of signs.
+        return 0.0
+    if spread.changed is not None and (repeats == 1 or not spread.within):
+        return _mcnemar_power(max(spread.changed, size), queries, size, alpha)
+    deviation = math.sqrt(spread.variance(size, repeats))
+    # The permutation test knows the differences' mean square, in which the difference itself is.
+    needed = NORMAL.inv_cdf(1 - alpha / 2) * math.sqrt(deviation * deviation + size * size)
+    return _beyond(size * math.sqrt(queries) - needed, deviation)
+
+
+def smallest_difference(
+    spread: DifferenceSpread, queries: int, *, repeats: int = 1, power: float = 0.8, alpha: float = 0.05
+) -> float | None:
+    """The smallest difference that so many queries find with this power; None where none is found with it."""
+
+    def is_enough(difference: float) -> bool:
+        return difference_power(spread, queries, difference, repeats=repeats, alpha=alpha) >= power
+
+    if not is_enough(1.0):
+        return None
+    low, high = 0.0, 1.0
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def queries_for(
+    spread: DifferenceSpread, difference: float, *, repeats: int = 1, power: float = 0.8, alpha: float = 0.05
+) -> int | None:
+    """The number of queries with which a difference is found with this power; None where ten million are too few."""
+    return _least(lambda n: difference_power(spread, n, difference, repeats=repeats, alpha=alpha) >= power)
+
+
+def equivalence_power(spread: DifferenceSpread, queries: int, margin: float, *, repeats: int = 1) -> float:
+    """The chance that a comparison shows equivalence within the margin where there is no difference at all."""
+    deviation = math.sqrt(spread.variance(0.0, repeats))
+    if not deviation:
+        return 1.0
+    # The interval adds two differences, about as large as those that are there; see ``paired_interval``.
+    added = 1.0 if spread.changed is not None and repeats == 1 else deviation * deviation
+    adjusted = math.sqrt((queries * deviation * deviation + added) / (queries + 2))
+    room = margin - NORMAL.inv_cdf(0.95) * adjusted / math.sqrt(queries + 2)
+    # A mean that lies so far out that the test finds a difference is not called equivalent.
+    distance = min(room * (queries + 2) / (deviation * math.sqrt(queries)), NORMAL.inv_cdf(0.975))
+    return max(0.0, 2 * NORMAL.cdf(distance) - 1)
+
+
+def queries_for_equivalence(
+    spread: DifferenceSpread, margin: float, *, repeats: int = 1, power: float = 0.8
+) -> int | None:
+    """The number of queries with which equivalence is shown with this power where there is no difference at all."""
+    return _least(lambda n: equivalence_power(spread, n, margin, repeats=repeats) >= power)
+
+
+def _least(is_enough: Callable[[int], bool]) -> int | None:
+    high = 2
+    while not is_enough(high):
+        high *= 2
+        if high > MOST_QUERIES:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def _beyond(distance: float, deviation: float) -> float:
+    if not deviation:
+        return 1.0 if distance > 0 else 0.0
+    return NORMAL.cdf(distance / deviation)
+
+
+def _mcnemar_power(changed: float, queries: int, difference: float, alpha: float) -> float:
+    """The chance that McNemar's test is below alpha in favour of the better side: summed over all that can happen."""
+    z = NORMAL.inv_cdf(1 - alpha / 2)
+    if changed * queries > MANY:
+        deviation = math.sqrt(max(0.0, changed - difference * difference) * queries)
+        return _beyond(difference * queries - 1 - z * math.sqrt(changed * queries), deviation)
+    import numpy as np
+
+    wins = min(1.0, (1 + difference / changed) / 2)
+    spread = TAIL * math.sqrt(queries * changed * (1 - changed)) + 1
+    low, high = max(0, math.floor(queries * changed - spread)), min(queries, math.ceil(queries * changed + spread))
+    totals = np.arange(low, high + 1)
+    chances = _binomial(queries, totals, changed)
+    found = [_win_chance(int(total), wins, alpha, z) for total in totals]
+    return float(min(1.0, (chances * np.array(found)).sum()))
+
+
+def _win_chance(changes: int, wins: float, alpha: float, z: float) -> float:
+    """The chance of so many wins among these changes that the test is below alpha."""
+    import numpy as np
+
+    least = _critical(changes, alpha, z)
+    if least > changes:
+        return 0.0
+    return float(_binomial(changes, np.arange(least, changes + 1), wins).sum())
+
+
+def _critical(changes: int, alpha: float, z: float) -> int:
+    """The least number of wins at which the test is below alpha; more than there are where none is."""
+    if changes >= EXACT_BELOW:
+        return math.floor((changes + 1 + z * math.sqrt(changes)) / 2) + 1
+    tail, least = 0.0, changes + 1
+    while least > 0:
+        tail += math.comb(changes, least - 1) / 2**changes
+        if 2 * tail >= alpha:
+            break
+        least -= 1
+    return least
+
+
+def _binomial(n: int, counts: NDArray[Any], share: float) -> NDArray[Any]:
+    """The chances of these counts of successes in n trials."""
+    import numpy as np
+
+    if share in (0.0, 1.0):
+        certain: NDArray[Any] = (counts == n * share).astype(np.float64)
+        return certain
+    log_factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+    logs = log_factorials[n] - log_factorials[counts] - log_factorials[n - counts]
+    chances: NDArray[Any] = np.exp(logs + counts * math.log(share) + (n - counts) * math.log1p(-share))
+    return chances

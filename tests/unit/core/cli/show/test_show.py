@@ -1,0 +1,107 @@
+"""``bench show``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+import pytest
+
+from trialbed.errors import DataError, TrialbedError, UsageError
+
+OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
+
+
+def test_a_run_shows_its_settings_scores_failures_and_worst_queries(bench: Any) -> None:
+    shown = bench("show", "latest").output
+    assert f"run          {NEW}: finished" in shown
+    assert "2 queries" in shown
+    assert "sopr_score" in shown
+    assert "compared with reference" in shown
+    assert "1 of 2 trials failed (agent)" in shown
+    worst = shown[shown.index("worst queries") :]
+    assert worst.splitlines()[2].split(maxsplit=2) == ["a/b", "Solved", "failed (agent)"]
+    assert f"bench show {NEW} langgraph:native/a/b" in worst
+    assert "hidden-password" not in shown
+
+
+def test_the_command_that_a_run_shows_works(bench: Any) -> None:
+    shown = bench("show", NEW[:9]).output.splitlines()
+    (command,) = (line.partition("bench ")[2] for line in shown if "bench show" in line)
+    assert "failed (agent)" in bench(*command.split()).output
+
+
+def test_a_run_in_which_nothing_went_wrong_has_no_worst_queries(bench: Any) -> None:
+    assert "worst queries" not in bench("show", OLD).output
+
+
+def test_a_run_has_every_form(bench: Any) -> None:
+    assert bench("show", "latest", "--reporter", "csv").output.startswith("agent_name,")
+    found = json.loads(bench("show", "latest", "--json").output)
+    assert [part["metadata"]["agent_name"] for part in found["frameworks"]] == ["reference", "langgraph:native"]
+    assert found["worst"][0]["trial"] == "langgraph:native/a/b"
+    assert "hidden-password" not in json.dumps(found)
+
+
+@pytest.mark.parametrize("name", ["langgraph/1", "langgraph:native/1", "langgraph:native/1/0"])
+def test_a_trial_shows_which_call_went_wrong_and_why(bench: Any, name: str) -> None:
+    shown = bench("show", "latest", name).output
+    assert shown.startswith("langgraph:native on query 1: answered\n")
+    problems = shown[shown.index("What went wrong") : shown.index("What the server saw")]
+    assert "call 1: Weather/now was refused: 'city' is a required property\n      sent: {}" in problems
+    assert "Unsolved: it lacks 21" in problems
+    assert "+0.300 s  call 1: Weather/now" in shown
+    assert "(1 message as before)" in shown
+    assert "sopr_score      0 Unsolved: it lacks 21 (judge rule)" in shown
+
+
+def test_what_others_wrote_cannot_control_the_terminal(bench: Any) -> None:
+    for name in ("reference/1", "langgraph/a/b"):
+        shown = bench("show", "latest", name, "--full").output
+        assert "?[2Jcleared?]0;title? ?reversed?\n" in shown
+        assert all(character.isprintable() or character == "\n" for character in shown)
+        assert "\nnext" not in shown
+
+
+def test_long_texts_are_cut_with_a_hint(bench: Any) -> None:
+    cut, full = (bench("show", "latest", "reference/1", *options).output for options in ((), ("--full",)))
+    assert "more characters]" in cut
+    assert "--full shows them" in cut
+    assert "long " * 200 in full
+    assert "--full" not in full
+
+
+def test_a_trial_is_json_too(bench: Any) -> None:
+    found = json.loads(bench("show", "latest", "--query", "1", "--framework", "langgraph", "--json").output)
+    assert found["problems"][0]["details"] == {"sent": "{}"}
+    assert found["trial"]["wire"]["api_calls"][0]["error"] == "'city' is a required property"
+    assert found["tools"][0]["name"] == "weather_now"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("2020",), "no run '2020'; its latest runs are"),
+        (("2026",), "several runs begin with '2026'"),
+        (("",), "no run ''"),
+        (("latest", "crewai/1"), "no framework 'crewai'"),
+        (("latest", "langgraph/9"), "no query 9; its queries are 1, a/b"),
+        (("latest", "1"), "write FRAMEWORK/QUERY, such as reference/1"),
+        (("latest", "reference/1/4"), "no repeat 4"),
+        (("latest", "reference/1", "--attempt", "3"), "no attempt 3; it has 0"),
+        (("latest", "--query", "1"), "name a framework too"),
+        (("latest", "--framework", "reference"), "name a query too"),
+        (("latest", "reference/1", "--query", "1"), "name the trial once"),
+        (("latest", "reference/1/0", "--repeat", "1"), "name one"),
+        (("latest", "--full"), "--full is about one trial"),
+    ],
+)
+def test_what_is_not_there_is_named(bench: Any, arguments: tuple[str, ...], said: str) -> None:
+    error = bench("show", *arguments).exception
+    assert isinstance(error, (DataError, UsageError, click.UsageError, TrialbedError))
+    assert said in str(error)
+
+
+def test_the_framework_may_be_left_out_where_there_is_one(bench: Any) -> None:
+    assert bench("show", OLD, "a/b").output.startswith("reference on query a/b: answered")

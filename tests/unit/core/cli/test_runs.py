@@ -1,0 +1,89 @@
+"""``bench runs``."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import Result
+
+from trialbed.cli import cli
+from trialbed.cli.stored import Since, seconds, show_command
+from trialbed.errors import DataError
+
+OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
+
+
+def ids(done: Result) -> list[str]:
+    return [row["run_id"] for row in json.loads(done.output)]
+
+
+def test_runs_are_listed_newest_first(bench: Any) -> None:
+    lines = bench("runs").output.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("2026")] == [NEW, OLD]
+    assert "2026-02-02 12:00" in lines[2]
+    assert lines[3].split() == ["langgraph:native", "0.00"]
+    assert "There are more" not in "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ((), [NEW, OLD]),
+        (("--framework", "langgraph"), [NEW]),
+        (("--model", "gpt"), []),
+        (("--dataset", "mini", "--status", "finished"), [NEW, OLD]),
+        (("--status", "running"), []),
+        (("--since", "2026-02-02"), [NEW]),
+        (("--since", "2026-02-02T13:00+01:00"), [NEW]),
+        (("--since", "1h"), []),
+        (("--limit", 1), [NEW]),
+    ],
+)
+def test_they_are_filtered(bench: Any, options: tuple[str, ...], found: list[str]) -> None:
+    assert ids(bench("runs", "--json", *options)) == found
+
+
+def test_a_run_says_what_was_measured(bench: Any) -> None:
+    row = json.loads(bench("runs", "--json", "--limit", 1).output)[0]
+    assert row["sopr_score"] == {"reference": 1.0, "langgraph:native": 0.0}
+    assert (row["answered"], row["failed"], row["trials"]) == (3, 1, 4)
+
+
+def test_no_runs_and_no_store_are_said(bench: Any, tmp_path: Path) -> None:
+    assert bench("runs", "--model", "gpt").output.startswith("No runs in ")
+    assert isinstance(bench("runs", "--store", tmp_path / "none.db").exception, DataError)
+
+
+def test_more_runs_than_are_shown_are_said(bench: Any) -> None:
+    assert "There are more runs" in bench("runs", "--limit", 1).output
+
+
+def test_ids_are_completed(bench: Any) -> None:
+    bench("runs")
+    complete = ShellComplete(cli, {}, "bench", "_X").get_completions(["show"], "2026010")
+    assert [item.value for item in complete] == [OLD]
+
+
+def test_since_is_a_time_or_how_long_ago() -> None:
+    assert Since().convert("2026-11-22", None, None) == datetime(2026, 11, 22, tzinfo=UTC)
+    before = datetime.now(UTC)
+    found = Since().convert("2d", None, None)
+    assert before - timedelta(days=2) <= found <= datetime.now(UTC) - timedelta(days=2)
+    for wrong in ("yesterday", "999999w", "5 fortnights", ""):
+        with pytest.raises(click.BadParameter, match="neither a time"):
+            Since().convert(wrong, None, None)
+
+
+def test_durations_are_in_words() -> None:
+    assert [seconds(3.21), seconds(90), seconds(7260)] == ["3.2 s", "1 min 30 s", "2 h 1 min"]
+
+
+def test_the_command_can_be_typed_and_holds_no_password() -> None:
+    assert show_command("r", 'a b/"1"', "x y.db") == """bench show r 'a b/"1"' --store 'x y.db'"""
+    assert show_command("r", "", "postgresql://me:secret@host/db") == "bench show r --store URL"

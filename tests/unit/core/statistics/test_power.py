@@ -1,0 +1,66 @@
+"""The power of comparisons; ``comparison/test_plan.py`` checks it by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trialbed.statistics import (
+    WORST_CASE,
+    DifferenceSpread,
+    difference_power,
+    difference_spread,
+    queries_for,
+    queries_for_equivalence,
+    smallest_difference,
+)
+
+
+@pytest.mark.parametrize("spread", [WORST_CASE, DifferenceSpread(0.2, 0.2), DifferenceSpread(None, 0.1, 0.2)])
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_the_three_questions_have_one_answer(spread: DifferenceSpread, repeats: int) -> None:
+    queries = queries_for(spread, 0.15, repeats=repeats)
+    assert queries is not None
+    assert difference_power(spread, queries, 0.15, repeats=repeats) >= 0.8
+    assert difference_power(spread, queries - 1, 0.15, repeats=repeats) < 0.83
+    smallest = smallest_difference(spread, queries, repeats=repeats)
+    assert smallest is not None
+    assert smallest == pytest.approx(0.15, abs=0.01)
+
+
+def test_more_queries_repeats_and_larger_differences_have_more_power() -> None:
+    spread = DifferenceSpread(None, 0.05, 0.3)
+    least = difference_power(spread, 50, 0.1)
+    assert least < difference_power(spread, 200, 0.1)
+    assert least < difference_power(spread, 50, 0.1, repeats=4)
+    assert least < difference_power(spread, 50, 0.2)
+    assert least > difference_power(spread, 50, 0.1, alpha=0.01)
+
+
+def test_few_queries_show_nothing_however_large_the_difference() -> None:
+    assert smallest_difference(WORST_CASE, 5) is None
+    assert smallest_difference(DifferenceSpread(None, 0.0, 0.0), 5) is None
+    assert difference_power(DifferenceSpread(1.0, 1.0), 6, 1.0) == pytest.approx(1.0)
+
+
+def test_what_no_number_can_show_has_none() -> None:
+    assert queries_for(WORST_CASE, 0.0) is None
+    assert queries_for_equivalence(WORST_CASE, 0.05, power=0.99) is None
+
+
+def test_a_pilot_is_split_into_queries_and_noise() -> None:
+    random = np.random.default_rng(5)
+    own = random.normal(0, 0.3, size=(4_000, 1))
+    spread = difference_spread((own + random.normal(0, 0.2, size=(4_000, 3))).tolist())
+    assert spread.changed is None
+    assert spread.between == pytest.approx(0.09, rel=0.1)
+    assert spread.within == pytest.approx(0.04, rel=0.1)
+    assert spread.queries == 4_000
+
+
+def test_a_pilot_in_which_nothing_changed_still_lets_something_change() -> None:
+    spread = difference_spread([[0.0]] * 10)
+    assert spread.changed == pytest.approx(2 / 12)
+    assert (queries_for(spread, 0.1) or 0) > 20
+    with pytest.raises(ValueError, match="at least two queries"):
+        difference_spread([[1.0]])
