@@ -51,11 +51,15 @@ def read_reference(value: Any, place: str = "reference") -> tuple[ToolCall | tup
         DataError: it is not such a list; names the place.
     """
     return tuple(
-        read_calls(element, f"{place}[{index}]")
+        _group(element, f"{place}[{index}]")
         if isinstance(element, Sequence) and not isinstance(element, (str, bytes))
         else _reference_call(element, f"{place}[{index}]")
         for index, element in enumerate(items(value, place))
     )
+
+
+def _group(values: Sequence[Any], place: str) -> tuple[ToolCall, ...]:
+    return tuple(_reference_call(value, f"{place}[{index}]") for index, value in enumerate(values))
 
 
 def _reference_call(value: Any, place: str) -> ToolCall:

@@ -105,7 +105,7 @@ def read_tools(value: Any, place: str) -> dict[str, Mapping[str, Any]]:
             raise DataError(f"{at}: must be a tool's definition, not {kind(tool)}")
         function = tool.get("function", tool)
         if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-            if isinstance(tool.get("type"), str) and "function" not in tool:
+            if tool.get("type", "function") != "function":
                 continue  # A tool that the vendor runs, such as a web search.
             raise DataError(f"{at}.function.name: must be the tool's name")
         schema: Any = next((function[key] for key in ("parameters", "input_schema") if function.get(key)), {})

@@ -156,8 +156,10 @@ def same_number(given: Any, wanted: Any, tolerance: str | None) -> tuple[bool, s
     one, other = _number(given), _number(wanted)
     if one is None or other is None:
         return same_value(given, wanted), ""
+    within = CLOSE if tolerance is None else float(tolerance)
     try:
-        same = one == other or math.isclose(one, other, rel_tol=CLOSE if tolerance is None else float(tolerance))
+        # Without a tolerance, not as floats, in which large integers are the same.
+        same = one == other or (within > 0 and math.isclose(one, other, rel_tol=within))
     except OverflowError:
         same = False
     note = "" if isinstance(given, str) == isinstance(wanted, str) else f"{_kind(given)} where {_kind(wanted)} is due"
@@ -181,7 +183,10 @@ def same_date(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
         return same_text(given, wanted, None)
     if isinstance(one, time) or isinstance(other, time):
         return one == other, ""
-    return _instant(one) == _instant(other), ""
+    try:
+        return _instant(one) == _instant(other), ""
+    except OverflowError:  # The first or last day there is, in another zone.
+        return one == other, ""
 
 
 def matches(given: Any, wanted: Any, pattern: str | None) -> tuple[bool, str]:

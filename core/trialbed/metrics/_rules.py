@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,10 +65,17 @@ def parse_rule(text: str) -> Rule:
     if name not in PARAMETRIC:
         raise UsageError(f"the rule {name!r} takes no parameter: {text!r}")
     try:
-        _ = float(parameter) if name == "number" else re.compile(parameter)
+        _ = _tolerance(parameter) if name == "number" else re.compile(parameter)
     except (ValueError, re.error) as error:
         raise UsageError(f"the rule {text!r} has a wrong parameter: {error}") from None
     return Rule(name, parameter)
+
+
+def _tolerance(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise ValueError("a tolerance is a number from 0 on")
+    return value
 
 
 def choose_rule(schema: Schema, wanted: Any) -> Rule:

@@ -116,8 +116,10 @@ def _samples(path: Path, reference: Path | None) -> list[Sample]:
         return samples
     right = read_references(reference)
     unknown = sorted(set(right) - {sample.id for sample in samples})
+    if len(unknown) == len(right):
+        raise DataError(f"{reference}: no id in it is that of a conversation in {path}, such as {samples[0].id!r}")
     if unknown:
-        raise DataError(f"{reference}: id {unknown[0]!r} is that of no conversation in {path}")
+        click.echo(f"{reference}: {len(unknown)} ids are those of no conversation, such as {unknown[0]!r}", err=True)
     return [replace(sample, **right.get(sample.id, {})) for sample in samples]
 
 
@@ -240,8 +242,16 @@ def _table(path: Path, scores: Sequence[SampleScores], summaries: Sequence[Metri
         for found in summaries
         for reason, count in found.reasons.items()
     ]
+    by_name = sum(1 for found in scores if _has_names_only(found.sample))
+    if by_name:
+        notes.append(f"{by_name} compared by the names of tools only, as the reference has no arguments")
     title = f"{path}, {len(scores)} {'sample' if len(scores) == 1 else 'samples'}"
     return Table.of(title, ("metric", "mean", "95 % interval", "scored", "not scored"), rows, notes)
+
+
+def _has_names_only(sample: Sample) -> bool:
+    calls = [call for part in sample.reference or () for call in (part if isinstance(part, tuple) else (part,))]
+    return bool(calls) and all(call.args is None for call in calls)
 
 
 def _explained(scores: Sequence[SampleScores], most: int) -> Iterator[str]:

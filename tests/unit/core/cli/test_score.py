@@ -1,0 +1,198 @@
+"""``bench score`` on files of conversations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from support.endpoints import endpoint
+
+from trialbed.cli import cli
+from trialbed.errors import DataError, UsageError
+
+RIGHT = {
+    "id": "right",
+    "predicted": [{"name": "f", "args": {"x": "a"}}],
+    "reference": [{"name": "f", "args": {"x": "A"}}],
+}
+WRONG = {
+    "id": "wrong\u202e",
+    "predicted": [{"name": "f", "args": {"x": 3}}],
+    "reference": [{"name": "f", "args": {"x": 2}}, {"name": "g", "args": {}}],
+}
+TALK = {
+    "id": "talk",
+    "messages": [{"role": "user", "content": "Relativity? Cake?"}, {"role": "assistant", "content": "E = mc²."}],
+    "reference_topics": ["science"],
+    "reference_goal": "Relativity is explained.",
+}
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return lambda *arguments: CliRunner().invoke(cli, ["score", *arguments], standalone_mode=False)
+
+
+def write(name: str, *values: Any) -> str:
+    Path(name).write_text("\n".join(map(json.dumps, values)), encoding="utf-8")
+    return name
+
+
+def refused(result: Result, kind: type[Exception], said: str) -> None:
+    assert isinstance(result.exception, kind), result.output
+    assert said in str(result.exception)
+
+
+def test_means_and_why_a_call_went_wrong(run: Run) -> None:
+    result = run(write("calls.jsonl", RIGHT, WRONG))
+    assert result.return_value == 0
+    assert "calls.jsonl, 2 samples" in result.output
+    assert "tool_call_accuracy  0.5000" in result.output
+    assert "wrong? (calls.jsonl:2)" in result.output
+    assert "x: 3 instead of 2 (number) 0.00" in result.output
+    assert "reference 2  g(): missing 0.00" in result.output
+    assert "right (calls.jsonl:1)" not in result.output
+
+
+def test_only_the_lowest_are_explained(run: Run) -> None:
+    result = run(write("calls.jsonl", *[WRONG] * 3), "--show", "1")
+    assert result.output.count("(calls.jsonl:") == 1
+    assert "2 more are not right; --show 3 explains all." in result.output
+    assert "(calls.jsonl:" not in run("calls.jsonl", "--show", "0").output
+
+
+def test_json_has_every_sample_with_its_diagnosis(run: Run) -> None:
+    document = json.loads(run(write("calls.jsonl", RIGHT, WRONG), "--json", "--metric", "tool_call_f1").output)
+    assert document["summary"]["tool_call_f1"]["mean"] == 0.5
+    assert [entry["scores"] for entry in document["results"]] == [{"tool_call_f1": 1.0}, {"tool_call_f1": 0.0}]
+    assert document["results"][1]["details"]["tool_call_f1"]["calls"][0]["status"] == "wrong arguments"
+
+
+def test_ragas_values(run: Run) -> None:
+    document = json.loads(run(write("calls.jsonl", RIGHT), "--compat", "ragas", "--json").output)
+    assert document["results"][0]["scores"] == {"tool_call_accuracy": 0.0, "tool_call_f1": 0.0}
+
+
+def test_order_rules_and_tools(run: Run) -> None:
+    made = [{"name": "g", "args": {}}, {"name": "f", "args": {"x": "b"}}]
+    write("calls.jsonl", {"predicted": made, "reference": [RIGHT["predicted"][0], {"name": "g", "args": {}}]})
+    write(
+        "tools.json",
+        {
+            "tools": [
+                {"type": "function", "function": {"name": "f", "parameters": {"properties": {"x": {"enum": ["a"]}}}}}
+            ]
+        },
+    )
+    accuracy = ("--metric", "tool_call_accuracy", "--json", "--order", "flexible", "--tools", "tools.json")
+
+    def value(*more: str) -> float:
+        return float(json.loads(run("calls.jsonl", *accuracy, *more).output)["summary"]["tool_call_accuracy"]["mean"])
+
+    assert value() == 0.5
+    assert value("--rule", "f.x=ignore") == 1.0
+
+
+def test_references_of_their_own(run: Run) -> None:
+    write("talks.jsonl", {"id": 1, "messages": [{"role": "assistant", "tool_calls": RIGHT["predicted"]}]}, {**TALK})
+    refused(run("talks.jsonl"), UsageError, "no sample has what a metric needs")
+    write("right.jsonl", {"id": 1, "reference": RIGHT["reference"]}, {"id": 9, "reference": []})
+    result = run("talks.jsonl", "--reference", "right.jsonl")
+    assert "tool_call_f1        1.0000" in result.output
+    assert "tool_call_f1: 1 without a value: it has no reference calls" in result.output
+    assert "1 ids are those of no conversation, such as '9'" in result.output
+    write("right.jsonl", {"id": 9, "reference": []})
+    refused(run("talks.jsonl", "--reference", "right.jsonl"), DataError, "no id in it is that of a conversation")
+
+
+def test_names_only_are_said(run: Run) -> None:
+    result = run(write("calls.jsonl", {**RIGHT, "reference": ["f"]}))
+    assert "1 compared by the names of tools only" in result.output
+
+
+def test_thresholds(run: Run) -> None:
+    write("calls.jsonl", RIGHT, WRONG)
+    assert run("calls.jsonl", "--fail-under", "tool_call_f1=0.5").return_value == 0
+    result = run("calls.jsonl", "--fail-under", "tool_call_f1=0.6")
+    assert result.return_value == 1
+    assert "tool_call_f1 is 0.5, below 0.6" in result.output
+    refused(run("calls.jsonl", "--fail-under", "f1=0.6"), UsageError, "'f1' was not scored")
+
+
+def answer(document: dict[str, Any]) -> dict[str, Any]:
+    said = document["messages"][-1]["content"]
+    if "List the topics" in said:
+        found: dict[str, Any] = {"topics": ["relativity", "cake"]}
+    elif "refused" in said:
+        found = {"refused_to_answer": '"topic": "cake"' in said}
+    elif "classifications" in said:
+        found = {"classifications": [True, False]}
+    elif "user_goal" in said:
+        found = {"user_goal": "know", "end_state": "knows"}
+    else:
+        found = {"verdict": "1", "reason": "It is explained."}
+    message = {"role": "assistant", "content": f"```json\n{json.dumps(found)}\n```"}
+    return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+
+
+def test_a_model_answers_the_steps(run: Run) -> None:
+    write("talk.jsonl", TALK)
+    with endpoint(answer) as url:
+        document = json.loads(run("talk.jsonl", "--judge", "m", "--base-url", url, "--json").output)
+    assert document["results"][0]["scores"] == {
+        "topic_adherence": 1.0,
+        "topic_adherence_precision": 1.0,
+        "topic_adherence_recall": 1.0,
+        "agent_goal_accuracy": 1.0,
+    }
+    assert document["results"][0]["details"]["agent_goal_accuracy"]["reason"] == "It is explained."
+
+
+def test_answers_of_no_use_are_no_scores(run: Run) -> None:
+    write("talk.jsonl", TALK)
+    message = {"role": "assistant", "content": "I would rather not."}
+    reply = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    with endpoint(lambda _: reply) as url:
+        result = run("talk.jsonl", "--judge", "m", "--base-url", url)
+    assert result.return_value == 3
+    assert "topic_extraction: the answer is not a JSON object: 'I would rather not.'" in result.output
+
+
+def test_recorded_steps_need_no_model(run: Run) -> None:
+    steps = {
+        "infer_goal_outcome": {"user_goal": "know", "end_state": "knows"},
+        "compare_outcome": {"verdict": "0", "reason": "Nothing on cake."},
+    }
+    result = run(write("talk.jsonl", {**TALK, "llm_outputs": steps}))
+    assert "agent_goal_accuracy  0.0000" in result.output
+    assert "Nothing on cake." in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--metric", "bleu"), "there is no metric 'bleu'"),
+        (("--rule", "x"), "does not have the form ARGUMENT=RULE"),
+        (("--rule", "x=magic"), "there is no rule 'magic'"),
+        (("--rule", "x=text", "--compat", "ragas"), "takes no rules"),
+        (("--base-url", "http://localhost:1/v1"), "give --judge MODEL"),
+        (("--judge", "m"), "needs an endpoint"),
+        (("--tools", "none.json"), "none.json cannot be read"),
+    ],
+)
+def test_wrong_options(run: Run, options: tuple[str, ...], said: str) -> None:
+    refused(run(write("calls.jsonl", RIGHT), *options), UsageError, said)
+
+
+def test_a_file_that_is_not_there(run: Run) -> None:
+    result = run("none.jsonl")
+    assert result.exception is not None
+    assert "none.jsonl" in str(getattr(result.exception, "message", result.exception))
