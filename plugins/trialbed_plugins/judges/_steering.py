@@ -24,7 +24,7 @@ _STEERING = re.compile(
       (?:\ only|\ just|\ with|\ simply|\ exactly|:|,)*
       \s*["'*`{{(]*\s*(?:{_STATUS})\b
     | \b(?:grade|mark|rate|score|judge|classify|label|count|treat|consider)\b [^.\n]{{0,60}} \b(?:{_STATUS})\b
-    | \b(?:status|grade|verdict|score|rating)\b \s*(?:is|must\ be|should\ be|to|=|:) \s*["'*`]*(?:{_STATUS})\b
+    | \b(?:status|grade|verdict|score|rating)\b \s*(?:is|must\ be|should\ be|to|=)?\s*:?\s*["'*`]*(?:{_STATUS})\b
     | \byou\ are\ (?:now\ )?(?:a|an|the)\ [^.\n]{{0,30}}\b{_JUDGE}\b
     | \b(?:dear|attention|note\ to|(?:instructions?|message)\ (?:for|to))\ (?:the\ )?[^.\n]{{0,20}}\b{_JUDGE}s?\b
     | \b(?:prefer|choose|select|pick)\ (?:the\ )?(?:first|second)\ (?:answer|assistant|one)\b

@@ -1,0 +1,269 @@
+"""Every path of StableToolBench's decisions, against an endpoint that plays the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from support.judge_endpoint import JudgeEndpoint, completion, judge_endpoint, shown, vote
+from tenacity import wait_none
+
+from trialbed.answers import read_answer
+from trialbed.calibration import Case, judge_cases
+from trialbed.contracts import STATUS_VALUES, Verdict
+from trialbed.errors import JudgeError, UsageError
+from trialbed.model_access import ModelAccess
+from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
+from trialbed_plugins.judges._asking import AskingJudge
+from trialbed_plugins.judges.fac import CompletenessJudge
+from trialbed_plugins.judges.stabletoolbench import StableToolBenchJudge
+
+NOON = datetime(2026, 1, 2, tzinfo=UTC)
+CALL = ApiCall(
+    started=0,
+    duration=0,
+    api=ApiRef(category="C", tool_name="weather", api_name="now"),
+    offered=True,
+    arguments={"city": "Paris"},
+    response={"sky": "sunny"},
+)
+WIRE = WireLog(trial="t", opened_at=NOON, api_calls=(CALL,))
+QUERY = Query(query_id=1, text="Weather?", apis=())
+
+EXAMPLE = Path(__file__).parents[5] / "shared" / "data" / "stabletoolbench" / "data_example"
+
+
+@pytest.fixture
+async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[JudgeEndpoint]:
+    monkeypatch.setattr(AskingJudge, "wait", wait_none())
+    async with judge_endpoint() as served:
+        yield served
+
+
+async def judged(
+    model: JudgeEndpoint,
+    votes: int = 1,
+    text: str = "It is sunny.",
+    finish: Any = "give_answer",
+    *,
+    prompts: Path | None = None,
+    access: ModelAccess | None = None,
+) -> Verdict:
+    judge = StableToolBenchJudge(model.endpoint(), votes=votes)
+    judge.prompts, judge.model = prompts, access
+    try:
+        return await judge.judge(QUERY, Answer(final_answer=text, finish=finish), WIRE)
+    finally:
+        await judge.close()
+
+
+@pytest.mark.parametrize("status", ["Solved", "Unsolved"])
+async def test_a_decided_answer_takes_one_look(model: JudgeEndpoint, status: str) -> None:
+    model.gives(lambda: vote(status, "it is so"))
+    found = await judged(model)
+    assert (found.status, found.value, found.reason) == (status, STATUS_VALUES[found.status], "it is so")
+    assert [ballot.step for ballot in found.ballots] == ["final answer"]
+    assert len(model.asked) == 1
+    assert shown(model.asked[0]) == {"query": "Weather?", "answer": "It is sunny."}
+
+
+@pytest.mark.parametrize("second", STATUS_VALUES)
+async def test_an_unsure_one_is_looked_at_with_all_steps(model: JudgeEndpoint, second: str) -> None:
+    model.gives(lambda: vote("Unsure"), lambda: vote(second, "now I see"))
+    found = await judged(model)
+    assert (found.status, found.reason) == (second, "now I see")
+    assert [ballot.step for ballot in found.ballots] == ["all steps"]
+    steps = shown(model.asked[1])["answer"]
+    (root,) = steps["answer_details"]
+    call = root["next"][0]["next"][0]
+    assert call["message"]["name"] == "now_for_weather"
+    assert json.loads(call["message"]["response"]) == {"error": "", "response": {"sky": "sunny"}}
+    assert call["next"][0]["message"]["name"] == "Finish"
+    assert steps["total_steps"] == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "finish"), [("sunny", None), ("sunny", "give_up_and_restart"), ("", "give_answer"), ("\n", "give_answer")]
+)
+async def test_the_gates_ask_no_model(model: JudgeEndpoint, text: str, finish: str | None) -> None:
+    found = await judged(model, 3, text, finish)
+    assert found.votes == ("Unsolved",) * 3
+    assert model.asked == []
+
+
+async def test_votes_are_counted_one_by_one(model: JudgeEndpoint) -> None:
+    model.gives(lambda: vote("Solved"), lambda: vote("Unsure"), lambda: vote("Unsure"), lambda: vote("Solved"))
+    found = await judged(model, 3)
+    assert found.votes == ("Solved", "Unsure", "Solved")
+    assert (found.status, found.value) == ("Solved", pytest.approx(2.5 / 3))
+    assert found.agreement == pytest.approx(2 / 3)
+    assert [ballot.seed for ballot in found.ballots] == [7, 8, 9]
+    assert [asked["seed"] for asked in model.asked] == [7, 8, 8, 9]
+
+
+@pytest.mark.parametrize(
+    "failures",
+    [
+        [lambda: web.Response(status=429)],
+        [lambda: web.Response(status=503), lambda: web.Response(status=429, headers={"Retry-After": "0"})],
+        [lambda: completion("It is Solved, I think.")],
+        [lambda: completion('{"reason": "cut of', finish_reason="length")],
+        [lambda: web.Response(status=400, text="no such response_format")],
+    ],
+)
+async def test_a_passing_fault_costs_no_vote(
+    model: JudgeEndpoint, failures: list[Callable[[], web.StreamResponse]]
+) -> None:
+    model.gives(*failures, lambda: vote("Solved"))
+    assert (await judged(model, 3)).votes == ("Solved",) * 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (lambda: web.Response(status=429), "status 429"),
+        (lambda: web.Response(status=500, text="on fire"), "status 500: on fire"),
+        (lambda: web.Response(status=401), "status 401"),
+        (lambda: completion("Solved"), "cannot be read, twice"),
+        (lambda: completion(None, refusal="I won't grade this"), "the model refused: I won't grade this"),
+        (lambda: completion("", finish_reason="content_filter"), "content filter"),
+        (lambda: completion(""), "cannot be read, twice"),
+        (lambda: web.Response(text="<html>"), "no chat completion"),
+    ],
+)
+async def test_a_lasting_fault_is_an_error_and_never_a_verdict(
+    model: JudgeEndpoint, reply: Callable[[], web.StreamResponse], message: str
+) -> None:
+    model.gives(reply)
+    with pytest.raises(JudgeError, match=message):
+        await judged(model, 2)
+
+
+async def test_a_model_that_hangs_is_an_error(model: JudgeEndpoint) -> None:
+    model.hangs = True
+    access = ModelAccess(model.endpoint(), wait=wait_none(), timeout=0.05)
+    with pytest.raises(JudgeError, match="did not answer in time"):
+        await judged(model, access=access)
+    assert len(model.asked) == 4
+
+
+async def test_a_fault_loses_no_other_query(model: JudgeEndpoint) -> None:
+    def decide(request: dict[str, Any]) -> web.StreamResponse:
+        return web.Response(status=401) if "broken" in shown(request)["answer"] else vote("Solved")
+
+    model.decide = decide
+    texts = ["fine", "broken", "well", "broken too", "good"]
+    cases = [
+        Case(id=text, query=QUERY, answer=Answer(final_answer=text, finish="give_answer"), wire=WIRE, label="Solved")
+        for text in texts
+    ]
+    judge = StableToolBenchJudge(model.endpoint(), votes=2)
+    found = await judge_cases(judge, cases)
+    await judge.close()
+    assert [finding.id for finding in found] == texts
+    assert [finding.found for finding in found] == ["Solved", None, "Solved", None, "Solved"]
+
+
+TEMPLATE = """<function>
+<name>check_answer_status</name>
+<description>
+Rules first. Query:
+{query}
+Answer:
+{answer}
+as {{JSON}}
+</description>
+</function>
+<function>
+<name>parse_answer_status</name>
+<description>All of it: {query} / {answer}</description>
+</function>"""
+
+
+@pytest.mark.parametrize("place", ["", "tooleval_gpt-3.5-turbo_default"])
+async def test_the_prompts_of_an_installed_copy_are_used(model: JudgeEndpoint, tmp_path: Path, place: str) -> None:
+    folder = tmp_path / place
+    folder.mkdir(exist_ok=True)
+    (folder / "template.txt").write_text(TEMPLATE)
+    model.gives(lambda: vote("Unsure"), lambda: vote("Solved"))
+    assert (await judged(model, text="a {query} {answer}", prompts=tmp_path)).status == "Solved"
+    first, second = (asked["messages"][-1]["content"] for asked in model.asked)
+    finish = json.dumps({"return_type": "give_answer", "final_answer": "a {query} {answer}"})
+    assert first == f"\nRules first. Query:\nWeather?\nAnswer:\n{finish}\nas {{JSON}}\n"
+    assert second.startswith("All of it: Weather? / {")
+
+
+def test_a_judge_says_whose_prompts_it_asks_with(tmp_path: Path) -> None:
+    judge = StableToolBenchJudge(JudgeEndpoint().endpoint())
+    assert judge.about["prompts"] == "Trialbed's"
+    (tmp_path / "template.txt").write_text(TEMPLATE)
+    installed = StableToolBenchJudge(JudgeEndpoint().endpoint())
+    installed.prompts = tmp_path
+    assert installed.about["prompts"] == "StableToolBench's"
+    assert installed.about["prompt"] != judge.about["prompt"]
+
+
+@pytest.mark.parametrize(("template", "message"), [(None, "there is no"), ("<function></function>", "has no prompt")])
+async def test_a_folder_without_prompts_is_refused(
+    model: JudgeEndpoint, tmp_path: Path, template: str | None, message: str
+) -> None:
+    if template is not None:
+        (tmp_path / "template.txt").write_text(template)
+    with pytest.raises(UsageError, match=message):
+        await judged(model, prompts=tmp_path)
+
+
+async def test_completeness_looks_at_the_final_answer_alone(model: JudgeEndpoint) -> None:
+    judge = CompletenessJudge(model.endpoint(), votes=2)
+    model.gives(lambda: vote("Unsure"), lambda: vote("Solved"), lambda: vote("Unsolved"))
+    found = await judge.judge(QUERY, Answer(final_answer="sunny"), WIRE)
+    assert found.votes == ("Solved", "Unsolved")
+    assert shown(model.asked[0]) == {"query": "Weather?", "final_answer": "sunny"}
+    assert (await judge.judge(QUERY, Answer(final_answer=" "), WIRE)).votes == ("Unsolved", "Unsolved")
+    await judge.close()
+
+
+@pytest.mark.skipif(not EXAMPLE.is_dir(), reason=f"StableToolBench's data_example is not at {EXAMPLE}")
+@pytest.mark.parametrize(("method", "solved"), [("virtual_chatgpt_cot", 2 / 3), ("virtual_chatgpt_dfs", 1.0)])
+async def test_the_published_sample_comes_out_as_published(model: JudgeEndpoint, method: str, solved: float) -> None:
+    """The recorded verdicts are what the model answers; the recorded answers are what it is asked about."""
+    recorded = json.loads((EXAMPLE / f"pass_rate_results/{method}/G1_instruction_{method}.json").read_text())
+    answers = json.loads((EXAMPLE / f"model_predictions_converted/{method}/G1_instruction.json").read_text())
+    verdicts = {
+        row["query"]: [status.rpartition(".")[2] for status in row["is_solved"].values()] for row in recorded.values()
+    }
+    model.decide = lambda asked: vote(verdicts[shown(asked)["query"]][asked["seed"] - 7])
+    judge = StableToolBenchJudge(model.endpoint(), votes=3)
+    found = {name: await judge.judge(*example(name, document)) for name, document in answers.items()}
+    await judge.close()
+    assert {name: list(verdict.votes) for name, verdict in found.items()} == {
+        name: verdicts[row["query"]] for name, row in recorded.items()
+    }
+    assert sum(verdict.value for verdict in found.values()) / len(found) == pytest.approx(solved)
+
+
+def example(name: str, document: dict[str, Any]) -> tuple[Query, Answer, WireLog]:
+    """A converted answer of the sample, as a judge is given it."""
+    answer = read_answer(document, {})
+    calls = tuple(
+        ApiCall(
+            started=0,
+            duration=0,
+            api=ApiRef(
+                category="", tool_name=call.name.rpartition("_for_")[2], api_name=call.name.rpartition("_for_")[0]
+            ),
+            offered=True,
+            arguments=call.arguments,
+            response=call.response,
+        )
+        for call in answer.calls
+    )
+    text = json.loads(answer.final_answer)["final_answer"] if answer.final_answer else ""
+    query = Query(query_id=name, text=document["query"], apis=())
+    said = answer.model_copy(update={"final_answer": text})
+    return query, said, WireLog(trial=name, opened_at=NOON, api_calls=calls)
