@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from autogen_agentchat.agents import AssistantAgent
+from support.adapters import results
 
 from trialbed import mcp_url
 from trialbed_adapter_kit import (
@@ -40,11 +41,6 @@ ERROR = json.dumps({"error": {"message": "no", "type": "server_error"}})
 def answer_of(record: TrialRecord) -> str:
     assert record.answer is not None, record.failure
     return record.answer.final_answer
-
-
-def results(record: TrialRecord) -> list[str]:
-    """What the model was told of its last calls."""
-    return [text for _, text in record.requests[-1].results]
 
 
 async def test_the_first_request_is_autogens_own(harness: Harness) -> None:

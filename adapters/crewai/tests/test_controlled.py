@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from support.adapters import refusal
 
 from trialbed.records import Answer
 from trialbed_adapter_kit import Barrier, Call, Gate, Harness, Raw, Reply, TrialRecord, asks, call, forever, tool
@@ -24,11 +25,6 @@ COMPLETION = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"
 def answered(record: TrialRecord) -> Answer:
     assert record.answer is not None, record.failure
     return record.answer
-
-
-def refused(status: int, message: str, code: str | None = None) -> Raw:
-    error = {"message": message, "type": "invalid_request_error", "code": code, "param": None}
-    return Raw(status, json.dumps({"error": error}))
 
 
 @pytest.mark.parametrize("temperature", [None, 0.0])
@@ -118,11 +114,11 @@ async def test_a_model_that_repeats_a_wrong_call_is_stopped_by_the_step_limit_on
 @pytest.mark.parametrize(
     "refusal",
     [
-        refused(429, "Rate limit reached, too many requests", "rate_limit_exceeded"),
-        refused(400, "This model's maximum context length is 10 tokens", "context_length_exceeded"),
-        refused(400, "tools are not supported by this model; does not support function calling"),
-        refused(400, "Function tools with reasoning_effort are not supported, reasoning_effort must be none"),
-        refused(404, "This model is only supported in v1/responses and not in v1/chat/completions", "model_not_found"),
+        refusal(429, "Rate limit reached, too many requests", "rate_limit_exceeded"),
+        refusal(400, "This model's maximum context length is 10 tokens", "context_length_exceeded"),
+        refusal(400, "tools are not supported by this model; does not support function calling"),
+        refusal(400, "Function tools with reasoning_effort are not supported, reasoning_effort must be none"),
+        refusal(404, "This model is only supported in v1/responses and not in v1/chat/completions", "model_not_found"),
         Raw(200, json.dumps({"error": {"message": "rate limit", "code": 429}})),
     ],
     ids=["rate limit", "context", "no tools", "reasoning", "responses only", "error in a 200"],

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
 from importlib.metadata import version
 from typing import Any
 
-import openai
 import pytest
 from packaging.version import Version
+from support.adapters import failure, results, said
 
 from trialbed import UsageError
-from trialbed_adapter_kit import Barrier, Call, Harness, Raw, Reply, TrialRecord, asks, call, fails, forever, tool
-from trialbed_adapter_kit.harness import Gate, new_tasks, settled
+from trialbed_adapter_kit import Barrier, Call, Harness, asks, call, tool
 
 pytestmark = [
     pytest.mark.framework("crewai:native"),
@@ -23,8 +21,6 @@ pytestmark = [
 ]
 
 ECHO = call("echo_text", {"text": "one"})
-LAST = "you MUST give your absolute best final answer"
-REFUSED = "the limit of 3 requests is reached"
 OPTIONAL: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -55,35 +51,6 @@ STRICT: dict[str, Any] = {
     "required": ["city", "days", "place", "tags", "map"],
     "additionalProperties": False,
 }
-
-
-@pytest.fixture
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retries without waiting; how many there are stays as it is."""
-    monkeypatch.setattr(openai.OpenAI, "_calculate_retry_timeout", lambda *_, **__: 0.0)
-    monkeypatch.setattr("crewai.llms.retry._LLM_RATE_LIMIT_MAX_DELAY_SECONDS", 0.0)
-
-
-def said(record: TrialRecord) -> str:
-    """The answer, or the type of the exception that ended the run."""
-    if record.answer is not None:
-        return record.answer.final_answer
-    assert record.failure is not None
-    return record.failure.message.partition(":")[0]
-
-
-def failure(record: TrialRecord) -> str:
-    assert record.failure is not None, record.answer
-    return record.failure.message
-
-
-def results(record: TrialRecord) -> list[str]:
-    return [text for _, text in record.requests[-1].results]
-
-
-def refusal(status: int, text: str = REFUSED) -> Raw:
-    error = {"message": text, "type": "invalid_request_error", "code": None, "param": None}
-    return Raw(status, json.dumps({"error": error}))
 
 
 async def test_the_first_request_has_crewais_prompt_around_the_task(harness: Harness) -> None:
@@ -267,136 +234,6 @@ async def test_eight_calls_run_at_the_same_time_and_not_nine(harness: Harness, c
     record = await harness.run(turn, "done", tools=(tool(behave=barrier.tool()),))
     assert (len(record.calls), barrier.all_arrived) == (calls, met)
     assert [made for made, _ in record.requests[1].results] == [f"call_0_{number}" for number in range(calls)]
-
-
-@pytest.mark.parametrize(
-    ("reply", "seen"),
-    [
-        (Reply(""), "ValueError"),
-        (Reply(None), "ValueError"),
-        (Reply("cut", reason="length"), "cut"),
-        (Reply("42\nObservation: so it is"), "42"),
-    ],
-)
-async def test_an_odd_end(harness: Harness, reply: Reply, seen: str) -> None:
-    record = await harness.run(reply, "done")
-    assert (said(record), len(record.requests)) == (seen, 1)
-
-
-@pytest.mark.usefixtures("no_waiting")
-@pytest.mark.parametrize("status", [429, 500])
-async def test_a_request_that_fails_once_is_repeated(harness: Harness, status: int) -> None:
-    record = await harness.run(asks(ECHO), fails(status), "done")
-    assert (said(record), len(record.requests)) == ("done", 3)
-    assert record.requests[1].body == record.requests[2].body
-
-
-@pytest.mark.usefixtures("no_waiting")
-@pytest.mark.parametrize(
-    ("status", "requests", "seen"),
-    [
-        (429, 9, "RateLimitError"),
-        (500, 3, "InternalServerError"),
-        (400, 1, "BadRequestError"),
-        (401, 1, "AuthenticationError"),
-        (404, 1, "ValueError"),
-    ],
-)
-async def test_an_endpoint_that_always_fails(harness: Harness, status: int, requests: int, seen: str) -> None:
-    record = await harness.run(forever(fails(status)))
-    assert (said(record), len(record.requests)) == (seen, requests)
-
-
-async def test_a_context_that_is_too_long_is_summarised(harness: Harness) -> None:
-    refused = refusal(400, "This model's maximum context length is 10 tokens")
-    record = await harness.run(asks(ECHO), refused, "a summary", "done")
-    assert said(record) == "done", record.failure
-    assert ["tools" in request.body for request in record.requests] == [True, True, False, True]
-
-
-async def test_the_fifth_call_with_the_same_arguments_and_result_ends_the_run(harness: Harness) -> None:
-    record = await harness.run(forever(asks(ECHO)), max_steps=30)
-    assert (said(record), len(record.requests), len(record.calls)) == ("ToolExecutionFailedError", 5, 5)
-
-
-@pytest.mark.parametrize(
-    ("turn", "requests"), [([call("no_such")], 5), ([ECHO] * 5, 1)], ids=["unknown tool", "five in one turn"]
-)
-async def test_what_counts_as_the_same_call(harness: Harness, turn: list[Call], requests: int) -> None:
-    record = await harness.run(forever(asks(*turn)), max_steps=30)
-    assert (said(record), len(record.requests)) == ("ToolExecutionFailedError", requests)
-
-
-@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
-async def test_a_call_in_place_of_the_last_answer_is_the_answer_as_text(harness: Harness) -> None:
-    turns = [asks(call("echo_text", {"text": str(number)})) for number in range(26)]
-    record = await harness.run(*turns, max_steps=30)
-    assert said(record).startswith("[ChatCompletionMessageFunctionToolCall(id=")
-    assert len(record.calls) == 25
-
-
-async def test_a_model_that_never_stops_is_asked_once_more_without_tools(harness: Harness) -> None:
-    turns = [asks(call("echo_text", {"text": str(number)})) for number in range(25)]
-    record = await harness.run(*turns, "my best", max_steps=30)
-    assert (said(record), len(record.calls)) == ("my best", 25)
-    assert [request.number for request in record.requests if "tools" not in request.body] == [25]
-    assert LAST in record.requests[25].messages[-1]["content"]
-
-
-@pytest.mark.parametrize(("status", "seen"), [(400, "BadRequestError"), (403, "PermissionDeniedError")])
-async def test_the_refusal_at_a_limit_ends_the_run(harness: Harness, status: int, seen: str) -> None:
-    turns = [asks(call("echo_text", {"text": str(number)})) for number in range(3)]
-    record = await harness.run(*turns, forever(refusal(status)))
-    assert (said(record), len(record.requests)) == (seen, 4)
-    assert REFUSED in failure(record)
-
-
-@pytest.mark.usefixtures("no_waiting")
-async def test_a_refusal_that_speaks_of_a_rate_limit_is_repeated(harness: Harness) -> None:
-    record = await harness.run(forever(refusal(400, "the rate limit is reached")))
-    assert (said(record), len(record.requests)) == ("BadRequestError", 3)
-
-
-async def test_a_refusal_that_speaks_of_tools_makes_crewai_describe_them_in_text(harness: Harness) -> None:
-    record = await harness.run(refusal(400, "this model does not support tools"), "Thought: so\nFinal Answer: done")
-    assert (said(record), ["tools" in request.body for request in record.requests]) == ("done", [True, False])
-
-
-@pytest.mark.parametrize(("model", "offered"), [("gpt-4o", True), ("solo1", False)])
-async def test_the_models_name_decides_whether_tools_are_offered(harness: Harness, model: str, offered: bool) -> None:
-    record = await harness.run("done", model=model)
-    assert ("tools" in record.requests[0].body) is offered
-
-
-@pytest.mark.parametrize("model", ["gpt-4o", "harness-model"])
-async def test_the_models_name_decides_what_becomes_of_a_long_result(harness: Harness, model: str) -> None:
-    long = {"text": "x" * 7000}
-    record = await harness.run(asks(call("echo_text", long)), "done", model=model)
-    names = [entry["name"] for entry in record.requests[1].functions]
-    assert ("read_a_deferred_tool_result" in names) is (model != "gpt-4o")
-
-
-async def test_a_cancelled_trial_asks_the_model_no_more(harness: Harness) -> None:
-    gate = Gate()
-    prepared = harness.prepare(asks(ECHO), "done", tools=(tool(behave=gate.tool()),))
-    trial = asyncio.create_task(prepared.run())
-    assert await gate.reached.wait(10)
-    trial.cancel()
-    await asyncio.wait([trial])
-    gate.open()
-    assert await new_tasks([]) == []
-    assert len(prepared.requests) == 1
-
-
-async def test_connections_are_closed(harness: Harness) -> None:
-    trial = harness.prepare(asks(ECHO), "done")
-    await trial.run()
-    assert await settled(lambda: trial.open_connections == 0)
-
-
-async def test_nothing_but_the_endpoint_is_contacted(harness: Harness) -> None:
-    await harness.run(asks(ECHO), "done")
-    assert (harness.contacts(), harness.strays) == ([], ())
 
 
 def test_an_older_crewai_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:

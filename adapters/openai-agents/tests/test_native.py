@@ -10,8 +10,9 @@ from typing import Any
 
 import openai
 import pytest
+from support.adapters import failure, refusal, results, said
 
-from trialbed_adapter_kit import Barrier, Call, Harness, Raw, Reply, TrialRecord, asks, call, fails, forever, tool
+from trialbed_adapter_kit import Barrier, Call, Harness, Raw, Reply, asks, call, fails, forever, tool
 from trialbed_openai_agents.native import function_tool
 
 as_of_0_24 = pytest.mark.skipif(
@@ -50,28 +51,6 @@ OPEN_MAP = {"type": "object", "properties": {"map": {"type": "object", "addition
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries without waiting; how many there are stays as it is."""
     monkeypatch.setattr(openai.AsyncOpenAI, "_calculate_retry_timeout", lambda *_, **__: 0.0)
-
-
-def said(record: TrialRecord) -> str:
-    """The answer, or the type of the exception that ended the run."""
-    if record.answer is not None:
-        return record.answer.final_answer
-    assert record.failure is not None
-    return record.failure.message.partition(":")[0]
-
-
-def failure(record: TrialRecord) -> str:
-    assert record.failure is not None, record.answer
-    return record.failure.message
-
-
-def results(record: TrialRecord) -> list[str]:
-    return [text for _, text in record.requests[-1].results]
-
-
-def refusal(status: int) -> Raw:
-    error = {"message": REFUSED, "type": "invalid_request_error", "code": None, "param": None}
-    return Raw(status, json.dumps({"error": error}))
 
 
 def completion(message: dict[str, Any]) -> Raw:
@@ -265,7 +244,7 @@ async def test_a_model_that_never_stops_is_stopped_by_the_sdk_after_ten_turns(ha
 
 @pytest.mark.parametrize(("status", "seen"), [(400, "BadRequestError"), (403, "PermissionDeniedError")])
 async def test_the_refusal_at_a_limit_ends_the_run(harness: Harness, status: int, seen: str) -> None:
-    record = await harness.run(*[asks(ECHO)] * 3, forever(refusal(status)))
+    record = await harness.run(*[asks(ECHO)] * 3, forever(refusal(status, REFUSED)))
     assert (said(record), len(record.requests)) == (seen, 4)
     assert REFUSED in failure(record)
 
