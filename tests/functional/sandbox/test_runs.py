@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,52 @@ def test_scores_do_not_depend_on_the_sandbox(sandbox, bench):
     assert all("no_new_privs" in document["metadata"]["sandbox_mechanisms"] for document in held.documents)
     assert without.documents[0]["metadata"]["sandbox"] == "none"
     assert without.documents[0]["metadata"]["sandbox_mechanisms"] == []
+
+
+PROGRAM = """
+import json, os, sys, urllib.request
+
+task = json.load(sys.stdin)
+functions = [{name: tool[name] for name in ("name", "description", "parameters")} for tool in task["tools"]]
+apis = {tool["name"]: tool["api"] for tool in task["tools"]}
+messages = [{"role": "system", "content": task["instructions"]}, {"role": "user", "content": task["query"]}]
+try:
+    sys.exit("the program has read " + open(os.path.join(os.path.dirname(__file__), ".env")).read())
+except OSError:
+    pass
+
+
+def post(url, body):
+    headers = {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+    return json.load(urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)))
+
+
+while True:
+    tools = [{"type": "function", "function": function} for function in functions]
+    body = {"model": os.environ["OPENAI_MODEL"], "messages": messages, "tools": tools}
+    message = post(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body)["choices"][0]["message"]
+    messages.append(message)
+    for call in message.get("tool_calls") or ():
+        wanted = {**apis[call["function"]["name"]], "tool_input": call["function"]["arguments"]}
+        answer = post(os.environ["TRIALBED_TOOLS_URL"], {**wanted, "strip": "", "toolbench_key": ""})
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": json.dumps(answer["response"])})
+    if not message.get("tool_calls"):
+        break
+print(message["content"])
+"""
+
+
+@pytest.mark.slow
+def test_a_program_is_held_too_and_solves_its_tasks(sandbox, bench, tmp_path):
+    (tmp_path / "agent.py").write_text(PROGRAM)
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-0123456789abcdefghij\n")
+    command = f"{sys.executable} {tmp_path / 'agent.py'}"
+    (document,) = bench("run", "--limit", "2", "--command", command, "--sandbox", sandbox, "--json").documents
+    about, summary = document["metadata"], document["summary"]
+    assert summary["error_count"] == 0, summary["errors"]
+    assert (summary["average_sopr_score"], summary["average_api_call_score"]) == (1.0, 1.0)
+    assert (about["agent_name"], about["sandbox"]) == ("agent", sandbox)
+    assert "no_new_privs" in about["sandbox_mechanisms"]
 
 
 def test_nothing_is_started_without_bubblewrap(bench, tmp_path):
