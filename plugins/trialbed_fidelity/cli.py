@@ -116,7 +116,7 @@ def command(source: Path | None, form: str, as_json: bool, **given: Any) -> int:
     markdown, output = given.pop("markdown"), given.pop("output")
     report = _read(source, given["parts"]) if source else _measured(given)
     if output is not None:
-        _write(output, report.model_dump_json(indent=2) + "\n")
+        _write(output, _text(report))
     if markdown is not None:
         _write_markdown(markdown, report)
     _print(report, "json" if as_json else form)
@@ -180,6 +180,12 @@ def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
             there = ", ".join(report.conditions.parts)
             raise DataError(f"{path}: has no figures of the part {part}; it has those of {there}")
     return report.of_parts(parts or PARTS)  # type: ignore[arg-type]
+
+
+def _text(report: FidelityReport) -> str:
+    from trialbed_fidelity._writing import report_text
+
+    return report_text(report)
 
 
 def _print(report: FidelityReport, form: str) -> None:
