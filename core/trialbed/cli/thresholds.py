@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from trialbed.errors import UsageError
+
+REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
+"""``pass@k`` and ``pass^k``, which repeats have."""
 
 
 def parse_thresholds(given: Sequence[str], example: str = "sopr_score=0.8") -> dict[str, float]:
@@ -42,7 +46,7 @@ def check_scores(thresholds: Mapping[str, float]) -> None:
     names, complete = declared_scores() if thresholds else ((), False)
     for name in thresholds:
         close = closest(name, names)
-        if name in names or not (complete or close):
+        if REPEATS.fullmatch(name) or name in names or not (complete or close):
             continue
         known = ", ".join(sorted(names))
         raise UsageError(f"--fail-under: there is no score {name!r}{did_you_mean(close)} The scores are {known}")
@@ -71,6 +75,8 @@ def below(thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]
 
 def _mean(summary: Mapping[str, Any], name: str) -> tuple[float | None, str]:
     """A score's mean, and words on how it is taken."""
+    if repeats := REPEATS.fullmatch(name):
+        return _over_repeats(summary, *repeats.groups()), ""
     key = f"average_{name}"
     if key not in summary:
         names = sorted(key.removeprefix("average_") for key in summary if key.startswith("average_"))
@@ -83,6 +89,12 @@ def _mean(summary: Mapping[str, Any], name: str) -> tuple[float | None, str]:
         return value, ""
     told = summary["denominators"][name]
     return value * told / (told + untold), f" at worst ({untold} trials could not be scored)"
+
+
+def _over_repeats(summary: Mapping[str, Any], kind: str, k: str) -> float | None:
+    """``pass@k`` or ``pass^k``; None where no query has so many trials that were measured."""
+    found = summary["pass_at_k" if kind == "@" else "pass_hat_k"].get(k)
+    return None if found is None else float(found["value"])
 
 
 def _number(text: str) -> float | None:

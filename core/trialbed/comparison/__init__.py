@@ -7,7 +7,8 @@ frameworks of one run, ``_plan`` says what a comparison can show, and ``_compare
 from trialbed.comparison._comparer import RunComparer
 from trialbed.comparison._findings import HEADLINE, Finding, paired_findings
 from trialbed.comparison._plan import PlanOptions, plan, plan_sides
-from trialbed.comparison._run import chosen_baseline, compare_frameworks
+from trialbed.comparison._ranks import open_ranks, rank_notes
+from trialbed.comparison._run import chosen_baseline, compare_frameworks, rank_documents
 from trialbed.comparison._tables import finding_cells, signed, verdict_notes
 
 __all__ = [
@@ -18,9 +19,12 @@ __all__ = [
     "chosen_baseline",
     "compare_frameworks",
     "finding_cells",
+    "open_ranks",
     "paired_findings",
     "plan",
     "plan_sides",
+    "rank_documents",
+    "rank_notes",
     "signed",
     "verdict_notes",
 ]

@@ -40,13 +40,23 @@ class RunComparer(Comparer):
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare the sides of the later values with the first value's side of the same framework, or its only one."""
         from trialbed.comparison._differences import CompareOptions, compare
-        from trialbed.comparison._sides import read_sides
+        from trialbed.comparison._findings import HEADLINE
+        from trialbed.comparison._ranks import open_ranks
+        from trialbed.comparison._sides import read_sides, told_apart
         from trialbed.comparison._tables import comparison_records, comparison_tables
         from trialbed.run_settings import MARGIN
 
         how = CompareOptions(options["margin"] or MARGIN, options["force"], options["resamples"], options["seed"])
         groups = [read_sides(value, options["store"]) for value in values]
         documents = [compare(baseline, candidate, how) for baseline, candidate in _pairs(groups)]
+        every = told_apart([side for group in groups for side in group])
+        # A score that cannot be compared between some of them ranks none.
+        shared = [name for name in HEADLINE if all(name in document["findings"] for document in documents)]
+        ranks = open_ranks(every, how.margin, shared)
+        for document in documents:
+            document["ranks"] = {
+                score: {name: list(rank) for name, rank in own.items()} for score, own in ranks.items()
+            }
         return Comparison(
             document=documents[0] if len(documents) == 1 else documents,
             tables=comparison_tables(documents),

@@ -7,6 +7,7 @@ from typing import Any
 
 from trialbed.comparison._causes import loss_cause
 from trialbed.comparison._findings import HEADLINE, paired_findings
+from trialbed.comparison._ranks import open_ranks
 from trialbed.comparison._sides import QueryId, document_side
 from trialbed.errors import UsageError
 from trialbed.records import CONTROLLED, NATIVE, TrialResult, framework_name, framework_profile, framework_release
@@ -49,6 +50,15 @@ def compare_frameworks(
                 comparison["causes"] = _causes(results, baseline, candidate, lower)
             found[candidate].append(comparison)
     return found
+
+
+def rank_documents(documents: Sequence[dict[str, Any]], margin: float) -> None:
+    """Add to each summary of a complete run the ranks that the comparisons of all its frameworks leave open."""
+    if any(document["metadata"]["status"] == "incomplete" for document in documents):
+        return
+    ranks = open_ranks([document_side(document) for document in documents], margin)
+    for document in documents:
+        document["summary"]["ranks"] = {score: list(found[_name(document)]) for score, found in ranks.items()}
 
 
 def _causes(

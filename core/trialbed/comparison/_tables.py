@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from trialbed.comparison._ranks import rank_notes
 from trialbed.comparison._sides import SETTINGS
 from trialbed.views import UNKNOWN, Table, compact, counts, number
 
@@ -17,7 +19,12 @@ MOST_QUERIES = 20
 
 def comparison_tables(documents: Sequence[Document]) -> list[Table]:
     """A table for each candidate: both means of each score, and their paired difference with its interval."""
-    return [_table(document) for document in documents]
+    tables = [_table(document) for document in documents]
+    ranks = {
+        score: {name: (low, high) for name, (low, high) in found.items()}
+        for score, found in documents[-1].get("ranks", {}).items()
+    }
+    return [*tables[:-1], replace(tables[-1], notes=[*tables[-1].notes, *rank_notes(ranks)])]
 
 
 def comparison_records(documents: Sequence[Document]) -> list[dict[str, Any]]:

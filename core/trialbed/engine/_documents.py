@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.attribution import attribute_documents
-from trialbed.comparison import compare_frameworks
+from trialbed.comparison import compare_frameworks, rank_documents
 from trialbed.engine._listeners import Listeners
 from trialbed.engine._plan import open_dataset
 from trialbed.errors import DataError, DriverBroken
@@ -65,6 +65,7 @@ def run_documents(
     comparisons = compare_frameworks(documents, results, against=against, margin=margin)
     for document in documents:
         document["summary"]["comparisons"] = comparisons[document["metadata"]["agent_name"]]
+    rank_documents(documents, margin)
     return documents
 
 

@@ -12,6 +12,7 @@ from trialbed.records import Run, Score, TrialResult
 from trialbed.results._claims import claims, totals
 from trialbed.results._means import LEVEL, TIMES, ScoreValues, figures, mean, score_values, timed
 from trialbed.results._reasons import failure_reasons, untold_reasons
+from trialbed.results._repeats import repeat_figures
 from trialbed.results._wire import finish_reasons, refusals, text_calls, truncated
 from trialbed.statistics import quantile
 
@@ -58,6 +59,7 @@ def summary(
         "over_answered": figures(score_values(answered, ()), len(answered)),
         "common": _common(measured, quality, common, bare),
         **_spread(scores),
+        **repeat_figures(measured),
         "first_trials": _first_trials(answered),
         "denominators": _denominators(measured, answered, scores),
         "intervals": {score.name: score.interval for score in scores if score.interval},

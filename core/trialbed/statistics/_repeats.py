@@ -18,7 +18,8 @@ def pass_at_k(trials: int, successes: int, k: int) -> float:
         ValueError: there are fewer trials than k, or the numbers cannot be.
     """
     _check(trials, successes, k)
-    return 1 - comb(trials - successes, k) / comb(trials, k)
+    every = comb(trials, k)
+    return (every - comb(trials - successes, k)) / every
 
 
 def pass_hat_k(trials: int, successes: int, k: int) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trialbed.comparison import finding_cells, signed, verdict_notes
+from trialbed.comparison import finding_cells, rank_notes, signed, verdict_notes
 from trialbed.records import NATIVE, PROFILE
 from trialbed.views import Table, TableRow
 
@@ -22,7 +22,18 @@ def comparison_tables(documents: Sequence[Document]) -> list[Table]:
     found = [(document, one) for document in documents for one in document["summary"].get("comparisons", ())]
     kinds = {kind: [item for item in found if item[1]["kind"] == kind] for kind in ("reference", "profile")}
     tables = [_table(kind, own) for kind, own in kinds.items() if any(one["scores"] for _, one in own)]
+    if tables:
+        tables[0] = replace(tables[0], notes=[*tables[0].notes, *rank_notes(_ranks(documents))])
     return [replace(table, notes=_untold(table, tables[:place])) for place, table in enumerate(tables)]
+
+
+def _ranks(documents: Sequence[Document]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Score -> framework -> the ranks that the comparisons leave open."""
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for document in documents:
+        for score, (low, high) in (document["summary"].get("ranks") or {}).items():
+            found.setdefault(score, {})[document["metadata"]["agent_name"]] = (low, high)
+    return found
 
 
 def _untold(table: Table, earlier: Sequence[Table]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.results import reason_lines
-from trialbed.views import compact, counts
+from trialbed.views import compact, counts, estimate
 from trialbed_plugins.scorers import CATALOG
 
 Document = Mapping[str, Any]
@@ -115,6 +115,7 @@ def _own(document: Document, *, times: bool) -> Iterator[str]:
         yield f"declared deviations: {'; '.join(about['deviations'])}"
     yield from reason_lines(summary)
     yield from _on_answered(summary)
+    yield from _on_repeats(summary)
     yield from _on_claims(summary["claims"])
     yield from _on_wire(summary, about["max_tokens"])
     if times:
@@ -129,6 +130,15 @@ def _on_answered(summary: Document) -> Iterator[str]:
     known = [f"{name} {compact(value)}" for name, value in means.items() if value is not None]
     if summary["failed_count"] and known:
         yield f"over the {found['trials']} answered trials alone: {', '.join(known)}"
+
+
+def _on_repeats(summary: Document) -> Iterator[str]:
+    """pass@k and pass^k, where trials are repeated."""
+    for key, name, meaning in (("pass_at_k", "pass@", "any"), ("pass_hat_k", "pass^", "each")):
+        found = summary.get(key) or {}
+        if found:
+            figures = ", ".join(f"{name}{k} {estimate(figure, 2)}" for k, figure in found.items())
+            yield f"solved in {meaning} of k trials of a query: {figures}"
 
 
 def _on_claims(claims: Document) -> Iterator[str]:

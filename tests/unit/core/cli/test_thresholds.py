@@ -73,3 +73,14 @@ def test_trials_that_could_not_be_scored_count_at_worst(
     told = document(average_sopr_score=0.9, untold_scores={"sopr_score": 5}, denominators={"sopr_score": 5})
     assert below({"sopr_score": least}, [told]) is found
     assert ("sopr_score is 0.45 at worst (5 trials could not be scored)" in capsys.readouterr().err) is found
+
+
+def test_repeats_have_thresholds(capsys: pytest.CaptureFixture[str]) -> None:
+    thresholds = parse_thresholds(["pass^3=0.8"], "")
+    check_scores(thresholds)
+    found = {"metadata": {"agent_name": "a"}, "summary": {"pass_hat_k": {"3": {"value": 0.75}}, "pass_at_k": {}}}
+    assert below(thresholds, [found])
+    assert "a: pass^3 is 0.75, below 0.8" in capsys.readouterr().err
+    assert not below({"pass^3": 0.7}, [found])
+    assert below({"pass@4": 0.1}, [found])
+    assert "pass@4 is not measured" in capsys.readouterr().err
