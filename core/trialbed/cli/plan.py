@@ -129,8 +129,10 @@ def _notes(pilot: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[st
     if pilot["baseline"] is None:
         yield "Give a pilot run of two frameworks for what their differences need; most need far fewer queries."
         return
-    if not pilot["within"]:
+    if pilot["repeats"] == 1:
         yield "The pilot does not tell what repeats gain, so they are taken to gain nothing: run it with --repeat 3."
+    elif not pilot["within"]:
+        yield "No query's difference changed from repeat to repeat of the pilot, so repeats gain nothing."
     if pilot["queries"] < 30:
         yield f"A pilot of {_counted(pilot['queries'], 'query', 'queries')} tells the spread roughly."
 

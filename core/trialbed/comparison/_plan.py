@@ -115,6 +115,7 @@ def _pilot(
         "baseline": baseline.name if baseline else None,
         "candidate": candidate.name if candidate else None,
         "queries": spread.queries,
+        "repeats": baseline.about["repeat"] or 1 if baseline else None,
         "changed": spread.changed,
         "between": spread.between,
         "within": spread.within,

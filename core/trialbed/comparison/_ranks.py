@@ -52,7 +52,9 @@ def rank_notes(ranks: Ranks) -> Iterator[str]:
         for name, rank in sorted(found.items(), key=lambda item: item[1]):
             bands.setdefault(rank, []).append(name)
         texts = (f"{_shown(rank)} {', '.join(names)}" for rank, names in bands.items())
-        yield f"ranks by {score}: {'; '.join(texts)}. Where no difference is shown, ranks are shared."
+        yield f"ranks by {score}: {'; '.join(texts)}."
+    if ranks:
+        yield "Frameworks share ranks where no difference between them is shown, over all pairs."
 
 
 def _shown(rank: tuple[int, int]) -> str:

@@ -19,8 +19,8 @@ def repeat_figures(measured: Sequence[TrialResult]) -> dict[str, dict[str, Any]]
     """``pass_at_k`` and ``pass_hat_k``: k -> the mean over queries, its interval and the number of queries.
 
     A trial succeeds if the judge finds its answer Solved; a failed one does not. Trials that were not measured, and
-    those without a verdict are left out, and so is a query for each k that is more than the trials that are left of it. Both
-    are empty where no query has several trials.
+    those without a verdict are left out, and so is a query for each k that is more than the trials that are left of
+    it. Both are empty where no query has several trials.
     """
     outcomes: dict[int | str, list[bool]] = defaultdict(list)
     for result in measured:
