@@ -72,7 +72,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     mcp = McpEndpoint(virtual, trials, metrics, max_body=options.max_body)
     app.router.routes.append(Route("/t/{trial}/mcp", mcp, methods=["POST"]))
     control = Control(trials, untagged, simulators, clock, upstream=upstream, max_body=options.max_body)
-    app.include_router(control.router())
+    app.router.routes += control.routes()
     _add_status_routes(app, metrics, options.upstream)
     _add_plugin_routes(app)
     _add_guards(app, options)

@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from trialbed.errors import DriverError, UsageError
 from trialbed.records import EndpointStatus, TrialRegistration
@@ -63,18 +64,19 @@ class Control:
         self._upstream = upstream
         self._max_body = max_body
 
-    def router(self) -> APIRouter:
+    def routes(self) -> list[Route]:
         """The routes."""
-        router = APIRouter(prefix="/control")
-        router.add_api_route("/endpoint", self.endpoint, methods=["GET"], response_model=None)
-        router.add_api_route("/trials", self.open, methods=["POST"], status_code=201, response_model=None)
-        router.add_api_route("/trials/{trial}", self.show, methods=["GET"], response_model=None)
-        router.add_api_route("/trials/{trial}", self.renew, methods=["PUT"], response_model=None)
-        router.add_api_route("/trials/{trial}", self.close, methods=["DELETE"], response_model=None)
-        router.add_api_route("/untagged", self.show_untagged, methods=["GET"], response_model=None)
-        return router
+        trial = "/control/trials/{trial}"
+        return [
+            Route("/control/endpoint", self.endpoint, methods=["GET"]),
+            Route("/control/trials", self.open, methods=["POST"]),
+            Route(trial, self.show, methods=["GET"]),
+            Route(trial, self.renew, methods=["PUT"]),
+            Route(trial, self.close, methods=["DELETE"]),
+            Route("/control/untagged", self.show_untagged, methods=["GET"]),
+        ]
 
-    async def endpoint(self) -> Response:
+    async def endpoint(self, _request: Request) -> Response:
         """Say whether the models' endpoint works."""
         status = EndpointStatus() if self._upstream is None else self._upstream.status()
         return Response(status.model_dump_json(), media_type="application/json")
@@ -96,32 +98,32 @@ class Control:
             return JSONResponse({"detail": [BAD_TOKEN]}, 422)
         return await self._open(registration)
 
-    async def show(self, trial: str) -> Response:
+    async def show(self, request: Request) -> Response:
         """Say how an open trial stands."""
         try:
-            found = self._trials.find(trial)
+            found = self._trials.find(request.path_params["trial"])
         except TrialRefused as error:
             return JSONResponse({"error": str(error)}, 404)
-        return JSONResponse({"trial": trial, "waited": found.waited()})
+        return JSONResponse({"trial": found.registration.trial, "waited": found.waited()})
 
-    async def renew(self, trial: str) -> Response:
+    async def renew(self, request: Request) -> Response:
         """Say that the opener of a trial is still there."""
         try:
-            opened = self._trials.find(trial)
+            opened = self._trials.find(request.path_params["trial"])
         except TrialRefused as error:
             return JSONResponse({"error": str(error)}, 404)
         opened.renew()
-        return JSONResponse({"trial": trial})
+        return JSONResponse({"trial": opened.registration.trial})
 
-    async def close(self, trial: str) -> Response:
+    async def close(self, request: Request) -> Response:
         """Close a trial and hand over its wire log."""
         try:
-            closed = self._trials.close(trial)
+            closed = self._trials.close(request.path_params["trial"])
         except TrialRefused as error:
             return JSONResponse({"error": str(error)}, 404)
         return Response(closed.wire_log().model_dump_json(), media_type="application/json")
 
-    async def show_untagged(self) -> Response:
+    async def show_untagged(self, _request: Request) -> Response:
         """Show what was served without a trial."""
         return JSONResponse(self._untagged.document())
 
