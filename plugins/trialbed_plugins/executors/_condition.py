@@ -26,24 +26,33 @@ MOST_TRIALS = 1_000
 START_SHARE = 0.05
 """Largest part of the time of its trials that its start may take, where more of them can make it smaller."""
 
-LIMITS = tuple(getattr(psutil, name) for name in dir(psutil) if name.startswith("RLIMIT_"))
-"""The resource limits of this system."""
-
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A process's open descriptors, threads, resource limits and working directory; None where they cannot be read."""
+    """A process's open descriptors, threads, resource limits and working directory; None where they cannot be read.
+
+    Only Linux tells the limits of another process. There, the folder also says whether it was removed.
+    """
 
     descriptors: int | None
     threads: int | None
-    limits: tuple[tuple[int, int], ...] | None
+    limits: bytes | None
     folder: str | None
 
     @classmethod
     def read(cls, pid: int) -> Condition:
         """The condition of this process now."""
+        if sys.platform == "linux":
+            # Read after every trial: psutil reads more files for the same, and asks for the limits one by one.
+            place = f"/proc/{pid}"
+            return cls(
+                descriptors=_readable(lambda: len(os.listdir(f"{place}/fd"))),
+                threads=_readable(lambda: len(os.listdir(f"{place}/task"))),
+                limits=_readable(lambda: _content(f"{place}/limits")),
+                folder=_readable(lambda: os.readlink(f"{place}/cwd")),
+            )
         try:
             process = psutil.Process(pid)
         except psutil.Error:
@@ -52,8 +61,8 @@ class Condition:
             return cls(
                 descriptors=_readable(process.num_fds),
                 threads=_readable(process.num_threads),
-                limits=_readable(lambda: _limits(process)),
-                folder=_readable(lambda: _folder(process)),
+                limits=None,
+                folder=_readable(process.cwd),
             )
 
     def worse(self, later: Condition) -> str:
@@ -85,15 +94,9 @@ def _grown(before: int | None, after: int | None, bound: int) -> bool:
     return before is not None and after is not None and after - before > bound
 
 
-def _limits(process: psutil.Process) -> tuple[tuple[int, int], ...]:
-    # Only Linux can read those of another process.
-    return tuple(process.rlimit(limit) for limit in LIMITS)
-
-
-def _folder(process: psutil.Process) -> str:
-    # The link says where a folder was removed; psutil cuts that off.
-    link = f"/proc/{process.pid}/cwd"
-    return os.readlink(link) if sys.platform == "linux" else process.cwd()
+def _content(file: str) -> bytes:
+    with open(file, "rb", buffering=0) as stream:
+        return stream.read()
 
 
 def _readable(read: Callable[[], T]) -> T | None:

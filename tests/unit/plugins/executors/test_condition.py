@@ -9,7 +9,7 @@ import pytest
 
 from trialbed_plugins.executors._condition import DESCRIPTORS, THREADS, Condition, trials_worth_a_start
 
-BEFORE = Condition(descriptors=10, threads=2, limits=((64, 64),), folder="/here")
+BEFORE = Condition(descriptors=10, threads=2, limits=b"64", folder="/here")
 
 
 def test_a_process_can_be_read():
@@ -24,11 +24,11 @@ def test_a_process_can_be_read():
 @pytest.mark.parametrize(
     ("later", "reason"),
     [
-        (Condition(10 + DESCRIPTORS, 2 + THREADS, ((64, 64),), "/here"), ""),
-        (Condition(11 + DESCRIPTORS, 2, ((64, 64),), "/here"), "it has 75 open descriptors, and had 10"),
-        (Condition(10, 3 + THREADS, ((64, 64),), "/here"), "it has 67 threads, and had 2"),
-        (Condition(10, 2, ((32, 64),), "/here"), "its resource limits were changed"),
-        (Condition(10, 2, ((64, 64),), "/there"), "its working directory was changed or removed"),
+        (Condition(10 + DESCRIPTORS, 2 + THREADS, b"64", "/here"), ""),
+        (Condition(11 + DESCRIPTORS, 2, b"64", "/here"), "it has 75 open descriptors, and had 10"),
+        (Condition(10, 3 + THREADS, b"64", "/here"), "it has 67 threads, and had 2"),
+        (Condition(10, 2, b"32", "/here"), "its resource limits were changed"),
+        (Condition(10, 2, b"64", "/there"), "its working directory was changed or removed"),
         (Condition(None, None, None, "/here"), ""),
     ],
 )
