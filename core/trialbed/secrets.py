@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 MIN_SECRET = 8
 """Shorter values are not redacted: they occur in ordinary text by chance."""
@@ -22,6 +23,7 @@ _NAME = re.compile(
 _URL_WITH_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@", re.IGNORECASE)
 
 
+@lru_cache(maxsize=4096)
 def is_secret(name: str, value: str = "") -> bool:
     """Whether an environment variable of this name (and value) is to be treated as a secret."""
     return _NAME.search(name.upper()) is not None or _URL_WITH_PASSWORD.match(value) is not None

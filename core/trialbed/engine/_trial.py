@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 
 from trialbed.answers import look_up_claims
 from trialbed.contracts import Executor, Judge
@@ -26,6 +27,7 @@ from trialbed.records import (
     Query,
     Run,
     Score,
+    ScriptedCall,
     Timing,
     ToolSpec,
     TrialKey,
@@ -99,10 +101,11 @@ class TrialRunner:
         try:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
-                # What the endpoint said may be in what the agent says; from here on, it is shown and stored.
-                outcome = redaction_of(secret_values()).record(await self.executor.execute(spec))
+                outcome = await self.executor.execute(spec)
         finally:
             wire, loss = await self._close(spec.trial)
+        # What the endpoint said may be in what the agent says; from here on, it is shown and stored.
+        outcome = redaction_of(secret_values()).record(outcome)
         return spec, _with_known_claims(outcome, wire) if loss is None else _unobserved(outcome, loss), wire
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
@@ -143,13 +146,18 @@ class TrialRunner:
             base_url=None if is_scripted(config.model) else config.base_url,
             tools=spec.tools,
             apis=query.apis,
-            script=gold_script(query, spec.tools),
+            script=self._scripts[spec.key.query_id],
             simulator=self.simulator,
             seed=spec.endpoint.seed,
             ambient=self.ambient,
             limits=config.limits,
             max_trial_tokens=config.max_trial_tokens,
         )
+
+    @cached_property
+    def _scripts(self) -> Mapping[int | str, tuple[ScriptedCall, ...]]:
+        """The gold calls of each query, which are the same in all of its trials."""
+        return {query_id: gold_script(self.queries[query_id], tools) for query_id, tools in self.tools.items()}
 
     async def _scores(self, key: TrialKey, outcome: Outcome, wire: WireLog, timing: Timing) -> tuple[Score, ...]:
         if outcome.answer is None or outcome.failure is not None:
