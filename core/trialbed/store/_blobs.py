@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Connection, Row, Select, bindparam, delete, func, select, union
+from sqlalchemy import CompoundSelect, Connection, Insert, Row, Select, Table, delete, func, select, union
 from sqlalchemy.dialects import postgresql, sqlite
 
 from trialbed.errors import DataError
@@ -16,6 +16,12 @@ from trialbed.store._schema import blobs, calls, selections
 
 LEVEL = 1
 """zlib's fastest: conversations repeat themselves so much that the slower levels gain little."""
+
+WINDOWS = (10, 15)
+"""Logarithms of zlib's smallest and largest window. To clear a large one takes longer than to compress a small body."""
+
+SMALL = 13
+"""Logarithm of the largest window for which less memory compresses as well."""
 
 
 class Bodies:
@@ -32,27 +38,30 @@ class Bodies:
         return digest
 
     def insert(self, connection: Connection) -> None:
-        """Write those that the store does not have yet."""
-        known = set(connection.scalars(_known(), {"digests": list(self._bodies)}))
+        """Write those that the store does not have yet; to ask which these are would take longer."""
         rows = [
-            {"digest": digest, "size": len(body), "body": zlib.compress(body, LEVEL)}
+            {"digest": digest, "size": len(body), "body": _compressed(body)}
             for digest, body in sorted(self._bodies.items())  # one order for all writers, so that none deadlock
-            if digest not in known
         ]
         insert_new(connection, blobs, rows)
 
 
-@lru_cache(maxsize=1)
-def _known() -> Select[Any]:
-    """Which of the parameter ``digests`` the store has; made once, since making it takes as long as its execution."""
-    return select(blobs.c.digest).where(blobs.c.digest.in_(bindparam("digests", expanding=True)))
-
-
-def insert_new(connection: Connection, table: Any, rows: list[dict[str, Any]]) -> None:
+def insert_new(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
     """Insert rows; one whose key exists already is left as it is."""
     if rows:
-        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-        connection.execute(dialect.insert(table).on_conflict_do_nothing(), rows)
+        connection.execute(_insert_new_into(connection.dialect.name, table), rows)
+
+
+@lru_cache(maxsize=16)
+def insert_into(table: Table) -> Insert:
+    """The statement that inserts rows; made once, since making it takes as long as its execution."""
+    return table.insert()
+
+
+@lru_cache(maxsize=16)
+def _insert_new_into(dialect: str, table: Table) -> Insert:
+    insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    return insert(table).on_conflict_do_nothing()
 
 
 def read_bodies(connection: Connection, digests: Select[Any]) -> dict[str, str]:
@@ -100,6 +109,12 @@ def body_of(bodies: Mapping[str, str], digest: str | None) -> str:
     if digest is None or digest not in bodies:
         raise DataError(f"the store lacks the body {digest}; restore a copy of the store")
     return bodies[digest]
+
+
+def _compressed(body: bytes) -> bytes:
+    window = min(max(len(body).bit_length(), WINDOWS[0]), WINDOWS[1])
+    compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, window, 5 if window <= SMALL else zlib.DEF_MEM_LEVEL)
+    return compressor.compress(body) + compressor.flush()
 
 
 def _text(digest: str, compressed: bytes) -> str:

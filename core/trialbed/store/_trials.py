@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, select, union
 
 from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, WireLog
 from trialbed.store._attempts import AttemptSummary
-from trialbed.store._blobs import Bodies, body_of, read_bodies
+from trialbed.store._blobs import Bodies, body_of, insert_into, read_bodies
 from trialbed.store._checksums import check, checksum, with_checksum
 from trialbed.store._json import column_text, decode, decode_id, decode_record, encode, encode_id, encode_record
 from trialbed.store._schema import calls, scores, trials
@@ -33,7 +34,7 @@ def insert_trial(connection: Connection, run_id: str, result: TrialResult) -> No
         "scores_checksum": checksum(score_rows),
         "calls_checksum": checksum(call_rows),
     }
-    trial_id = connection.execute(trials.insert().returning(trials.c.id), with_checksum(row)).scalar_one()
+    trial_id = connection.execute(_insert_trial(), with_checksum(row)).scalar_one()
     bodies.insert(connection)
     _insert(connection, scores, trial_id, score_rows)
     _insert(connection, calls, trial_id, call_rows)
@@ -211,9 +212,14 @@ def _call_row(call: ModelCall | ApiCall, kind: str, place: int) -> dict[str, Any
     }
 
 
+@lru_cache(maxsize=1)
+def _insert_trial() -> Any:
+    return insert_into(trials).returning(trials.c.id)
+
+
 def _insert(connection: Connection, table: Any, trial_id: int, rows: Rows) -> None:
     if rows:
-        connection.execute(table.insert(), [{**row, "trial_id": trial_id} for row in rows])
+        connection.execute(insert_into(table), [{**row, "trial_id": trial_id} for row in rows])
 
 
 def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select[Any]) -> tuple[ByTrial, ByTrial]:
