@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from operator import call, is_
+from operator import is_
 from types import ModuleType
+
+from trialbed.worker._versions import DictVersions
 
 WATCHED = (
     "asyncio",
@@ -35,27 +36,48 @@ class ProcessState:
     """The state after the adapter was loaded: what its framework changes until then holds for every trial."""
 
     def __init__(self) -> None:
-        self._modules = frozenset(sys.modules)
-        self._functions = list(_functions())
-        # Taken apart so that the comparison after every trial runs without a loop in Python.
-        self._places = [vars(module).get for module, _, _ in self._functions]
-        self._names = [name for _, name, _ in self._functions]
-        self._values = [function for _, _, function in self._functions]
+        self._loaded, self._modules = sys.modules, frozenset(sys.modules)
+        self._watched = [_Functions(module) for module in _watched_modules()]
+        # To compare every function after every trial would take as long as a tenth of a short one.
+        self._counters = DictVersions([self._loaded, *(vars(functions.module) for functions in self._watched)])
+        self._unchanged = self._counters.read()
 
     def change(self) -> str:
         """What has been removed or replaced since, so that another trial would not find it; empty if nothing."""
+        versions = self._counters.read()
+        if versions is not None and versions == self._unchanged and sys.modules is self._loaded:
+            return ""
         missing = self._modules.difference(sys.modules)
         if missing:
             return f"{len(missing)} imported module(s) were removed, such as {min(missing)}"
-        if all(map(is_, map(call, self._places, self._names), self._values)):
-            return ""
-        for module, name, function in self._functions:
-            if vars(module).get(name) is not function:
-                return f"{module.__name__}.{name} was replaced"
+        for functions in self._watched:
+            if name := functions.replaced():
+                return f"{functions.module.__name__}.{name} was replaced"
+        self._unchanged = versions
         return ""
 
 
-def _functions() -> Iterator[tuple[ModuleType, str, object]]:
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in WATCHED and isinstance(module, ModuleType):
-            yield from ((module, key, value) for key, value in list(vars(module).items()) if callable(value))
+class _Functions:
+    """The functions of a module, and its classes."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+        functions = {name: value for name, value in list(vars(module).items()) if callable(value)}
+        self._names, self._functions = list(functions), list(functions.values())
+
+    def replaced(self) -> str:
+        """The name of the first that is not what it was; empty if all are."""
+        get = vars(self.module).get
+        # Without a loop in Python.
+        if all(map(is_, map(get, self._names), self._functions)):
+            return ""
+        pairs = zip(self._names, self._functions, strict=True)
+        return next((name for name, function in pairs if get(name) is not function), "")
+
+
+def _watched_modules() -> list[ModuleType]:
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in WATCHED and isinstance(module, ModuleType)
+    ]

@@ -6,7 +6,17 @@ import json
 import sys
 from types import ModuleType
 
+import pytest
+
+from trialbed.worker import _versions
 from trialbed.worker._state import ProcessState
+
+
+@pytest.fixture(params=["with versions", "without versions"], autouse=True)
+def interpreter(request, monkeypatch):
+    """One that keeps versions of dictionaries, and one that does not."""
+    if request.param == "without versions":
+        monkeypatch.setattr(_versions, "_are_kept", lambda: False)
 
 
 def test_more_modules_and_variables_are_no_change(monkeypatch):
@@ -25,5 +35,16 @@ def test_a_removed_module_is_a_change(monkeypatch):
 
 def test_a_replaced_function_is_a_change(monkeypatch):
     state = ProcessState()
+    assert state.change() == ""
     monkeypatch.setattr(json, "dumps", print)
+    assert state.change() == "json.dumps was replaced"
+    assert state.change() == "json.dumps was replaced"
+
+
+def test_a_function_that_is_put_back_is_no_change(monkeypatch):
+    state = ProcessState()
+    with monkeypatch.context() as patched:
+        patched.setattr(json, "dumps", print)
+    assert state.change() == ""
+    monkeypatch.delattr(json, "dumps")
     assert state.change() == "json.dumps was replaced"
