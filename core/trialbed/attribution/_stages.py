@@ -61,7 +61,7 @@ def attribute(
     names = {tool.api: tool.name for tool in tools}
     impossible = {lost.tool: lost for lost in result.wire.lost}
     found = []
-    for aligned in align_gold_calls(query.gold_calls, calls, tools):
+    for aligned in align_gold_calls(query.gold_calls, calls, tools).gold:
         name = names.get(aligned.gold.api)
         loss = _before_the_call(aligned, name, impossible.get(name or ""), result) or _after_it(
             aligned, query, result, calls
@@ -91,9 +91,9 @@ def _after_it(aligned: AlignedCall, query: Query, result: TrialResult, calls: Se
         return None
     if not call.reached and call.problem != NOT_MADE:
         return "wrong arguments", call.problem
-    if not aligned.match.exact:
+    if not aligned.right:
         error = f"; it failed: {call.problem}" if call.problem else ""
-        return "wrong arguments", f"{aligned.match.difference}{error}"
+        return "wrong arguments", f"{aligned.difference}{error}"
     if not call.reached:
         return "not made", call.problem
     if not call.accepted:

@@ -68,13 +68,13 @@ WRONG_NOT_MADE = model_call(sent=[sent_call("a", "{}")])
     [
         (trial(), "not called", "the model did not ask for it"),
         (trial([api_call("b", {"city": "Pelluin"})]), "not called", "the model did not ask for it"),
-        (trial([api_call("a", {"city": "?"})]), "wrong arguments", "wrong: city"),
-        (trial([api_call("a", {}, error="no city")]), "wrong arguments", "missing: city; it failed: no city"),
+        (trial([api_call("a", {"city": "?"})]), "wrong arguments", 'city: "?" instead of "Pelluin"'),
+        (trial([api_call("a", {}, error="no city")]), "wrong arguments", "city is missing; it failed: no city"),
         (trial(asked=[UNKNOWN]), "wrong arguments", "invalid json"),
         (
             trial(asked=[WRONG_NOT_MADE]),
             "wrong arguments",
-            "missing: city; it failed: the framework did not make the call",
+            "city is missing; it failed: the framework did not make the call",
         ),
         (trial(asked=[NOT_MADE]), "not made", "the framework did not make the call"),
         (trial([api_call("a", {"city": "Pelluin"}, error="busy")]), "api failed", "busy"),

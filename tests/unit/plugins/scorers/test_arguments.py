@@ -13,9 +13,9 @@ GOLD = [gold_call("a", city="Pelluin", days=3), gold_call("b", id="X1")]
     [
         ([api_call("a", {"city": "Pelluin", "days": 3}), api_call("b", {"id": "X1"})], 1, 1),
         ([api_call("b", {"id": "X1"}), api_call("a", {"days": 3.0, "city": "pelluin "})], 1, 1),
-        ([api_call("a", {"city": "Pelluin", "days": 4}), api_call("b", {"id": "X1"})], 0.75, 0.5),
-        ([api_call("a", {"city": "Pelluin"}), api_call("b")], 0.25, 0),
-        ([api_call("a", {"city": "Pelluin", "days": 3, "extra": 1}), api_call("b", {"id": "X1"})], 5 / 6, 0.5),
+        ([api_call("a", {"city": "Pelluin", "days": 4}), api_call("b", {"id": "X1"})], 0.75, 0.75),
+        ([api_call("a", {"city": "Pelluin"}), api_call("b")], 0.25, 0.25),
+        ([api_call("a", {"city": "Pelluin", "days": 3, "extra": 1}), api_call("b", {"id": "X1"})], 5 / 6, 5 / 6),
         ([api_call("b", {"id": "X1"})], 0.5, 2 / 3),
         ([api_call("b", {"id": "X1"}), api_call("b", {"id": "X1"}), api_call("c")], 0.5, 0.4),
         ([api_call("a", {"city": "?"}, error="bad"), api_call("a", {"city": "Pelluin", "days": 3})], 0.5, 0.5),
@@ -35,10 +35,10 @@ async def test_the_detail_says_which_argument_differs() -> None:
         {
             "gold": ["t", "a", {"city": "Pelluin", "days": 3}],
             "called": {"city": "Pelluin", "day": 3},
-            "share": pytest.approx(1 / 3),
-            "difference": "missing: days; not in the gold call: day",
+            "points": pytest.approx(1 / 3),
+            "difference": "days is missing; day is not in the gold call",
         },
-        {"gold": ["t", "b", {"id": "X1"}], "called": None, "share": 0.0, "difference": "not called"},
+        {"gold": ["t", "b", {"id": "X1"}], "called": None, "points": 0.0, "difference": "not called"},
     ]
     assert detail["others"] == [["t", "c", {}]]
 

@@ -1,0 +1,129 @@
+"""Aligns the calls of a trial with the query's gold calls, as the metrics of tool calls do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trialbed.conversations import ToolCall
+from trialbed.metrics import ArgumentFinding, MetricResult, tool_call_f1
+from trialbed.records import ApiRef, GoldCall, Json, ToolSpec
+from trialbed.results import AskedCall
+
+SHOWN = 60
+"""Characters of a value in a text."""
+
+
+@dataclass(frozen=True)
+class AlignedCall:
+    """A gold call, and the call that stands for it.
+
+    Attributes:
+        gold: the gold call.
+        call: the call that stands for it and for no other; None if there is none left of its Api.
+        points: how far their arguments agree, from 0 to 1; 1 where the gold call has none, 0 without a call.
+        arguments: the finding on each argument.
+    """
+
+    gold: GoldCall
+    call: AskedCall | None = None
+    points: float = 0.0
+    arguments: tuple[ArgumentFinding, ...] = ()
+
+    @property
+    def right(self) -> bool:
+        """Whether there is a call with the right arguments."""
+        return self.call is not None and self.points == 1
+
+    @property
+    def difference(self) -> str:
+        """What differs between the arguments, in words; empty if nothing does."""
+        if self.call is None:
+            return "not called"
+        return "; ".join(
+            _difference(found) for found in self.arguments if found.points is not None and found.points < 1
+        )
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The gold calls of a query and the calls of a trial.
+
+    Attributes:
+        gold: every gold call, in order, with the call that stands for it.
+        others: the calls that stand for none, in order.
+        f1: the metric ``tool_call_f1`` of the calls.
+    """
+
+    gold: tuple[AlignedCall, ...]
+    others: tuple[AskedCall, ...]
+    f1: MetricResult
+
+
+def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools: Sequence[ToolSpec]) -> Alignment:
+    """Find for each gold call the call of its Api that stands for it, one to one, so that most arguments agree.
+
+    Of equal calls, one that was accepted stands rather than one that failed.
+
+    Args:
+        calls: those that the model asked for, in order.
+        tools: what was offered, for the schemas of the arguments.
+    """
+    # Of pairs that are worth the same, the earlier is taken.
+    ordered = sorted(calls, key=lambda call: not call.accepted)
+    made = [ToolCall(_key(call.api), _arguments(call.arguments), problem=call.problem) for call in ordered]
+    wanted = [ToolCall(_key(call.api), call.arguments) for call in gold]
+    f1 = tool_call_f1(made, wanted, tools={_key(tool.api): tool.parameters for tool in tools})
+    aligned = {
+        row.right: AlignedCall(gold[row.right], ordered[row.made], row.points, row.arguments)
+        for row in f1.diagnosis.calls
+        if row.made is not None and row.right is not None
+    }
+    found = [aligned.get(place, AlignedCall(wanted)) for place, wanted in enumerate(gold)]
+    taken = {id(one.call) for one in found}
+    found = [AlignedCall(one.gold, call, one.points, one.arguments) for one, call in _best(found, ordered, taken)]
+    return Alignment(tuple(found), tuple(call for call in calls if id(call) not in taken), f1)
+
+
+def _best(
+    found: Sequence[AlignedCall], calls: Sequence[AskedCall], taken: set[int]
+) -> Iterator[tuple[AlignedCall, AskedCall | None]]:
+    """Each gold call with its call, or with an equal one that was accepted and stands for none; updates ``taken``."""
+    for one in found:
+        call = one.call
+        if call is not None and not call.accepted:
+            free = (other for other in calls if other.accepted and id(other) not in taken)
+            equal = (other for other in free if (other.api, other.signature) == (call.api, call.signature))
+            call = next(equal, call)
+            taken ^= {id(one.call), id(call)} if call is not one.call else set()
+        yield one, call
+
+
+def _key(api: ApiRef | None) -> str:
+    """A name for an Api; none for a tool that was not offered."""
+    return " / ".join((api.category, api.tool_name, api.api_name)) if api else ""
+
+
+def _arguments(value: Json) -> dict[str, Json]:
+    """The arguments of a call; none of them where they are not an object."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value or "{}")
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _difference(found: ArgumentFinding) -> str:
+    if found.status == "missing":
+        return f"{found.name} is missing"
+    if found.status == "extra":
+        return f"{found.name} is not in the gold call"
+    return f"{found.name}: {_shown(found.given)} instead of {_shown(found.wanted)}"
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
