@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
-from typing import Self
+from typing import Any, Self
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import (
@@ -25,14 +25,14 @@ from trialbed.records import (
     TrialResult,
     TrialStatus,
     WireLog,
-    framework_name,
     meant_labels,
 )
 from trialbed.settings import store_file
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._database import Database, open_database
+from trialbed.store._frames import trial_frame
 from trialbed.store._json import encode_id
-from trialbed.store._runs import each_run, find_run, read_selection
+from trialbed.store._runs import each_run, find_run, fits, read_selection
 from trialbed.store._trials import read_results, read_trials, read_wire
 
 
@@ -103,7 +103,7 @@ class StoreReader:
             found = (
                 run
                 for run in each_run(connection, status)
-                if _fits(run.config, framework, model, dataset) and (since is None or run.created_at >= since)
+                if fits(run.config, framework, model, dataset) and (since is None or run.created_at >= since)
             )
             return tuple(StoredRun(self, run) for run in islice(found, limit))
 
@@ -242,6 +242,17 @@ class StoredRun:
             and (status is None or trial.status == status)
         )
 
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for each trial that counts, and a column for each score.
+
+        A failed trial is 0 in scores of quality, so that means are those of the result document, apart from times, of
+        which the document leaves out each worker's first; what has no value is missing.
+
+        Raises:
+            UsageError: pandas is not installed: ``pip install 'trialbed[dataframe]'`` installs it.
+        """
+        return trial_frame(self.run_id, self.config, [trial._record for trial in self.trials()])
+
     def attempts(
         self, *, framework: str | None = None, query_id: int | str | None = None, repeat: int | None = None
     ) -> tuple[StoredTrial, ...]:
@@ -376,12 +387,3 @@ class StoredTrial:
     def result(self) -> TrialResult:
         """All of it as one record, the wire log included."""
         return self._record.model_copy(update={"wire": self.wire})
-
-
-def _fits(config: RunConfig, framework: str | None, model: str | None, dataset: str | None) -> bool:
-    labels = {label for own in config.frameworks for label in (own, framework_name(own))}
-    return (
-        (framework is None or framework in labels)
-        and (model is None or model == config.model)
-        and (dataset is None or dataset in (config.dataset, config.test_set))
-    )

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, select, update
 
 from trialbed.errors import DataError
-from trialbed.records import Run, ToolSpec
+from trialbed.records import Run, RunConfig, ToolSpec, framework_name
 from trialbed.store._blobs import Bodies, body_of, delete_orphans, insert_new, read_bodies
 from trialbed.store._checksums import check, with_checksum
 from trialbed.store._json import decode, decode_record, encode, encode_id, encode_record
@@ -69,6 +69,16 @@ def each_run(connection: Connection, status: str | None) -> Iterator[Run]:
         query = query.where(runs.c.status == status)
     for row in connection.execute(query):
         yield run_of(row)
+
+
+def fits(config: RunConfig, framework: str | None, model: str | None, dataset: str | None) -> bool:
+    """Whether a run is of this framework, model and dataset; None is any."""
+    labels = {label for own in config.frameworks for label in (own, framework_name(own))}
+    return (
+        (framework is None or framework in labels)
+        and (model is None or model == config.model)
+        and (dataset is None or dataset in (config.dataset, config.test_set))
+    )
 
 
 def read_unfinished(connection: Connection, config_digest: str) -> Run | None:
