@@ -22,7 +22,7 @@ COMMANDS = {
     "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
     "run": "Run trials and report how well frameworks use tools.",
     "runs": "List the runs in the store, newest first.",
-    "score": "Score recorded conversations and calls, and say which call went wrong.",
+    "score": "Score recorded conversations, or a stored run again.",
     "serve": "Run the virtual API and the gateway alone.",
     "show": "Show a run, or one of its trials as the wire saw it.",
 }

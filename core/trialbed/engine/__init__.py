@@ -7,6 +7,7 @@ from trialbed.engine._identity import config_digest, new_trial_token, trial_seed
 from trialbed.engine._judge import identity_of, standing_judge
 from trialbed.engine._models import judge_drivers, key_hint
 from trialbed.engine._plan import RunOptions, choose_queries, dataset_driver, open_dataset
+from trialbed.engine._rescoring import Rescored, rejudge, rescore, rescored_documents
 from trialbed.engine._run import prepare, run
 from trialbed.engine._server import server
 from trialbed.engine._session import NoProgress, Progress
@@ -17,6 +18,7 @@ __all__ = [
     "ControlClient",
     "NoProgress",
     "Progress",
+    "Rescored",
     "RunOptions",
     "arun_benchmark",
     "choose_queries",
@@ -28,6 +30,9 @@ __all__ = [
     "new_trial_token",
     "open_dataset",
     "prepare",
+    "rejudge",
+    "rescore",
+    "rescored_documents",
     "run",
     "run_benchmark",
     "run_queries",

@@ -18,6 +18,7 @@ from trialbed.engine._listeners import Listeners
 from trialbed.engine._models import is_scripted
 from trialbed.engine._tools import gold_script
 from trialbed.errors import NothingMeasured
+from trialbed.judging import judge_label
 from trialbed.prompts import SYSTEM_PROMPT
 from trialbed.records import (
     NOT_MEASURED,
@@ -170,7 +171,7 @@ class TrialRunner:
             wire=wire,
             timing=timing,
             judge=self.judge,
-            judge_name=self.run.config.judge,
+            judge_name=judge_label(self.run.config),
             # An agent in process may be led by a model that the gateway does not see.
             unasked=() if self.ambient else unasked_calls(wire, tools),
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
-from trialbed.records import FrameworkInfo, Json, Run, RunConfig, RunStatus, ToolSpec, TrialKey, TrialResult
+from trialbed.records import FrameworkInfo, Json, Run, RunConfig, RunStatus, Score, ToolSpec, TrialKey, TrialResult
 from trialbed.redaction import redaction_of
 from trialbed.secrets import secret_values
 from trialbed.store._attempts import AttemptSummary, counted_attempts
@@ -25,7 +25,7 @@ from trialbed.store._runs import (
     read_selection,
     read_unfinished,
 )
-from trialbed.store._trials import insert_trial, read_attempts, read_results
+from trialbed.store._trials import add_scores, insert_trial, read_attempts, read_results
 
 
 class Store:
@@ -148,6 +148,18 @@ class Store:
                 insert_trial(connection, run_id, result)
         except IntegrityError as error:
             raise DataError(self._refusal(run_id, result)) from error
+
+    def add_scores(self, run_id: str, result: TrialResult, scores: Sequence[Score]) -> None:
+        """Add scores to an attempt that is committed; those of the same name are replaced.
+
+        Secrets of this process's environment are masked in them.
+
+        Raises:
+            DataError: the store does not have the attempt.
+        """
+        masked = redaction_of(secret_values()).record(result.model_copy(update={"scores": tuple(scores)})).scores
+        with self._database.write() as connection:
+            add_scores(connection, run_id, result, masked)
 
     def finished_keys(self, run_id: str) -> set[TrialKey]:
         """The identities of the trials that were measured; the others are to be run, or run again."""

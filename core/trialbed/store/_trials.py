@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select, union
+from sqlalchemy import Connection, Row, Select, delete, select, union, update
 
+from trialbed.errors import DataError
 from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, WireLog
 from trialbed.store._attempts import AttemptSummary
 from trialbed.store._blobs import Bodies, body_of, insert_into, read_bodies
@@ -38,6 +39,34 @@ def insert_trial(connection: Connection, run_id: str, result: TrialResult) -> No
     bodies.insert(connection)
     _insert(connection, scores, trial_id, score_rows)
     _insert(connection, calls, trial_id, call_rows)
+
+
+def add_scores(connection: Connection, run_id: str, result: TrialResult, added: Sequence[Score]) -> None:
+    """Add scores to an attempt that is there; those of the same name are replaced.
+
+    Raises:
+        DataError: the attempt is not there, or damaged.
+    """
+    key = {
+        "framework": result.key.framework,
+        "query_id": encode_id(result.key.query_id),
+        "repeat": result.key.repeat,
+        "attempt": result.attempt,
+    }
+    row = connection.execute(_chosen(run_id, key).with_for_update()).one_or_none()
+    if row is None:
+        raise DataError(f"run {run_id!r} has no such attempt any more; scores are added to attempts that are there")
+    _check_row(row)
+    own = connection.execute(_scores_of([row.id])).all()
+    _check_scores(row, own)
+    names = {score.name for score in added}
+    kept = [found for score in own if (found := decode_record(Score, score.record)).name not in names]
+    rows = _score_rows(result.model_copy(update={"scores": (*kept, *added)}))
+    connection.execute(delete(scores).where(scores.c.trial_id == row.id))
+    _insert(connection, scores, row.id, rows)
+    changed = with_checksum({**row._mapping, "scores_checksum": checksum(rows)})
+    columns = {name: changed[name] for name in ("scores_checksum", "checksum")}
+    connection.execute(update(trials).where(trials.c.id == row.id).values(columns))
 
 
 def read_attempts(connection: Connection, run_id: str) -> list[AttemptSummary]:

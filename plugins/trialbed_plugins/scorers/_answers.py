@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trialbed.contracts import Verdict
-from trialbed.errors import JudgeError
-from trialbed.records import Failure, Json, Score
+from trialbed.judging import judged_score
+from trialbed.records import Score
 from trialbed.scoring import ScoreContext
 
 
@@ -17,38 +16,5 @@ def score_finish(context: ScoreContext) -> Iterable[Score]:
 
 
 async def score_answer(context: ScoreContext) -> Score:
-    """``sopr_score``: the run's judge on the answer; the label is the answer's status.
-
-    Solved is 1, Unsure 0.5, Unsolved 0, averaged over the votes (Solvable Pass Rate, Guo et al. 2024). A judge
-    that gives no usable verdict is a failure, never a guess. An answer that rests on Apis that the model never asked
-    for is not the model's, and is Unsolved.
-    """
-    foreign = {call.api.pair for call in context.unasked} - {ref.pair for ref in context.called_apis}
-    if foreign:
-        return _not_asked_for(sorted(": ".join(pair) for pair in foreign))
-    try:
-        verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
-    except JudgeError as error:
-        return _judge_failure(context, str(error))
-    except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
-        return _judge_failure(context, f"{type(error).__name__}: {error}")
-    detail = {"method": context.judge_name, **_detail(verdict)}
-    return Score(name="sopr_score", value=verdict.value, label=verdict.status, detail=detail)
-
-
-def _detail(verdict: Verdict) -> dict[str, Json]:
-    """The detail of a verdict: why, each vote, and the share of votes that agree with the most frequent status."""
-    ballots: list[Json] = [vote.model_dump(exclude_defaults=True) for vote in verdict.ballots]
-    counted = {"reason": verdict.reason, "votes": list(verdict.votes), "agreement": verdict.agreement}
-    return {**counted, "ballots": ballots} if ballots else counted
-
-
-def _not_asked_for(apis: list[str]) -> Score:
-    reason = f"the answer rests on calls that no answer of the model asked for: {'; '.join(apis)}"
-    detail: dict[str, Json] = {"method": "calls", "reason": reason, "votes": ["Unsolved"]}
-    return Score(name="sopr_score", value=0.0, label="Unsolved", detail=detail)
-
-
-def _judge_failure(context: ScoreContext, message: str) -> Score:
-    failure = Failure(kind="judge", message=f"judge {context.judge_name}: {message}")
-    return Score(name="sopr_score", value=None, detail={"method": context.judge_name}, failure=failure)
+    """``sopr_score``: the run's judge on the answer; the label is the answer's status."""
+    return await judged_score(context)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from trialbed.cli.options import json_option
-from trialbed.cli.score import _files
+from trialbed.cli.score import _files, _stored
 
-HELP = """Score recorded conversations, without running an agent.
+RUN = re.compile(r"latest|[0-9]{4}[0-9T]*(?:-[0-9a-f]*)?")
+"""What a stored run is named by: its id, the beginning of one, or ``latest``."""
+
+HELP = """Score recorded conversations, or a stored run again, without running an agent.
 
 FILE holds calls and what they are compared with, one JSON object per line or in a list, or is a folder of such files.
 The formats are recognised: lines of {id, predicted, reference}, lists of messages as OpenAI's API takes them, samples
 of Ragas, raw and converted answers of StableToolBench, result documents of bench run, and OpenTelemetry spans.
-
 For each metric the mean is shown, and for the samples with the lowest values which call went wrong, and why.
+
+RUN is the id of a stored run, the beginning of one, or latest. With --judge, that judge grades its answers again, and
+its verdicts are stored beside the old ones as sopr_score@JUDGE. Without, the trials get the scores that they lack.
 """
 
 EPILOG = """\b
@@ -27,22 +34,38 @@ Examples:
   bench score conversations.jsonl --reference right.jsonl --tools tools.json
   bench score conversations.jsonl --metric topic_adherence --judge gpt-4o-mini
   bench score calls.jsonl --fail-under tool_call_f1=0.9
+  bench score latest --judge gpt-4o-mini --judge-votes 3 --output results/rejudged
 """
+
+FOR_FILES, FOR_RUNS = _files.options(), _stored.options()
 
 
 def _run(target: str, **given: Any) -> int:
     path = Path(target)
-    if not path.exists():
-        raise click.UsageError(f"there is no file {target!r}.", click.get_current_context())
-    return _files.score(path, given)
+    if path.exists():
+        _refuse(FOR_RUNS, f"is about stored runs, and {target} is a file")
+        return _files.score(path, given)
+    if not RUN.fullmatch(target):
+        raise click.UsageError(f"there is no file {target!r}, and it is no run's id.", click.get_current_context())
+    _refuse(FOR_FILES, f"is about files, and {target} is a run", allowed=_stored.SHARED)
+    return _stored.score(target, given)
+
+
+def _refuse(options: Sequence[click.Parameter], why: str, allowed: Sequence[str] = ()) -> None:
+    """Refuse options that are given and about something else."""
+    context = click.get_current_context()
+    for option in options:
+        name = option.name or ""
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE and name not in allowed:
+            raise click.UsageError(f"{option.opts[-1]} {why}.", context)
 
 
 command = click.Command(
     "score",
-    params=[click.Argument(["target"], metavar="FILE"), *_files.options()],
+    params=[click.Argument(["target"], metavar="FILE|RUN"), *FOR_FILES, *FOR_RUNS],
     callback=_run,
     help=HELP,
     epilog=EPILOG,
-    short_help="Score recorded conversations and calls, and say which call went wrong.",
+    short_help="Score recorded conversations, or a stored run again.",
 )
 json_option(command)

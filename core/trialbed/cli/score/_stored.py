@@ -1,0 +1,166 @@
+"""Scores the trials of stored runs again."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from trialbed.engine import Rescored
+    from trialbed.records import TrialResult
+    from trialbed.views import Table
+
+SETTINGS = (
+    "judge_votes",
+    "judge_model",
+    "judge_base_url",
+    "judge_api_key_env",
+    "judge_prompts",
+    "max_helper_requests",
+    "max_helper_tokens",
+    "completions",
+    "concurrency",
+    "data_dir",
+)
+"""The settings of a run that are options for stored runs only."""
+
+SHARED = ("judge", "base_url", "api_key_env", "fail_under")
+"""Options for files that are for stored runs too."""
+
+
+def options() -> list[click.Parameter]:
+    """The options for stored runs."""
+    from trialbed.cli.options import FOLDER, SingleOption
+    from trialbed.cli.setting_options import setting_option
+    from trialbed.cli.stored import store_option
+
+    decorators: list[Callable[[click.Command], click.Command]] = [*map(setting_option, SETTINGS), store_option]
+    holder = click.Command("holder")
+    for decorate in reversed(decorators):
+        decorate(holder)
+    # Decorators add to the front of a function's options, and to the end of a command's.
+    own = SingleOption(
+        ["-o", "--output"], type=FOLDER, metavar="FOLDER", help="Write result documents with the scores."
+    )
+    return [*reversed(holder.params), own]
+
+
+def score(target: str, given: Mapping[str, Any]) -> int:
+    """Score a stored run again, and print what changed.
+
+    Args:
+        target: the run's id, the beginning of one, or ``latest``.
+
+    Returns:
+        The exit code: 1 if a mean is below its threshold, 3 if a judge gave no verdict.
+
+    Raises:
+        UsageError, DataError: there is no such run, its dataset is out of reach, or there is no such judge.
+    """
+    from trialbed.cli.stored import print_json
+    from trialbed.views import print_tables
+
+    rescored, documents = asyncio.run(_rescored(target, given))
+    if given["output"] is not None:
+        _write(documents, given["output"])
+    if given["as_json"]:
+        print_json(documents)
+    else:
+        print_tables([_table(rescored)], sys.stdout)
+        _print_problems(rescored)
+    return _exit_code(rescored, documents, given["fail_under"])
+
+
+async def _rescored(target: str, given: Mapping[str, Any]) -> tuple[Rescored, list[dict[str, Any]]]:
+    from trialbed.engine import rejudge, rescore, rescored_documents, run_queries
+    from trialbed.run_settings import RunSettings
+    from trialbed.settings import store_file
+    from trialbed.store import Store, open_store
+
+    values = {name: given[name] for name in (*SETTINGS, "judge", "base_url", "api_key_env") if given[name] is not None}
+    settings = RunSettings(**values)
+    place = given["store"] or store_file()
+    with open_store(place) as reader:
+        run = reader.run(target).record
+    queries = run_queries(run.config, settings.data_dir)
+    with Store.open(place) as store:
+        if given["judge"] is None:
+            rescored = await rescore(store, run, queries, concurrency=settings.concurrency)
+        else:
+            rescored = await rejudge(store, run, queries, settings)
+    return rescored, rescored_documents(rescored, queries)
+
+
+def _write(documents: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    from trialbed.results import write_document
+
+    for document in documents:
+        click.echo(f"written: {write_document(document, folder)}", err=True)
+
+
+def _table(rescored: Rescored) -> Table:
+    """What each framework's trials were found before, and now."""
+    from trialbed.judging import JUDGED
+    from trialbed.views import Table
+
+    frameworks = rescored.run.config.frameworks
+    title = f"run {rescored.run.run_id}"
+    if rescored.name is None:
+        added = sorted({score.name for result in rescored.after for score in result.scores} - _names(rescored.before))
+        rows = [(name, *(_mean(_own(rescored.after, framework), name) for framework in frameworks)) for name in added]
+        notes = ["Scores that the trials lacked; the others are as they were."] if added else ["No score was missing."]
+        return Table.of(title, ("score", *frameworks), rows, notes)
+    columns = ("framework", JUDGED, rescored.name, "same status", "no verdict")
+    rows = [(framework, *_judged(rescored, framework, rescored.name)) for framework in frameworks]
+    return Table.of(title, columns, rows, ["Trials that failed count as 0 in both means."])
+
+
+def _names(results: Sequence[TrialResult]) -> set[str]:
+    return {score.name for result in results for score in result.scores}
+
+
+def _own(results: Sequence[TrialResult], framework: str) -> list[TrialResult]:
+    return [result for result in results if result.key.framework == framework]
+
+
+def _judged(rescored: Rescored, framework: str, name: str) -> tuple[str, ...]:
+    from trialbed.judging import JUDGED
+
+    own = _own(rescored.after, framework)
+    pairs = [(result.score(JUDGED), result.score(name)) for result in own]
+    both = [(old.label, new.label) for old, new in pairs if old and new and old.label and new.label]
+    silent = sum(1 for _, new in pairs if new is not None and new.value is None)
+    same = sum(1 for old, new in both if old == new)
+    return _mean(own, JUDGED), _mean(own, name), f"{same} of {len(both)}", str(silent)
+
+
+def _mean(results: Sequence[TrialResult], name: str) -> str:
+    from statistics import fmean
+
+    from trialbed.views import UNKNOWN, number
+
+    values = [score.value for result in results if (score := result.score(name)) and score.value is not None]
+    quality = all(score.quality for result in results if (score := result.score(name)))
+    values += [0.0 for result in results if result.status == "failed"] if values and quality else []
+    return number(fmean(values)) if values else UNKNOWN
+
+
+def _print_problems(rescored: Rescored) -> None:
+    found = [score for result in rescored.after if rescored.name and (score := result.score(rescored.name))]
+    failures = [score.failure.message for score in found if score.failure]
+    if failures:
+        click.echo(f"{len(failures)} answers have no verdict; the first: {failures[0]}", err=True)
+
+
+def _exit_code(rescored: Rescored, documents: Sequence[Mapping[str, Any]], fail_under: Sequence[str]) -> int:
+    from trialbed.cli.thresholds import below, parse_thresholds
+
+    asked = [score for result in rescored.after if rescored.name and (score := result.score(rescored.name))]
+    if asked and all(score.value is None for score in asked):
+        return 3
+    return 1 if below(parse_thresholds(fail_under), documents) else 0

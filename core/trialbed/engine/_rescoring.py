@@ -1,0 +1,177 @@
+"""Scores the trials of a stored run again: by another judge, or by the scorers that are installed now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trialbed.contracts import AnswerStatus, Judge, Verdict
+from trialbed.engine._documents import Queries, leave_out, run_documents
+from trialbed.engine._identity import config_digest
+from trialbed.engine._judge import judge_report, standing_judge
+from trialbed.engine._listeners import Listeners
+from trialbed.errors import JudgeError
+from trialbed.judging import JUDGED, judge_label, judged_score
+from trialbed.plugins import plugin_manager
+from trialbed.records import Answer, Query, Run, Score, TrialResult, WireLog
+from trialbed.results import unasked_calls
+from trialbed.run_settings import RunSettings
+from trialbed.scoring import ScoreContext
+from trialbed.store import Store, counted_attempts
+
+Give = Callable[[ScoreContext, TrialResult], Awaitable[Sequence[Score]]]
+"""Gives the new scores of a trial."""
+
+JUDGE_FIELDS = ("judge", "judge_model", "judge_base_url", "judge_prompts", "judge_votes")
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """A stored run with new scores.
+
+    Attributes:
+        run: the run as its documents describe it: with the new judge, where there is one.
+        attempts: all of them, with the scores that documents show.
+        before, after: the counted trials with the scores that they had and have, in the same order.
+        name: of the new judge's score; None where no judge was asked.
+    """
+
+    run: Run
+    attempts: Sequence[TrialResult]
+    before: Sequence[TrialResult]
+    after: Sequence[TrialResult]
+    name: str | None
+
+
+async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSettings) -> Rescored:
+    """Have a judge grade the answers of a run again; its verdicts stand beside those that are there.
+
+    The new score is ``sopr_score@JUDGE``. An earlier one of the same name is replaced.
+
+    Args:
+        settings: of the judge.
+
+    Raises:
+        UsageError: there is no such judge, or its model cannot be asked.
+    """
+    async with standing_judge(settings) as (judge, completed):
+        label = judge_label(completed)
+        name = f"{JUDGED}@{label}"
+
+        async def give(context: ScoreContext, _result: TrialResult) -> Sequence[Score]:
+            return [(await judged_score(context)).model_copy(update={"name": name})]
+
+        contexts = _Contexts(store, run, queries, judge, label)
+        rescored = await _rescored(store, run, contexts, give, completed.concurrency)
+        report = await judge_report(judge, completed)
+    changed = {field: getattr(completed, field) for field in JUDGE_FIELDS}
+    config = run.config.model_copy(update=changed)
+    own = run.model_copy(update={"config": config, "config_digest": config_digest(config), "judge": dict(report)})
+    old = f"{JUDGED}@{judge_label(run.config)}"
+    attempts = [_exchanged(result, name, old) for result in rescored.attempts]
+    return Rescored(own, attempts, rescored.before, rescored.after, name)
+
+
+async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int = 4) -> Rescored:
+    """Give the trials of a run the scores that scorers give now and that they lack; no model is asked.
+
+    The verdicts of the run's judge stay as they are.
+    """
+    listeners = Listeners(plugin_manager(on_broken=leave_out))
+
+    async def give(context: ScoreContext, result: TrialResult) -> Sequence[Score]:
+        return [score for score in await listeners.score(context) if result.score(score.name) is None]
+
+    contexts = _Contexts(store, run, queries, None, judge_label(run.config))
+    rescored = await _rescored(store, run, contexts, give, concurrency)
+    return Rescored(run, rescored.attempts, rescored.before, rescored.after, None)
+
+
+def rescored_documents(rescored: Rescored, queries: Queries) -> list[dict[str, Any]]:
+    """The documents of a run with its new scores; ``sopr_score`` is the new judge's, where one was asked."""
+    run = rescored.run
+    ended = run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
+    listeners = Listeners(plugin_manager(on_broken=leave_out))
+    return run_documents(ended, queries, rescored.attempts, listeners, allow_incomplete=True)
+
+
+class _Kept(Judge):
+    """Gives the verdict that a trial has already."""
+
+    def __init__(self, score: Score | None) -> None:
+        super().__init__()
+        self._score = score
+
+    async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:  # noqa: ARG002 - it is known
+        """The verdict that is kept.
+
+        Raises:
+            JudgeError: there is none.
+        """
+        score = self._score
+        if score is None or score.value is None or score.label is None:
+            raise JudgeError(score.failure.message if score and score.failure else "there is no verdict")
+        status: AnswerStatus = score.label  # type: ignore[assignment] # the label of a verdict is its status
+        return Verdict(status=status, value=score.value, reason=str(score.detail.get("reason", "")), votes=(status,))
+
+
+@dataclass(frozen=True)
+class _Contexts:
+    """Makes the contexts in which the trials of a run are scored."""
+
+    store: Store
+    run: Run
+    queries: Queries
+    judge: Judge | None
+    judge_name: str
+
+    def of(self, result: TrialResult) -> ScoreContext:
+        """The context of a trial that was answered."""
+        assert result.outcome.answer is not None  # noqa: S101 - it was answered
+        tools = self.store.selection(self.run.run_id, result.key.query_id) or ()
+        live = result.key.framework not in self.run.config.adapter_versions
+        return ScoreContext(
+            query=self.queries[result.key.query_id],
+            tools=tools,
+            answer=result.outcome.answer,
+            wire=result.wire,
+            timing=result.timing,
+            judge=self.judge or _Kept(result.score(JUDGED)),
+            judge_name=self.judge_name,
+            unasked=() if live else unasked_calls(result.wire, tools),
+        )
+
+
+async def _rescored(store: Store, run: Run, contexts: _Contexts, give: Give, concurrency: int) -> Rescored:
+    attempts = await asyncio.to_thread(store.attempts, run.run_id)
+    before = counted_attempts(attempts)
+    slots = asyncio.Semaphore(concurrency)
+
+    async def one(result: TrialResult) -> TrialResult:
+        if result.status != "answered":
+            return result
+        async with slots:
+            context = await asyncio.to_thread(contexts.of, result)
+            added = await give(context, result)
+        if added:
+            await asyncio.to_thread(store.add_scores, run.run_id, result, added)
+        names = {score.name for score in added}
+        kept = (score for score in result.scores if score.name not in names)
+        return result.model_copy(update={"scores": (*kept, *added)})
+
+    after = await asyncio.gather(*map(one, before))
+    changed: Mapping[int, TrialResult] = {id(old): new for old, new in zip(before, after, strict=True)}
+    return Rescored(run, [changed.get(id(result), result) for result in attempts], before, after, None)
+
+
+def _exchanged(result: TrialResult, new: str, old: str) -> TrialResult:
+    """The trial with the new judge's score in the place of the run's own, which stands beside it."""
+    judged = result.score(new)
+    if judged is None:
+        return result
+    own = result.score(JUDGED)
+    others = [score for score in result.scores if score.name not in (new, JUDGED, old)]
+    beside = [] if own is None or old == new else [own.model_copy(update={"name": old})]
+    return result.model_copy(update={"scores": (judged.model_copy(update={"name": JUDGED}), *beside, *others)})

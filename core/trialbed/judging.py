@@ -1,0 +1,56 @@
+"""The score that a judge gives."""
+
+from __future__ import annotations
+
+from trialbed.contracts import Verdict
+from trialbed.errors import JudgeError
+from trialbed.records import Failure, Json, Score
+from trialbed.run_settings import IdentitySettings
+from trialbed.scoring import ScoreContext
+
+JUDGED = "sopr_score"
+"""The score of the run's own judge."""
+
+
+def judge_label(settings: IdentitySettings) -> str:
+    """The judge of these settings, with the model that it asks: ``rule``, ``gpt-4o``, ``stabletoolbench:gpt-4o``."""
+    model = settings.judge_model
+    return settings.judge if model in (None, settings.judge) else f"{settings.judge}:{model}"
+
+
+async def judged_score(context: ScoreContext) -> Score:
+    """``sopr_score``: the run's judge on the answer; the label is the answer's status.
+
+    Solved is 1, Unsure 0.5, Unsolved 0, averaged over the votes (Solvable Pass Rate, Guo et al. 2024). A judge
+    that gives no usable verdict is a failure, never a guess. An answer that rests on Apis that the model never asked
+    for is not the model's, and is Unsolved.
+    """
+    foreign = {call.api.pair for call in context.unasked} - {ref.pair for ref in context.called_apis}
+    if foreign:
+        return _not_asked_for(sorted(": ".join(pair) for pair in foreign))
+    try:
+        verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
+    except JudgeError as error:
+        return _judge_failure(context, str(error))
+    except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
+        return _judge_failure(context, f"{type(error).__name__}: {error}")
+    detail = {"method": context.judge_name, **_detail(verdict)}
+    return Score(name=JUDGED, value=verdict.value, label=verdict.status, detail=detail)
+
+
+def _detail(verdict: Verdict) -> dict[str, Json]:
+    """The detail of a verdict: why, each vote, and the share of votes that agree with the most frequent status."""
+    ballots: list[Json] = [vote.model_dump(exclude_defaults=True) for vote in verdict.ballots]
+    counted = {"reason": verdict.reason, "votes": list(verdict.votes), "agreement": verdict.agreement}
+    return {**counted, "ballots": ballots} if ballots else counted
+
+
+def _not_asked_for(apis: list[str]) -> Score:
+    reason = f"the answer rests on calls that no answer of the model asked for: {'; '.join(apis)}"
+    detail: dict[str, Json] = {"method": "calls", "reason": reason, "votes": ["Unsolved"]}
+    return Score(name=JUDGED, value=0.0, label="Unsolved", detail=detail)
+
+
+def _judge_failure(context: ScoreContext, message: str) -> Score:
+    failure = Failure(kind="judge", message=f"judge {context.judge_name}: {message}")
+    return Score(name=JUDGED, value=None, detail={"method": context.judge_name}, failure=failure)

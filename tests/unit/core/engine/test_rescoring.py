@@ -1,0 +1,172 @@
+"""Stored runs that are judged and scored again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.judge_endpoint import JudgeEndpoint, judge_endpoint, shown, vote
+from support.trials import run_config
+
+from trialbed.engine import RunOptions, open_dataset, rejudge, rescore, rescored_documents, run_queries
+from trialbed.engine._plan import new_run
+from trialbed.errors import DataError, UsageError
+from trialbed.records import (
+    Answer,
+    Failure,
+    Outcome,
+    Query,
+    Run,
+    Score,
+    Timing,
+    TrialKey,
+    TrialResult,
+    WireLog,
+)
+from trialbed.results import document_schema
+from trialbed.store import Store, open_store
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+QUERIES = open_dataset("mini", Path("unused"))
+FIRST, SECOND, THIRD = (query.query_id for query in QUERIES.queries()[:3])
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(str(tmp_path / "trials.db")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(store: Store) -> Run:
+    """A run of three queries: one solved, one not, one failed."""
+    config = run_config(dataset_digest=QUERIES.digest(), query_ids=(FIRST, SECOND, THIRD))
+    made = new_run(config).model_copy(update={"status": "finished"})
+    store.create_run(made)
+    store.add_trial(made.run_id, trial(FIRST, "good", 1.0, "Solved"))
+    store.add_trial(made.run_id, trial(SECOND, "bad", 0.0, "Unsolved"))
+    store.add_trial(made.run_id, trial(THIRD, None))
+    return made
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[JudgeEndpoint]:
+    async with judge_endpoint() as served:
+        yield served
+
+
+def trial(query_id: Any, text: str | None, value: float = 0.0, label: str = "") -> TrialResult:
+    answer = Answer(final_answer=text, finish="give_answer") if text else None
+    failure = None if text else Failure(kind="crash", message="gone")
+    scores = (Score(name="sopr_score", value=value, label=label, detail={"method": "rule", "reason": "so"}),)
+    return TrialResult(
+        trial=f"token-token-{query_id}",
+        key=TrialKey(framework="reference", query_id=query_id),
+        seed=0,
+        outcome=Outcome(started_at=NOW, wall_time=1, answer=answer, failure=failure),
+        wire=WireLog(trial=f"token-token-{query_id}", opened_at=NOW),
+        timing=Timing(wall=1, model=0, tool=0, framework=1),
+        selected_tools=(),
+        scores=scores if text else (),
+    )
+
+
+def queries(run: Run) -> dict[int | str, Query]:
+    return run_queries(run.config, Path("unused"))
+
+
+def settings(model: JudgeEndpoint, tmp_path: Path, **more: Any) -> RunOptions:
+    return RunOptions(judge="grader", base_url=model.url, completions=tmp_path / "completions.db", **more)
+
+
+async def test_new_verdicts_stand_beside_the_old_ones(
+    store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
+) -> None:
+    model.decide = lambda asked: vote("Unsure" if shown(asked)["answer"] == "good" else "Solved", "I see")
+    rescored = await rejudge(store, run, queries(run), settings(model, tmp_path, judge_votes=2))
+    assert rescored.name == "sopr_score@grader"
+    assert len(model.asked) == 4
+    with open_store(str(tmp_path / "trials.db")) as reader:
+        first, second, failed = reader.run(run.run_id).trials()
+    assert [score.label for score in first.scores] == ["Solved", "Unsure"]
+    assert [score.label for score in second.scores] == ["Unsolved", "Solved"]
+    assert failed.scores == ()
+    new = first.score("sopr_score@grader")
+    assert new is not None
+    assert (new.value, new.detail["method"], new.detail["votes"]) == (0.5, "grader", ["Unsure", "Unsure"])
+
+
+async def test_documents_have_the_new_judge_and_the_old_verdicts_beside(
+    store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
+) -> None:
+    import jsonschema
+
+    model.decide = lambda _asked: vote("Solved")
+    rescored = await rejudge(store, run, queries(run), settings(model, tmp_path))
+    (document,) = rescored_documents(rescored, queries(run))
+    jsonschema.validate(document, document_schema())
+    about = document["metadata"]
+    assert (about["evaluator_model"], about["run_id"]) == ("grader", run.run_id)
+    assert (about["judge"]["driver"], about["judge"]["model"]) == ("llm", "grader")
+    assert about["judge"]["calibration"] is None
+    assert document["summary"]["average_sopr_score"] == pytest.approx(2 / 3)
+    first = document["results"][0]["scores"]
+    assert (first["sopr_score"], first["sopr_score@rule"]) == (1.0, 1.0)
+    assert document["results"][1]["scores"]["sopr_score@rule"] == 0.0
+    assert json.loads(json.dumps(document)) == document
+
+
+async def test_judging_twice_pays_once_and_replaces_the_score(
+    store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        await rejudge(store, run, queries(run), settings(model, tmp_path))
+    assert len(model.asked) == 2
+    names = [score.name for score in store.results(run.run_id)[0].scores]
+    assert names == ["sopr_score", "sopr_score@grader"]
+
+
+async def test_a_judge_that_fails_leaves_an_error_and_the_old_verdict(
+    store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
+) -> None:
+    from aiohttp import web
+
+    model.gives(lambda: web.Response(status=401))
+    rescored = await rejudge(store, run, queries(run), settings(model, tmp_path))
+    score = rescored.after[0].score("sopr_score@grader")
+    assert score is not None
+    assert (score.value, score.failure is not None) == (None, True)
+    assert store.results(run.run_id)[0].score("sopr_score") == run_score(store, run)
+
+
+def run_score(store: Store, run: Run) -> Score | None:
+    return trial(FIRST, "good", 1.0, "Solved").score("sopr_score") if store.run(run.run_id) else None
+
+
+async def test_rescoring_adds_what_is_missing_and_asks_no_model(store: Store, run: Run) -> None:
+    rescored = await rescore(store, run, queries(run))
+    first = store.results(run.run_id)[0]
+    assert first.score("has_finish") is not None
+    assert first.score("sopr_score") == rescored.before[0].score("sopr_score")
+    again = await rescore(store, run, queries(run))
+    assert again.before == again.after
+
+
+async def test_a_judge_that_plays_agents_only_is_refused(store: Store, run: Run) -> None:
+    with pytest.raises(UsageError, match="plays agents only"):
+        await rejudge(store, run, queries(run), RunOptions(judge="scripted:gold"))
+
+
+def test_scores_are_added_to_attempts_that_are_there(store: Store, run: Run) -> None:
+    unknown = trial("nobody", "x", 1.0, "Solved")
+    with pytest.raises(DataError, match="no such attempt"):
+        store.add_scores(run.run_id, unknown, [Score(name="x", value=1.0)])
