@@ -3,6 +3,8 @@
 PYTHON ?= python3
 # How many tests run at once: a number, or `logical` for as many as there are processors.
 JOBS ?= logical
+# What the model of the demo does: gold, or an error of a real model, such as wrong-args.
+POLICY ?= gold
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
@@ -23,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
-	$(BIN)/bench run --framework reference --framework langgraph
+	$(BIN)/bench run --framework reference --framework langgraph --model scripted:$(POLICY)
 
 quick: $(VENV)/.test
 	$(QUICKLY) tests/unit

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from trialbed.attribution import attribute
 from trialbed.results import compare_calls, failed, unasked_calls
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def problems(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None
         *(problem for place, call in enumerate(result.wire.model_calls, 1) for problem in _of_request(place, call)),
         *_of_calls(result, tools, query),
         *_lost(result),
-        *_missing(result, query),
+        *_missing(result, tools, query),
         *_of_answer(result),
         *_of_claims(result),
     ]
@@ -102,21 +103,28 @@ def _lost(result: TrialResult) -> Iterator[TrialProblem]:
         yield TrialProblem("gold", what, (("value", as_text(filled.value)),))
 
 
-def _missing(result: TrialResult, query: Query | None) -> Iterator[TrialProblem]:
-    """The gold Apis that were not called, and those that were and are not gold."""
+def _missing(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> Iterator[TrialProblem]:
+    """The gold calls that were lost, each with where and why, and the Apis that were called and are not gold."""
     score = result.score("api_call_score")
-    if score is not None:
-        missing, extra = (list(map(tuple, score.detail.get(key) or ())) for key in ("missing", "extra"))
-    elif query is not None:
-        gold = [ref.pair for ref in query.gold_apis]
-        called = [call.api.pair for call in result.wire.api_calls]
-        missing, extra = [pair for pair in gold if pair not in called], []
+    detail = score.detail if score is not None else {}
+    if query is not None:
+        yield from _lost_gold(result, tools, query)
     else:
-        return
-    for pair in missing:
-        yield TrialProblem("gold", f"{'/'.join(map(str, pair))} is gold, and was never called")
-    for pair in extra:
+        for pair in detail.get("missing") or ():
+            yield TrialProblem("gold", f"{'/'.join(map(str, pair))} is gold, and was never called")
+    for pair in detail.get("extra") or ():
         yield TrialProblem("gold", f"{'/'.join(map(str, pair))} was called, and is not gold")
+
+
+def _lost_gold(result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> Iterator[TrialProblem]:
+    refused = {call.api.pair for call in result.wire.api_calls if call.error or call.status != 200}
+    for found in attribute(query, tools, result, unasked_calls(result.wire, tools)):
+        pair = found.gold.api.pair
+        # What the Api refused stands among the calls, with the arguments that are gold.
+        if found.lost is None or (pair in refused and found.lost in ("wrong arguments", "api failed")):
+            continue
+        details = () if found.gold.arguments is None else (("gold", as_text(found.gold.arguments)),)
+        yield TrialProblem("gold", f"{'/'.join(pair)}: {found.lost}: {found.reason}", details)
 
 
 def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:
@@ -125,6 +133,10 @@ def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:
         yield TrialProblem("answer", "the agent did not finish by itself")
     if answer is not None and answer.finish == "give_up_and_restart":
         yield TrialProblem("answer", "the agent gave up")
+    redundant = result.score("redundant_calls")
+    if redundant is not None and redundant.value:
+        calls = "1 call" if redundant.value == 1 else f"{redundant.value:g} calls"
+        yield TrialProblem("trial", f"{calls} repeated an earlier one that had succeeded")
     for score in result.scores:
         if score.failure is not None:
             yield TrialProblem("score", f"{score.name} could not be determined: {score.failure.message}")

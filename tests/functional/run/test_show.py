@@ -1,0 +1,26 @@
+"""From a run in which calls went wrong to the call, by the one command that it prints."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from support.bench import Bench
+
+
+def test_the_printed_command_shows_which_call_went_wrong_and_why(bench: Bench, tmp_path: Path) -> None:
+    run = bench("run", "--model", "scripted:wrong-args", "--limit", 1, "--store", tmp_path / "my runs.db")
+    (line,) = (line for line in run.out.splitlines() if line.startswith("what went wrong"))
+    command = shlex.split(line.partition(": ")[2])
+    assert command[:2] == ["bench", "show"]
+    shown = bench(*command[1:]).out
+    problems = shown[shown.index("What went wrong") : shown.index("What the server saw")]
+    assert (
+        "call 1: Atlas of Tarnmere/City by name was refused: invalid arguments: 'name' is a required property"
+        in problems
+    )
+    assert 'gold: {"name": "Ostrebridge"}' in problems
+
+
+def test_a_run_in_which_nothing_went_wrong_prints_no_such_command(bench: Bench) -> None:
+    assert "what went wrong" not in bench("run", "--limit", 1).out
