@@ -122,7 +122,7 @@ async def arun_benchmark(
 def _log_failures(document: dict[str, Any]) -> None:
     """Warn of trials that failed or were not measured: callers of a library see no table."""
     about, summary = document["metadata"], document["summary"]
-    for line in reason_lines(summary):
+    for line in reason_lines(document):
         log.warning("%s: %s", about["agent_name"], line)
     if about["status"] == "incomplete":
         log.warning(

@@ -27,14 +27,17 @@ def with_endpoint(settings: Settings) -> Settings:
     """The settings with an endpoint for the models among them: OpenAI's if there is a key for it and no other is named.
 
     Raises:
-        UsageError: a scripted model or a judge is not known, or a model has no endpoint or no key; says what to do.
+        UsageError: a scripted model or a judge is not known, an address is none of the web, or a model has no endpoint
+            or no key; says what to do.
     """
     _check_scripted(settings.model, "--model")
-    real = [] if is_scripted(settings.model) else [settings.model]
-    real += _judge_models(settings)
+    _check_address(settings.base_url, "--base-url")
+    _check_address(settings.judge_base_url, "--judge-base-url")
+    real = [] if is_scripted(settings.model) else [("--model", settings.model)]
+    real += [("--judge", model) for model in _judge_models(settings)]
     real += _helper_models(settings)
     if real and not settings.base_url:
-        settings = replace(settings, base_url=_openai(real[0]))
+        settings = replace(settings, base_url=_openai(*real[0]))
     if real and settings.base_url:
         _check_name(settings.api_key_env)
         _check_key(settings.base_url, settings.api_key_env)
@@ -80,13 +83,13 @@ def _judge_models(settings: RunSettings) -> list[str]:
     return [model]
 
 
-def _helper_models(settings: RunSettings) -> list[str]:
-    """The models of the selector and of simulators, which are at the run's own endpoint."""
+def _helper_models(settings: RunSettings) -> list[tuple[str, str]]:
+    """The models of the selector and of simulators, which are at the run's own endpoint, each after its option."""
     named = {"--selector-model": settings.selector_model, "--simulator-model": settings.simulator_model}
     for option, model in named.items():
         if model is not None and is_scripted(model):
             raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url")
-    return [model for model in named.values() if model is not None]
+    return [(option, model) for option, model in named.items() if model is not None]
 
 
 def is_scripted(model: str) -> bool:
@@ -126,12 +129,27 @@ def _check_judge(judge: str) -> None:
         raise UsageError(f"--judge: there is no judge {judge!r}{did_you_mean(close)}")
 
 
-def _openai(model: str) -> str:
+def _check_address(url: str | None, option: str) -> None:
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"{option} {url!r} is not an http(s) URL; give one such as {OPENAI_URL}")
+
+
+def _openai(option: str, model: str) -> str:
     if os.environ.get(OPENAI_KEY):
         return OPENAI_URL
+    others = (
+        f". The judges with names of their own are {', '.join(sorted(judge_drivers()))}" if option == "--judge" else ""
+    )
     raise UsageError(
-        f"the model {model!r} needs an endpoint: give --base-url URL (OpenAI-compatible, ending in /v1), put "
+        f"{option}: the model {model!r} needs an endpoint: give --base-url URL (OpenAI-compatible, ending in /v1), put "
         f"{OPENAI_KEY} into the environment or .env to use OpenAI's, or use a scripted model such as scripted:gold"
+        f"{others}"
     )
 
 

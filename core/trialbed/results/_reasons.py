@@ -1,11 +1,13 @@
-"""The reasons of failures: of each kind how many, the first one's words, and where the whole stands."""
+"""The reasons of failures: of each kind how many, the first one's words, and the command that shows all."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.records import Failure, TrialResult
+from trialbed.results._worst import trial_name
 
 MAX_MESSAGE = 300
 """Characters of a message; the whole stands in the trial's entry."""
@@ -67,19 +69,23 @@ def _line(text: str) -> str:
     return line if len(line) <= MAX_MESSAGE else f"{line[: MAX_MESSAGE - 1]}…"
 
 
-def reason_lines(summary: Mapping[str, Any]) -> Iterator[str]:
-    """The reasons of a summary in words: why trials failed or were not measured, and scores could not be told."""
+def reason_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """The reasons of a document in words: why trials failed or were not measured, and scores could not be told.
+
+    Each ends with the command that shows all of the first such trial.
+    """
+    summary = document["summary"]
     trials = summary["total_trials"]
     for found in summary["failures"]:
         count, ended = found["count"], found["status"]
         verb = ended if ended == "failed" else f"{'was' if trials == 1 else 'were'} not measured"
-        yield f"{count} of {trials} trials {verb} ({found['kind']}): {_first(found, 'error')}"
+        yield f"{count} of {trials} trials {verb} ({found['kind']}): {_first(found, document['metadata'])}"
     # An agent with a model of its own, which the gateway does not see, has no tokens to be told.
     asked = summary["totals"]["model_requests"] > 0
     for group in _alike(found for found in summary["untold_reasons"] if asked or found["kind"] != "model"):
         scores, found = [item["score"] for item in group], group[0]
         count = "1 trial" if found["count"] == 1 else f"{found['count']} trials"
-        where = _first(found, f"score_details.{scores[0]}")
+        where = _first(found, document["metadata"])
         yield f"{', '.join(scores)} could not be determined for {count} ({found['kind']}): {where}"
 
 
@@ -92,6 +98,6 @@ def _alike(found: Iterable[Mapping[str, Any]]) -> Iterable[list[Mapping[str, Any
     return groups.values()
 
 
-def _first(found: Mapping[str, Any], key: str) -> str:
-    message = found["message"].rstrip(".")
-    return f"{message} [query {found['query_id']}; results[{found['entry']}].{key} of the document has all]"
+def _first(found: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    command = shlex.join(["bench", "show", about["run_id"], trial_name(about["agent_name"], found)])
+    return f"{found['message'].rstrip('.')} [query {found['query_id']}: {command}]"

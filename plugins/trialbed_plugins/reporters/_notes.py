@@ -113,7 +113,7 @@ def _own(document: Document, *, times: bool) -> Iterator[str]:
     about, summary = document["metadata"], document["summary"]
     if about["deviations"]:
         yield f"declared deviations: {'; '.join(about['deviations'])}"
-    yield from reason_lines(summary)
+    yield from reason_lines(document)
     yield from _on_answered(summary)
     yield from _on_repeats(summary)
     yield from _on_claims(summary["claims"])

@@ -186,7 +186,7 @@ def _print_problems(documents: list[dict[str, Any]], *, silent: bool) -> None:
     from trialbed.results import reason_lines
 
     for document in () if silent else documents:
-        for line in reason_lines(document["summary"]):
+        for line in reason_lines(document):
             click.echo(f"{document['metadata']['agent_name']}: {line}", err=True)
 
 

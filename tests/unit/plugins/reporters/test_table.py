@@ -152,10 +152,9 @@ def test_the_reasons_of_failures_stand_below(show: Show) -> None:
         untold_reasons=[untold],
     )  # fmt: skip
     text = " ".join(show([failing]).split())
-    assert "3 of 20 trials failed (agent): RuntimeError: no [query 7; results[6].error of the document has all]" in text
+    assert "3 of 20 trials failed (agent): RuntimeError: no [query 7: bench show r1 reference/7]" in text
     assert "1 of 20 trials were not measured (endpoint): an endpoint" in text.replace("a endpoint", "an endpoint")
-    assert "sopr_score could not be determined for 3 trials (judge): judge m: no verdict [query 7; " in text
-    assert "results[6].score_details.sopr_score of the document has all]" in text
+    assert "sopr_score could not be determined for 3 trials (judge): judge m: no verdict [query 7: bench" in text
     assert "over the 20 answered trials alone: sopr_score 0.8" in text
 
 
