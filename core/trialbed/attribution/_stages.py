@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from trialbed.alignment import AlignedCall, align_gold_calls
 from trialbed.attribution._evidence import is_used
@@ -59,12 +59,13 @@ def attribute(
     """
     calls = asked_calls(result.wire, tools, unasked)
     names = {tool.api: tool.name for tool in tools}
+    schemas = {tool.api: tool.parameters for tool in tools}
     impossible = {lost.tool: lost for lost in result.wire.lost}
     found = []
     for aligned in align_gold_calls(query.gold_calls, calls, tools).gold:
         name = names.get(aligned.gold.api)
         loss = _before_the_call(aligned, name, impossible.get(name or ""), result) or _after_it(
-            aligned, query, result, calls
+            aligned, schemas.get(aligned.gold.api, {}), query, result, calls
         )
         found.append(AttributedCall(aligned.gold, *_short(loss)) if loss else AttributedCall(aligned.gold))
     return tuple(found)
@@ -85,7 +86,9 @@ def _before_the_call(
     return "not called", "the model did not ask for it"
 
 
-def _after_it(aligned: AlignedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> Loss | None:
+def _after_it(
+    aligned: AlignedCall, schema: Mapping[str, Any], query: Query, result: TrialResult, calls: Sequence[AskedCall]
+) -> Loss | None:
     call = aligned.call
     if call is None:
         return None
@@ -97,10 +100,21 @@ def _after_it(aligned: AlignedCall, query: Query, result: TrialResult, calls: Se
     if not call.reached:
         return "not made", call.problem
     if not call.accepted:
-        return "api failed", call.problem
+        stage: Stage = "wrong arguments" if _violates(call, schema) else "api failed"
+        return stage, call.problem
     if result.outcome.failure is not None:
         return "trial failed", f"after the call{_failure(result)}"
     return _unused(call, query, result, calls)
+
+
+def _violates(call: AskedCall, schema: Mapping[str, Any]) -> bool:
+    """Whether the arguments of a call violate its tool's schema; a schema that cannot be read forbids nothing."""
+    from jsonschema import Draft202012Validator
+
+    try:
+        return not Draft202012Validator(schema).is_valid(call.arguments)
+    except Exception:  # noqa: BLE001 - a dataset's schema may be none, or point to what is not there
+        return False
 
 
 def _unused(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> Loss | None:

@@ -133,3 +133,21 @@ def test_long_reasons_are_one_line_and_cut() -> None:
     (found,) = attributed(trial([api_call("a", {"city": "Pelluin"}, error="first\nline " + "x" * 999)]))
     assert found.reason.startswith("first line xxx")
     assert len(found.reason) == 300
+
+
+@pytest.mark.parametrize(
+    ("parameters", "stage"),
+    [
+        ({"required": ["city"]}, "wrong arguments"),
+        ({"required": []}, "api failed"),
+        ({"type": "no such type"}, "api failed"),
+        ({"$ref": "#/nowhere"}, "api failed"),
+    ],
+)
+def test_without_gold_arguments_the_schema_tells_wrong_arguments_from_an_api_that_fails(
+    parameters: dict[str, Any], stage: str
+) -> None:
+    spec = tool("a").model_copy(update={"parameters": parameters})
+    query = Query(query_id=1, text="?", apis=(), gold_calls=(GoldCall(api=ref("a")),))
+    (found,) = attribute(query, [spec], trial([api_call("a", {}, error="no city")]))
+    assert (found.lost, found.reason) == (stage, "no city")
