@@ -9,6 +9,7 @@ from trialbed.alignment import AlignedCall, align_gold_calls
 from trialbed.records import Json, Score
 from trialbed.results import AskedCall, asked_calls
 from trialbed.scoring import ScoreContext
+from trialbed_plugins.scorers._reasons import reason
 
 
 def score_arguments(context: ScoreContext) -> Iterable[Score]:
@@ -28,14 +29,16 @@ def score_arguments(context: ScoreContext) -> Iterable[Score]:
     detail: dict[str, Json] = {
         "calls": [_compared(one) for one in found.gold],
         "others": [_named(call) for call in found.others],
+        **reason(
+            (f"{one.gold.api.title}: {one.difference}" for one in found.gold if one.points < 1),
+            "every gold call was made with its arguments",
+        ),
     }
     yield Score(name="argument_accuracy", value=fmean(points), detail=detail)
     sides = found.f1.diagnosis
-    yield Score(
-        name="tool_call_f1",
-        value=found.f1.value,
-        detail={"precision": sides.precision, "recall": sides.recall, "called": len(calls), "gold": len(gold)},
-    )
+    sums: dict[str, Json] = {"precision": sides.precision, "recall": sides.recall}
+    counts: dict[str, Json] = {"called": len(calls), "gold": len(gold), "reason": sides.formula}
+    yield Score(name="tool_call_f1", value=found.f1.value, detail=sums | counts)
 
 
 def _compared(one: AlignedCall) -> Json:

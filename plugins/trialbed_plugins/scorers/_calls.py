@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from trialbed.records import Json, Score
 from trialbed.results import AskedCall, asked_calls
 from trialbed.scoring import ScoreContext
+from trialbed_plugins.scorers._reasons import reason, title
 
 
 def score_calls(context: ScoreContext) -> Iterable[Score]:
@@ -22,14 +23,19 @@ def score_calls(context: ScoreContext) -> Iterable[Score]:
     yield Score(
         name="call_success",
         value=_success(len(calls), len(bad), is_needed=bool(context.query.gold_calls)),
-        detail={"calls": len(calls), "failed": [_described(call) for call in bad]},
+        detail={
+            "calls": len(calls),
+            "failed": [_described(call) for call in bad],
+            **reason(f"{title(call)}: {call.problem}" for call in bad),
+        },
     )
     if bad:
         mended = [call for call in bad if _is_mended(call, calls)]
-        detail: dict[str, Json] = {"failed": len(bad), "mended": len(mended)}
+        told = f"{len(mended)} of {len(bad)} failed calls mended"
+        detail: dict[str, Json] = {"failed": len(bad), "mended": len(mended), "reason": told}
         yield Score(name="recovered", value=len(mended) / len(bad), detail=detail, quality=False)
     repeats = _redundant(calls)
-    yield _count("redundant_calls", [_title(call) for call in repeats])
+    yield _count("redundant_calls", [title(call) for call in repeats])
     yield _count("unasked_calls", [call.api.title for call in context.unasked])
 
 
@@ -59,12 +65,9 @@ def _redundant(calls: Sequence[AskedCall]) -> list[AskedCall]:
 
 
 def _count(name: str, titles: Sequence[str]) -> Score:
-    return Score(name=name, value=float(len(titles)), detail={"calls": list(titles)} if titles else {}, bounded=False)
+    detail: dict[str, Json] = {"calls": list(titles), **reason(titles)} if titles else {}
+    return Score(name=name, value=float(len(titles)), detail=detail, bounded=False)
 
 
 def _described(call: AskedCall) -> Json:
-    return {"call": _title(call), "arguments": call.arguments, "reached": call.reached, "problem": call.problem}
-
-
-def _title(call: AskedCall) -> str:
-    return call.api.title if call.api else call.name
+    return {"call": title(call), "arguments": call.arguments, "reached": call.reached, "problem": call.problem}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trialbed.attribution import is_used
-from trialbed.records import Score
-from trialbed.results import AskedCall, asked_calls
+from trialbed.records import Json, Score
+from trialbed.results import asked_calls
 from trialbed.scoring import ScoreContext
+from trialbed_plugins.scorers._reasons import reason, title
 
 
 def score_results(context: ScoreContext) -> Iterable[Score]:
@@ -22,12 +23,9 @@ def score_results(context: ScoreContext) -> Iterable[Score]:
     for call in reversed(accepted.values()):
         used = is_used(call, context.query, context.answer.final_answer, calls)
         if used is not None:
-            found[used].append(_title(call))
+            found[used].append(title(call))
     total = len(found[True]) + len(found[False])
     if total:
-        detail = {"used": found[True], "unused": found[False]}
+        unused = reason((f"{name}: not used" for name in found[False]), "every result was used")
+        detail: dict[str, Json] = {"used": list(found[True]), "unused": list(found[False]), **unused}
         yield Score(name="used_results", value=len(found[True]) / total, detail=detail, quality=False)
-
-
-def _title(call: AskedCall) -> str:
-    return call.api.title if call.api else call.name

@@ -41,6 +41,7 @@ async def test_the_detail_says_which_argument_differs() -> None:
         {"gold": ["t", "b", {"id": "X1"}], "called": None, "points": 0.0, "difference": "not called"},
     ]
     assert detail["others"] == [["t", "c", {}]]
+    assert detail["reason"] == "t_a: days is missing; day is not in the gold call; t_b: not called"
 
 
 @pytest.mark.parametrize("gold", [[], ["a"], ["a", "b"]])

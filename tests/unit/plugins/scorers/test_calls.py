@@ -91,10 +91,18 @@ async def test_redundant_calls_repeat_an_accepted_one(called: list[ApiCall], val
 async def test_unasked_calls_are_counted() -> None:
     found = await scores("a", [GOOD, OTHER], unasked=[OTHER])
     assert found["unasked_calls"].value == 1
-    assert found["unasked_calls"].detail == {"calls": ["t_b"]}
+    assert found["unasked_calls"].detail == {"calls": ["t_b"], "reason": "t_b"}
     assert found["call_success"].detail["calls"] == 1
 
 
 async def test_an_agent_whose_model_is_not_seen_has_its_calls() -> None:
     nothing: list[ModelCall] = []
     assert (await values("a", [GOOD, OTHER], nothing))["call_success"] == 1
+
+
+async def test_reasons_name_the_first_calls() -> None:
+    bad = [api_call("a", {"x": number}, error="no") for number in range(7)]
+    found = await scores("a", [*bad, GOOD])
+    assert found["call_success"].detail["reason"] == f"{'; '.join(['t_a: no'] * 5)}; and 2 more"
+    assert found["recovered"].detail["reason"] == "7 of 7 failed calls mended"
+    assert "reason" not in (await scores("a", [GOOD]))["call_success"].detail

@@ -41,4 +41,4 @@ async def test_where_nothing_new_was_told_nothing_can_be_used(called: list[ApiCa
 
 async def test_the_detail_names_what_was_not_used() -> None:
     found = (await scores([], [CITY, DETAILS], final_answer="?"))["used_results"]
-    assert found.detail == {"used": ["t_a"], "unused": ["t_b"]}
+    assert found.detail == {"used": ["t_a"], "unused": ["t_b"], "reason": "t_b: not used"}

@@ -1,0 +1,29 @@
+"""The reasons of scores, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trialbed.records import Json
+from trialbed.results import AskedCall
+
+SHOWN = 5
+"""Calls that a reason names."""
+
+
+def reason(causes: Iterable[str], otherwise: str = "") -> dict[str, Json]:
+    """The part of a score's detail that says why it is not as it should be.
+
+    Args:
+        otherwise: what to say where there is no cause; nothing if it is empty.
+    """
+    found = list(causes)
+    if not found:
+        return {"reason": otherwise} if otherwise else {}
+    more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+    return {"reason": "; ".join([*found[:SHOWN], *more])}
+
+
+def title(call: AskedCall) -> str:
+    """What to call a call."""
+    return call.api.title if call.api else call.name
