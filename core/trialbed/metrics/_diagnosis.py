@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -134,12 +134,12 @@ class MetricResult:
     """The value of a metric for one sample; ``float(result)`` is the value too.
 
     Args:
-        diagnose: the diagnosis, or what makes it when it is asked for.
+        diagnose: the diagnosis; or a function and its arguments, which make it when it is asked for.
     """
 
     __slots__ = ("_diagnose", "_diagnosis", "_name", "_value")
 
-    def __init__(self, name: str, value: float, diagnose: Diagnosis | Callable[[], Diagnosis]) -> None:
+    def __init__(self, name: str, value: float, diagnose: Diagnosis | tuple[Any, ...]) -> None:
         self._name = name
         self._value = value
         self._diagnose = diagnose
@@ -160,7 +160,7 @@ class MetricResult:
         """Why the value is what it is."""
         if self._diagnosis is None:
             found = self._diagnose
-            self._diagnosis = found if isinstance(found, Diagnosis) else found()
+            self._diagnosis = found if isinstance(found, Diagnosis) else found[0](*found[1:])
         return self._diagnosis
 
     @property

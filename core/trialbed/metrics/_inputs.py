@@ -26,7 +26,10 @@ Order = Literal["strict", "flexible"]
 def made_calls(value: Any, place: str = "predicted") -> Sequence[Any]:
     """The calls made: of a sample, a conversation, or a list of calls. Lists of ready calls come back as they are."""
     if type(value) is list:
-        if all(type(item) is ToolCall for item in value):
+        for item in value:
+            if type(item) is not ToolCall:
+                break
+        else:
             return value
         if value and is_message(value[0]):
             return calls_in(read_messages(value, place))

@@ -10,6 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 NO_ARGUMENTS: Mapping[str, Any] = {}
+MISSING: Any = object()
+PLAIN = frozenset({str, int, float, bool, type(None)})
+FEW = 64
+"""Calls up to which comparing them one by one is faster than hashing them."""
 
 
 class Call(Protocol):
@@ -45,15 +49,22 @@ def flexible_accuracy(made: Sequence[Call], right: Sequence[Call]) -> float:
     """As ``strict_accuracy``, after both lists were sorted, each by itself, by names and the text of arguments."""
     if len(made) != len(right):
         return 0.0
-    names = {call.name for call in made}
-    if names != {call.name for call in right}:
+    given, wanted = _by_name(made), _by_name(right)
+    if given.keys() != wanted.keys():
         return 0.0
-    if len(names) == len(made):
-        # Arguments matter to the order of calls of one name only.
-        by_name = {call.name: call for call in made}
-        ordered = sorted(right, key=_name)
-        return strict_accuracy([by_name[call.name] for call in ordered], ordered)
-    return strict_accuracy(sorted(made, key=sort_key), sorted(right, key=sort_key))
+    total = 0.0
+    for name in sorted(given):
+        ours, theirs = given[name], wanted[name]
+        if len(ours) != len(theirs):
+            return 0.0
+        if len(ours) == 1:
+            total += right_arguments(ours[0].args, theirs[0].args)
+            continue
+        # Arguments matter to the order of calls of one name only. Their texts, once made, are compared too.
+        texts = zip(sorted(map(arguments_key, ours)), sorted(map(arguments_key, theirs)), strict=True)
+        for given_texts, due in texts:
+            total += 1.0 if given_texts == due else len({*given_texts} & {*due}) / len(due) if due else 0.0
+    return total / len(right) if right else 1.0
 
 
 def f1(made: Sequence[Call], right: Sequence[Call]) -> float:
@@ -66,6 +77,16 @@ def f1(made: Sequence[Call], right: Sequence[Call]) -> float:
 
 def counts(made: Sequence[Call], right: Sequence[Call]) -> tuple[int, int, int]:
     """How many distinct calls are in both, only made, and only right."""
+    if len(made) + len(right) <= FEW:
+        ours, theirs = _distinct(made), _distinct(right)
+        both = sum([sum([args in theirs[name] for args in found]) for name, found in ours.items() if name in theirs])
+        only_made, only_right = sum(map(len, ours.values())) - both, sum(map(len, theirs.values())) - both
+        if not (only_made or only_right) or (_is_json(made) and _is_json(right)):
+            return both, only_made, only_right
+    return _hashed_counts(made, right)
+
+
+def _hashed_counts(made: Sequence[Call], right: Sequence[Call]) -> tuple[int, int, int]:
     try:
         ours = {(call.name, frozenset((call.args or NO_ARGUMENTS).items())) for call in made}
         theirs = {(call.name, frozenset((call.args or NO_ARGUMENTS).items())) for call in right}
@@ -76,6 +97,37 @@ def counts(made: Sequence[Call], right: Sequence[Call]) -> tuple[int, int, int]:
     return both, len(ours) - both, len(theirs) - both
 
 
+def _distinct(calls: Sequence[Call]) -> dict[str, list[Mapping[str, Any]]]:
+    """The distinct arguments of calls, by name. Equal values of JSON are equal to Ragas too."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for call in calls:
+        args = call.args or NO_ARGUMENTS
+        known = found.get(call.name)
+        if known is None:
+            found[call.name] = [args]
+        elif args not in known:
+            known.append(args)
+    return found
+
+
+def _is_json(calls: Sequence[Call]) -> bool:
+    """Whether all values are of JSON. Ragas takes tuples for lists, and empty sets for empty objects."""
+    for call in calls:
+        for value in (call.args or NO_ARGUMENTS).values():
+            if type(value) not in PLAIN and not _is_json_value(value):
+                return False
+    return True
+
+
+def _is_json_value(value: Any) -> bool:
+    form = type(value)
+    if form is list:
+        return all(map(_is_json_value, value))
+    if form is dict:
+        return all(map(_is_json_value, value.values()))
+    return form in PLAIN
+
+
 def right_arguments(made: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> float:
     """The share of the reference's arguments whose text, as Python's ``str`` gives it, is the same."""
     if not right:
@@ -84,22 +136,42 @@ def right_arguments(made: Mapping[str, Any] | None, right: Mapping[str, Any] | N
         return 0.0
     same = 0
     for key, wanted in right.items():
-        if key in made:
-            given = made[key]
-            form = type(given)
-            if form is type(wanted) and (form is str or form is int):
-                same += given == wanted
-            else:
-                same += str(given) == str(wanted)
+        given = made.get(key, MISSING)
+        if given is MISSING:
+            continue
+        form = type(given)
+        if form is type(wanted) and (form is str or form is int or form is bool or (form is float and given)):
+            # Numbers but 0.0 have the same text where they are equal; nan has too, and is not.
+            same += given == wanted or (given != given and wanted != wanted)
+        else:
+            same += str(given) == str(wanted)
     return same / len(right)
 
 
-def sort_key(call: Call) -> list[str]:
+def sort_key(call: Call) -> tuple[str, list[tuple[str, str]]]:
     """What flexible order sorts by: the name, then the arguments by name, all as text."""
-    key = [call.name]
-    for name, value in sorted((call.args or NO_ARGUMENTS).items(), key=_first):
-        key += (name, str(value))
+    return call.name, arguments_key(call)
+
+
+def arguments_key(call: Call) -> list[tuple[str, str]]:
+    """What flexible order sorts calls of one name by."""
+    args = call.args
+    if not args:
+        return []
+    key = [(name, value if type(value) is str else str(value)) for name, value in args.items()]
+    key.sort()
     return key
+
+
+def _by_name(calls: Sequence[Call]) -> dict[str, list[Call]]:
+    found: dict[str, list[Call]] = {}
+    for call in calls:
+        known = found.get(call.name)
+        if known is None:
+            found[call.name] = [call]
+        else:
+            known.append(call)
+    return found
 
 
 def canonical(value: Any) -> Any:
@@ -111,11 +183,3 @@ def canonical(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return frozenset(canonical(item) for item in value)
     return value
-
-
-def _name(call: Call) -> str:
-    return call.name
-
-
-def _first(item: tuple[str, Any]) -> str:
-    return item[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from trialbed.conversations import Sample, ToolCall
@@ -65,11 +64,12 @@ def tool_call_accuracy(
         return _accuracy(rows, order)
     check_compat(compat)
     made_, right = _plain(predicted, reference)
-    strict = order == "strict"
-    if not strict:
+    if order == "strict":
+        value = _ragas.strict_accuracy(made_, right)
+    else:
         check_order(order)
-    value = _ragas.strict_accuracy(made_, right) if strict else _ragas.flexible_accuracy(made_, right)
-    return MetricResult(ACCURACY, value, partial(accuracy_diagnosis, value, made_, right, order))
+        value = _ragas.flexible_accuracy(made_, right)
+    return MetricResult(ACCURACY, value, (accuracy_diagnosis, value, made_, right, order))
 
 
 def tool_call_f1(
@@ -103,7 +103,7 @@ def tool_call_f1(
     check_compat(compat)
     made_, right = _plain(predicted, reference)
     value = _ragas.f1(made_, right)
-    return MetricResult(F1, value, partial(f1_diagnosis, value, made_, right))
+    return MetricResult(F1, value, (f1_diagnosis, value, made_, right))
 
 
 def _accuracy(rows: tuple[CallFinding, ...], order: Order) -> MetricResult:

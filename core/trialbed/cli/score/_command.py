@@ -43,7 +43,7 @@ FOR_FILES, FOR_RUNS = _files.options(), _stored.options()
 def _run(target: str, **given: Any) -> int:
     path = Path(target)
     if path.exists():
-        _refuse(FOR_RUNS, f"is about stored runs, and {target} is a file")
+        _refuse(FOR_RUNS, f"is about stored runs, and {target} is a file", allowed=_files.SHARED)
         return _files.score(path, given)
     if not RUN.fullmatch(target):
         raise click.UsageError(f"there is no file {target!r}, and it is no run's id.", click.get_current_context())

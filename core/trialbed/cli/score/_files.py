@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -24,7 +23,16 @@ if TYPE_CHECKING:
     from trialbed.metrics import MetricSummary, SampleScores, ScoringOptions, StepModel
     from trialbed.views import Table
 
-OPENAI_URL = "https://api.openai.com/v1"
+SHARED = (
+    "judge_model",
+    "judge_base_url",
+    "judge_api_key_env",
+    "max_helper_requests",
+    "max_helper_tokens",
+    "completions",
+    "concurrency",
+)
+"""Options for stored runs that are for files too: those of the model that is asked."""
 
 
 def options() -> list[click.Option]:
@@ -59,7 +67,9 @@ def options() -> list[click.Option]:
         SingleOption(
             ["--tools"], type=FILE, metavar="FILE", help="Definitions of the tools, with JSON Schemas of arguments."
         ),
-        SingleOption(["--judge"], metavar="MODEL", help="The model that answers the steps of metrics that need one."),
+        SingleOption(
+            ["--judge"], metavar="NAME|MODEL", help="The judge, or the model that answers the steps of metrics."
+        ),
         SingleOption(["--base-url"], metavar="URL", help="Its OpenAI-compatible endpoint. [default: OpenAI's]"),
         SingleOption(
             ["--api-key-env"],
@@ -162,7 +172,7 @@ async def _scored(
     from trialbed.metrics import METRICS, lacking, score_samples, summarize
 
     async with _model(given) as model:
-        settings = replace(settings, model=model)
+        settings = replace(settings, model=model, at_once=given["concurrency"])
         chosen = list(dict.fromkeys(given["metrics"])) or [
             metric for metric in METRICS if any(not lacking(metric, sample, settings) for sample in samples)
         ]
@@ -175,22 +185,23 @@ async def _scored(
 
 @asynccontextmanager
 async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
-    if not given["judge"]:
+    """The model of the judge; None where it needs none."""
+    if given["judge"] is None and given["judge_model"] is None:
         if given["base_url"]:
             raise UsageError("--base-url names an endpoint, but no model of it is asked for: give --judge MODEL")
         yield None
         return
-    from trialbed.chat import ChatClient
+    from trialbed.run_settings import RunSettings
+
+    names = ("judge", "base_url", "api_key_env", *SHARED)
+    settings = RunSettings(**{name: given[name] for name in names if given[name] is not None})
+    from trialbed.engine import standing_judge
     from trialbed.metrics import ChatModel
 
-    key = os.environ.get(given["api_key_env"])
-    if not given["base_url"] and not key:
-        raise UsageError(
-            f"the model {given['judge']!r} needs an endpoint: give --base-url URL (OpenAI-compatible, ending in /v1), "
-            f"or put {given['api_key_env']} into the environment or .env to use OpenAI's"
-        )
-    async with ChatClient(given["base_url"] or OPENAI_URL, key) as client:
-        yield ChatModel(client, given["judge"])
+    async with standing_judge(settings) as (judge, _):
+        if judge.model is None:
+            raise UsageError(f"--judge {settings.judge}: has no model that could be asked; give --judge MODEL")
+        yield ChatModel(judge.model)
 
 
 def _print_json(path: Path, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary]) -> None:

@@ -163,7 +163,7 @@ def test_answers_of_no_use_are_no_scores(run: Run) -> None:
     with endpoint(lambda _: reply) as url:
         result = run("talk.jsonl", "--judge", "m", "--base-url", url)
     assert result.return_value == 3
-    assert "topic_extraction: the answer is not a JSON object: 'I would rather not.'" in result.output
+    assert "it is not a JSON object: 'I would rather not.'" in result.output
 
 
 def test_recorded_steps_need_no_model(run: Run) -> None:
