@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli.completion import completes, runs
 from trialbed.cli.options import FILE, FiniteRange, SingleOption, json_option, make_option
 from trialbed.errors import DriverError, UsageError
 
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 
 HELP = """Compare runs, or result files of vendors, with intervals.
 
-Name two or more runs, or two or more result files; all others are compared with the first. Runs are given by id or
-result document. For every score, the means over the queries that both runs have and the paired difference are shown.
+Name two or more runs, or two or more result files; all others are compared with the first. A run is an id or the
+beginning of one, latest, RUN/FRAMEWORK for one of its frameworks, or a result document. For every score, the means over
+the queries that both runs have and the paired difference are shown.
 
 Vendors' results may come from bench verify, K2-style tools or Agent Vendor Verifier. The report shows whether a vendor
 calls tools where the baseline does (paired by content), how many requests it answers, whether its calls match their
@@ -30,6 +32,7 @@ EPILOG = """\b
 Examples:
   bench compare results/tools/reference_mini.json results/tools/langgraph@native_mini.json
   bench compare 20261121T231039-52d790 20261122T090211-0c4b1e --markdown report.md
+  bench compare 20261121/langgraph latest/langgraph
   bench compare official.jsonl vendor.jsonl
   bench compare --baseline official.jsonl --vendor vendor.jsonl --output comparison.json
   bench compare --baseline official.jsonl --vendor a.jsonl --vendor b.jsonl --markdown report.md
@@ -80,7 +83,9 @@ class CompareCommand(click.Command):
 
     def __init__(self, kinds: Sequence[Kind]) -> None:
         self.kinds = kinds
-        argument = click.Argument(["values"], nargs=-1, metavar="[BASELINE OTHER...]")
+        argument = click.Argument(
+            ["values"], nargs=-1, metavar="[BASELINE OTHER...]", shell_complete=completes(runs, files=True)
+        )
         options = [option for kind in kinds for option in kind.options]
         super().__init__("compare", params=[argument, *SHARED, *options], callback=self._run, help=HELP, epilog=EPILOG)
         json_option(self)

@@ -13,18 +13,23 @@ MOST_RUNS = 50
 """Runs that are suggested."""
 
 
-def completes(names: Callable[[], Iterable[str]]) -> Complete:
+def completes(names: Callable[[], Iterable[str]], *, files: bool = False) -> Complete:
     """What click calls to complete a value that is one of these names.
 
     A shell is never shown an error: what cannot be listed is not suggested.
+
+    Args:
+        files: whether the value may be a file too.
     """
 
     def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         try:
             found = sorted(set(names()))
         except Exception:  # noqa: BLE001 - an error would appear in the middle of what the user types
-            return []
-        return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+            found = []
+        suggested = [CompletionItem(name) for name in found if name.startswith(incomplete)]
+        # What this type stands for is up to the shell; most add files only where nothing else fits.
+        return suggested or ([CompletionItem(incomplete, type="file")] if files else [])
 
     return complete
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -44,3 +45,10 @@ def test_what_cannot_be_listed_is_not_suggested() -> None:
 
     context = click.Context(cli)
     assert completes(broken)(context, click.Option(["--name"]), "") == []
+
+
+def test_a_file_is_completed_where_a_value_may_be_one() -> None:
+    complete = completes(lambda: ["latest"], files=True)
+    context, parameter = click.Context(cli), click.Argument(["values"])
+    assert [item.value for item in complete(context, parameter, "la")] == ["latest"]
+    assert [(item.value, item.type) for item in complete(context, parameter, "results/")] == [("results/", "file")]

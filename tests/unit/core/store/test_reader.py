@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from trialbed import StoredRun, StoreReader, open_store
-from trialbed.errors import DataError
+from trialbed.errors import DataError, UsageError
 from trialbed.records import Failure, Run, TrialResult
 from trialbed.store import Store
 
@@ -59,6 +59,28 @@ def test_a_run_shows_what_was_measured(reader: StoreReader, make_run: MakeRun) -
     assert (run.config.model, run.status, run.overall_time) == ("scripted:gold", "running", 0)
     with pytest.raises(DataError, match=r"no run 'nope'; its latest runs are r2, r1"):
         reader.run("nope")
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id_and_as_the_latest(reader: StoreReader) -> None:
+    assert reader.run("latest").run_id == "r2"
+    assert reader.run("r1").run_id == "r1"
+    with pytest.raises(DataError, match=r"several runs begin with 'r': r2, r1; write more"):
+        reader.run("r")
+    for name in ("", "%", "_1", "r3"):
+        with pytest.raises(DataError, match="no run"):
+            reader.run(name)
+
+
+def test_runs_are_filtered_by_when_they_began(reader: StoreReader) -> None:
+    second = reader.run("r2").created_at
+    assert ids(*reader.runs(since=second)) == ["r2"]
+    assert reader.runs(since=second + timedelta(seconds=1)) == ()
+
+
+def test_a_framework_is_meant_by_its_name(reader: StoreReader) -> None:
+    assert reader.run("r2").framework("langgraph") == "langgraph==1.1.0"
+    with pytest.raises(UsageError, match="no framework 'agno'; its frameworks are langgraph==1"):
+        reader.run("r2").framework("agno")
 
 
 def test_trials_are_filtered(reader: StoreReader) -> None:

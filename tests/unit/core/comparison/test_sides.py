@@ -1,0 +1,95 @@
+"""What a run can be called, and what is said of queries that differ."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.trials import ended, run_config
+
+from trialbed.comparison import RunComparer
+from trialbed.comparison._differences import CompareOptions, compare
+from trialbed.comparison._sides import is_run_name, read_sides
+from trialbed.errors import DataError, UsageError
+from trialbed.records import Run
+from trialbed.store import Store
+
+OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    place = str(tmp_path / "runs.db")
+    with Store.open(place) as store:
+        for month, run_id in enumerate((OLD, NEW), 1):
+            store.create_run(
+                Run(
+                    run_id=run_id,
+                    config=run_config(frameworks=("reference", "langgraph:native")),
+                    config_digest=run_id,
+                    status="finished",
+                    created_at=datetime(2026, month, 1, tzinfo=UTC),
+                    environment_digest="",
+                )
+            )
+            for name in ("reference", "langgraph:native"):
+                result = ended("agent")
+                key = result.key.model_copy(update={"framework": name})
+                store.add_trial(run_id, result.model_copy(update={"key": key}))
+    return place
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("latest", [(NEW, "reference"), (NEW, "langgraph:native")]),
+        ("202601", [(OLD, "reference"), (OLD, "langgraph:native")]),
+        (f"{OLD}/langgraph", [(OLD, "langgraph:native")]),
+        ("latest/reference", [(NEW, "reference")]),
+    ],
+)
+def test_a_run_and_a_framework_are_found_by_name(store: str, name: str, expected: list[tuple[str, str]]) -> None:
+    assert RunComparer().recognises(name)
+    sides = read_sides(name, store)
+    assert [(side.source, side.name) for side in sides] == expected
+    assert {side.about["run_id"] for side in sides} == {source for source, _ in expected}
+
+
+def test_a_name_that_means_none_or_several_is_refused(store: str) -> None:
+    with pytest.raises(DataError, match="several runs begin with '2026'"):
+        read_sides("2026", store)
+    with pytest.raises(UsageError, match="no framework 'crewai'"):
+        read_sides("latest/crewai", store)
+
+
+@pytest.mark.parametrize("value", ["", "lates", "2026x", "results.jsonl", "20260101T120000-aaaaaag", "123"])
+def test_other_texts_are_no_names_of_runs(value: str) -> None:
+    assert not is_run_name(value)
+
+
+def test_a_document_can_be_given_by_its_name(write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "results" / "tools"
+    folder.mkdir(parents=True)
+    write("reference", {1: {"sopr_score": 1}}).rename(folder / "reference_mini.json")
+    monkeypatch.chdir(tmp_path)
+    assert RunComparer().recognises("reference_mini")
+    assert [side.name for side in read_sides("reference_mini", None)] == ["reference"]
+    assert not RunComparer().recognises("langgraph_mini")
+
+
+def test_tasks_and_tools_that_differ_are_said(write: Any) -> None:
+    import json
+
+    sides = []
+    for name, text, tools in (("a", "How warm?", ["x"]), ("b", "How cold?", ["x", "y"])):
+        path = write(name, {1: {"sopr_score": 1}, 2: {"sopr_score": 1}})
+        document = json.loads(path.read_text())
+        document["results"][0] |= {"query_text": text, "gold_apis": [], "selected_tools": tools}
+        path.write_text(json.dumps(document))
+        sides += read_sides(str(path), None)
+    notes = compare(*sides, CompareOptions())["notes"]
+    assert "the text or the gold Apis differ in 1 of the 2 common queries" in notes
+    assert "the offered tools differ in 1 of the 2 common queries" in notes
+    assert not any("differ in" in note for note in compare(sides[0], sides[0], CompareOptions())["notes"])
