@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import date
 from functools import lru_cache
+from typing import NamedTuple
 
 from trialbed.evidence._dates import dates
 from trialbed.evidence._negation import is_denied
@@ -29,6 +31,21 @@ def mentions(text: str, values: Iterable[str]) -> bool:
     """Whether any of the values stands in the text, said or denied."""
     shown = _read(text)
     return any(shown.has(value) for value in values)
+
+
+class _Wanted(NamedTuple):
+    """A value that is looked for: its words, and the days that it names if it is a date."""
+
+    words: list[str]
+    days: list[date]
+
+
+@lru_cache(maxsize=256)
+def _wanted(value: str) -> _Wanted:
+    """The value, read once for all texts in which it is looked for."""
+    shown = readable(value)
+    days = [found.day for found in dates(shown) if shown.strip() == shown[found.start : found.end]]
+    return _Wanted([token.text for token in tokens(shown)], days)
 
 
 @lru_cache(maxsize=8)
@@ -58,14 +75,13 @@ class _Text:
     def _has_marks(self, value: str) -> bool:
         """Whether the value is nothing but markup, and stands in it as it is."""
         plain = " ".join(value.split())
-        return bool(plain) and not tokens(readable(value)) and plain in self._plain
+        return bool(plain) and not _wanted(value).words and plain in self._plain
 
     def _places(self, value: str) -> Iterator[tuple[int, int]]:
-        shown = readable(value)
-        wanted = [token.text for token in tokens(shown)]
-        if wanted and self._known.issuperset(wanted):
-            yield from self._runs(wanted)
-        for day in (found.day for found in dates(shown) if shown.strip() == shown[found.start : found.end]):
+        wanted = _wanted(value)
+        if wanted.words and self._known.issuperset(wanted.words):
+            yield from self._runs(wanted.words)
+        for day in wanted.days:
             yield from ((found.start, found.end) for found in dates(self._text) if found.day == day)
 
     def _runs(self, wanted: list[str]) -> Iterator[tuple[int, int]]:

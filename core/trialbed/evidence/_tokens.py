@@ -31,7 +31,8 @@ _DATE_AND_TIME = re.compile(r"(?<![0-9])([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt](?=[0-9]
 
 _TOKEN = re.compile(
     r"""
-    (?P<time>(?<![\w:.])(?P<hour>[0-9]{1,2}):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9]))?(?![0-9:])
+    (?P<plain>[^\W\d_][^\W_]*(?:['_][^\W_]+)*)  # most are words, none of which is any of the next
+  | (?P<time>(?<![\w:.])(?P<hour>[0-9]{1,2}):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9]))?(?![0-9:])
         (?:\s?(?P<half>[ap])\.?m\b\.?)?)
   | (?P<clock>(?<![\w:.])(?P<full>1[0-2]|0?[1-9])\s?(?P<part>[ap])\.?m\b\.?)
   | (?P<dotted>[0-9]+(?:\.[0-9]+){2,}(?![0-9]))
@@ -44,6 +45,10 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+
+
+_AS_THEY_ARE = frozenset({"plain", "dotted", "mixed", "word", "mark"})
+"""Kinds of tokens that have one spelling only."""
 
 
 class Token(NamedTuple):
@@ -73,7 +78,8 @@ def tokens(text: str) -> list[Token]:
 
 def _tokens(text: str) -> Iterator[Token]:
     for found in _TOKEN.finditer(text):
-        yield Token(_spelling(found), found.start(), found.end())
+        shown = found[0] if found.lastgroup in _AS_THEY_ARE else _spelling(found)
+        yield Token(shown, found.start(), found.end())
 
 
 def _spelling(found: re.Match[str]) -> str:

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, Json, ModelCall, ToolSpec, WireLog
 
+_ENCODER = json.JSONEncoder(sort_keys=True)
+
 T = TypeVar("T")
 Pair = tuple[str, str]
 Signed = tuple[Pair, str]
@@ -148,7 +150,7 @@ def _claimed(call: ClaimedCall) -> Signed:
 
 def canonical(arguments: Json) -> str:
     """Arguments as JSON text that is equal for equal arguments; text that is JSON is read."""
-    return json.dumps(_with_plain_numbers(_parsed(arguments)), sort_keys=True)
+    return _ENCODER.encode(_with_plain_numbers(_parsed(arguments)))
 
 
 def _with_plain_numbers(value: Json) -> Json:
