@@ -44,7 +44,8 @@ def export_stabletoolbench(run: StoredRun, queries: Mapping[QueryId, Query], fol
         DataError: a file cannot be written, or the run has a query that is not given.
     """
     for framework in run.config.frameworks:
-        trials = run.trials(framework=framework)
+        places = {query_id: place for place, query_id in enumerate(run.config.query_ids)}
+        trials = sorted(run.trials(framework=framework), key=lambda trial: places.get(trial.key.query_id, len(places)))
         for repeat in range(run.config.repeat):
             own = [trial for trial in trials if trial.key.repeat == repeat]
             measured = [trial for trial in own if trial.status != "not measured"]

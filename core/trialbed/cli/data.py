@@ -126,7 +126,8 @@ def export(run_id: str, form: str, output: Path, store: str | None, data_dir: Pa
         return
     for one in written:
         left_out = f"; {one.left_out} that were not measured are left out" if one.left_out else ""
-        click.echo(f"written: {one.path} ({one.trials} trials{left_out})")
+        trials = "1 trial" if one.trials == 1 else f"{one.trials:,} trials"
+        click.echo(f"written: {one.path} ({trials}{left_out})")
 
 
 @command.command("show", epilog="Example: bench data show mini --query-id 1")

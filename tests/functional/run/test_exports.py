@@ -17,6 +17,7 @@ def test_a_run_is_exported_for_stabletoolbenchs_evaluators(bench: Bench, tmp_pat
         (f"predictions/reference_r{repeat}/mini.json", 2, 0) for repeat in (0, 1)
     ]
     answers = json.loads((tmp_path / exported[0]["file"]).read_text(encoding="utf-8"))
+    assert list(answers) == list(dict.fromkeys(str(entry["query_id"]) for entry in document["results"]))
     entry = document["results"][0]
     answer = answers[str(entry["query_id"])]
     assert answer["query"] == entry["query_text"]
