@@ -5,7 +5,7 @@ Apart from the other shared options: reading the declarations takes longer than 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,14 @@ def setting_option(name: str) -> Callable[[Decorated], Decorated]:
         help=declared.setting.help,
         shell_complete=COMPLETIONS.get(declared.name),
     )
+
+
+def option_list(names: Sequence[str]) -> list[click.Option]:
+    """The options of these settings, for a command that is put together from options of several parts."""
+    holder = click.Command("holder")
+    for name in names:
+        setting_option(name)(holder)
+    return [parameter for parameter in holder.params if isinstance(parameter, click.Option)]
 
 
 def setting_options(command: Decorated) -> Decorated:

@@ -22,12 +22,20 @@ class RunComparer(Comparer):
     def options(self) -> Sequence[click.Option]:
         """Options that say where to look runs up, and how to judge their differences."""
         from trialbed.cli.options import SingleOption, make_option
+        from trialbed.cli.setting_options import option_list
+        from trialbed.comparison._preference import SETTINGS
 
         return [
             make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]"),
             SingleOption(
                 ["--fail-on-regression"], is_flag=True, help="Exit with 1 if a run's verdict on any score is worse."
             ),
+            SingleOption(
+                ["--preference"],
+                is_flag=True,
+                help="Have --judge say which of two answers to each query is better, instead of comparing scores.",
+            ),
+            *option_list(SETTINGS),
         ]
 
     def recognises(self, value: str) -> bool:
@@ -39,6 +47,10 @@ class RunComparer(Comparer):
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare the sides of the later values with the first value's side of the same framework, or its only one."""
+        if options["preference"]:
+            from trialbed.comparison._preference import compare_by_preference
+
+            return compare_by_preference(values, options)
         from trialbed.comparison._differences import CompareOptions, compare
         from trialbed.comparison._findings import HEADLINE
         from trialbed.comparison._ranks import open_ranks

@@ -106,8 +106,18 @@ class Judge(ABC):
             JudgeError: no usable verdict; it is never replaced by a guess.
         """
 
-    async def prefer(self, query: Query, first: Candidate, second: Candidate) -> Preference:  # noqa: ARG002 - drivers override it
-        """Say which of two answers to a query is better, asked once in this order.
+    async def prefer(
+        self,
+        query: Query,  # noqa: ARG002 - drivers override it
+        first: Candidate,  # noqa: ARG002
+        second: Candidate,  # noqa: ARG002
+        *,
+        vote: int = 0,  # noqa: ARG002
+    ) -> Preference:
+        """Say which of two answers to a query is better, asked in this order.
+
+        Args:
+            vote: counts the votes on the same pair, from 0; a model is asked with another seed for each.
 
         Raises:
             JudgeError: no usable preference, or the judge has none.

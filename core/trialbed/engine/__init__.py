@@ -4,7 +4,7 @@ from trialbed.engine._benchmark import arun_benchmark, run_benchmark
 from trialbed.engine._control import ControlClient
 from trialbed.engine._documents import run_queries, stored_documents
 from trialbed.engine._identity import config_digest, new_trial_token, trial_seed
-from trialbed.engine._judge import identity_of, standing_judge
+from trialbed.engine._judge import identity_of, judge_report, standing_judge
 from trialbed.engine._models import judge_drivers, key_hint
 from trialbed.engine._plan import RunOptions, choose_queries, dataset_driver, open_dataset
 from trialbed.engine._rescoring import Rescored, rejudge, rescore, rescored_documents
@@ -26,6 +26,7 @@ __all__ = [
     "dataset_driver",
     "identity_of",
     "judge_drivers",
+    "judge_report",
     "key_hint",
     "new_trial_token",
     "open_dataset",

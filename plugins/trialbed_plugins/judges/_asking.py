@@ -8,11 +8,13 @@ from typing import Any, ClassVar, TypeVar
 
 from tenacity.wait import wait_base
 
-from trialbed.contracts import Judge, Verdict, Vote
+from trialbed.contracts import Candidate, Judge, Preference, Verdict, Vote
 from trialbed.errors import JudgeError, ModelFailed, UsageError
 from trialbed.model_access import ModelAccess
-from trialbed.records import Answer, ModelEndpoint
+from trialbed.records import Answer, ModelEndpoint, Query
 from trialbed_plugins.judges._gate import without_answer
+from trialbed_plugins.judges._preferences import PREFERENCE_SCHEMA, read_preference
+from trialbed_plugins.judges._prompt import PREFERENCE_INSTRUCTIONS, pair_messages
 from trialbed_plugins.judges._steering import NOTE, steers
 from trialbed_plugins.judges._votes import count_votes
 
@@ -54,6 +56,15 @@ class AskingJudge(Judge):
         await self._own.close()
         if self.model is not None:
             await self.model.close()
+
+    async def prefer(self, query: Query, first: Candidate, second: Candidate, *, vote: int = 0) -> Preference:
+        """Say which of two answers is better, asked in this order.
+
+        Raises:
+            JudgeError: the model cannot be reached, or its preference cannot be read twice.
+        """
+        pair = pair_messages(query, first, second, PREFERENCE_INSTRUCTIONS)
+        return await self.ask(read_preference, pair, schema=PREFERENCE_SCHEMA, seed=self._seed + vote)
 
     async def ask(self, read: Callable[[str], T], messages: Sequence[Mapping[str, Any]], **how: Any) -> T:
         """What the model replies, as ``ModelAccess.ask_for`` says.

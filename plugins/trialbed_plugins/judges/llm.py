@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trialbed.contracts import Candidate, Preference, Verdict, Vote
+from trialbed.contracts import Verdict, Vote
 from trialbed.records import Answer, Json, Query, WireLog
 from trialbed_plugins.judges._asking import AskingJudge, digest
-from trialbed_plugins.judges._preferences import PREFERENCE_SCHEMA, read_preference
-from trialbed_plugins.judges._prompt import CORRECTION, INSTRUCTIONS, PREFERENCE_INSTRUCTIONS, messages, pair_messages
+from trialbed_plugins.judges._prompt import CORRECTION, INSTRUCTIONS, messages
 from trialbed_plugins.judges._votes import SCHEMA, read_vote
 
 
@@ -36,12 +35,3 @@ class ModelJudge(AskingJudge):
             return await self.ask(read_vote, conversation, schema=SCHEMA, seed=seed, correction=CORRECTION)
 
         return await self.counted(answer, vote)
-
-    async def prefer(self, query: Query, first: Candidate, second: Candidate) -> Preference:
-        """Say which of two answers is better, asked once in this order.
-
-        Raises:
-            JudgeError: the model cannot be reached, or its preference cannot be read twice.
-        """
-        conversation = pair_messages(query, first, second, PREFERENCE_INSTRUCTIONS)
-        return await self.ask(read_preference, conversation, schema=PREFERENCE_SCHEMA)

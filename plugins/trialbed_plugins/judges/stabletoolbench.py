@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from trialbed.contracts import Candidate, Preference, Verdict, Vote
+from trialbed.contracts import Verdict, Vote
 from trialbed.records import Answer, Json, Query, WireLog
 from trialbed_plugins.judges._asking import AskingJudge, digest
 from trialbed_plugins.judges._installed_prompts import REPLY_FORM, Prompts, read_prompts
-from trialbed_plugins.judges._preferences import PREFERENCE_SCHEMA, read_preference
-from trialbed_plugins.judges._prompt import PREFERENCE_INSTRUCTIONS, conversation, pair_messages
+from trialbed_plugins.judges._prompt import conversation
 from trialbed_plugins.judges._steering import shown
 from trialbed_plugins.judges._votes import SCHEMA, read_vote
 
@@ -77,15 +76,6 @@ class StableToolBenchJudge(AskingJudge):
             return second.model_copy(update={"step": "all steps"})
 
         return await self.counted(answer, vote)
-
-    async def prefer(self, query: Query, first: Candidate, second: Candidate) -> Preference:
-        """Say which of two answers is better, asked once in this order.
-
-        Raises:
-            JudgeError: the model cannot be reached, or its preference cannot be read twice.
-        """
-        pair = pair_messages(query, first, second, PREFERENCE_INSTRUCTIONS)
-        return await self.ask(read_preference, pair, schema=PREFERENCE_SCHEMA)
 
     def _check(self, query: Query, answer: Answer) -> list[dict[str, str]]:
         text = shown(answer.final_answer)

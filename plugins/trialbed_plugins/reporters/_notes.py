@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from trialbed.calibration import Calibration
+from trialbed.judging import JUDGED
 from trialbed.results import reason_lines
 from trialbed.views import compact, counts, estimate
 from trialbed_plugins.scorers import CATALOG
@@ -68,6 +70,8 @@ def run_notes(documents: Sequence[Document], *, scores: Collection[str] | None =
     yield from _on_incomplete(documents, shown)
     if shown:
         yield from _on_means(documents[0]["summary"], times=scores is None)
+    if JUDGED in shown:
+        yield from _on_judge(documents[0]["metadata"])
     yield from (f"{name}: {meaning}." for name, meaning in LEGEND.items() if name in shown)
     for document in documents:
         for note in _own(document, times=scores is None):
@@ -107,6 +111,19 @@ def _on_means(summary: Document, *, times: bool) -> Iterator[str]:
         f"[low, high] is the {summary['interval_level']:.0%} Wilson interval, clustered by query."
     )
     yield f"{text} Times are mean / median." if times else text
+
+
+def _on_judge(about: Document) -> Iterator[str]:
+    """How far the judge can be trusted; nothing in documents of versions before that was recorded."""
+    judge = about.get("judge")
+    if not judge:
+        return
+    name, model = about["evaluator_model"], judge["model"]
+    name = name if model in (None, name) else f"{name}:{model}"
+    if judge["calibration"] is None:
+        yield f"The judge {name} is uncalibrated: `bench judge calibrate` measures how far it agrees with labels."
+    else:
+        yield f"The judge {name} {Calibration.model_validate(judge['calibration']).summary}."
 
 
 def _own(document: Document, *, times: bool) -> Iterator[str]:

@@ -1,0 +1,116 @@
+"""Compares stored runs by preference."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trialbed.contracts import Comparison, Judge
+from trialbed.errors import UsageError
+from trialbed.store import StoredRun, open_store
+
+SETTINGS = (
+    "judge",
+    "judge_votes",
+    "judge_model",
+    "judge_base_url",
+    "judge_api_key_env",
+    "judge_prompts",
+    "base_url",
+    "api_key_env",
+    "max_helper_requests",
+    "max_helper_tokens",
+    "completions",
+    "concurrency",
+    "data_dir",
+)
+"""The settings of a run that are options of a comparison by preference."""
+
+
+def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
+    """Compare the frameworks of later runs with those of the first, or of one run with its first framework.
+
+    Raises:
+        UsageError: a value is no stored run, there is nothing to compare, or the runs are over different queries.
+    """
+    from trialbed.preference import preference_records, preference_table
+    from trialbed.run_settings import RunSettings
+
+    given = {name: options[name] for name in SETTINGS if options.get(name) is not None}
+    with open_store(options["store"]) as reader:
+        for value in values:
+            if Path(value).exists():
+                raise UsageError(f"{value}: --preference needs the answers in the store; name the run by its id")
+        runs = [reader.run(value) for value in values]
+        documents = asyncio.run(_documents(runs, RunSettings(**given), force=bool(options["force"])))
+    return Comparison(
+        document=documents[0] if len(documents) == 1 else documents,
+        tables=[preference_table(documents)],
+        records=preference_records(documents),
+    )
+
+
+async def _documents(runs: Sequence[StoredRun], settings: Any, *, force: bool) -> list[dict[str, Any]]:
+    from trialbed.engine import judge_report, standing_judge
+    from trialbed.judging import judge_label
+    from trialbed.preference import Contest, Decision, contests_of, decide, preference_document
+
+    pairs = _pairs(runs)
+    async with standing_judge(settings) as (judge, completed):
+        if type(judge).prefer is Judge.prefer:
+            raise UsageError(f"--preference: the judge {completed.judge} does not compare answers; give --judge MODEL")
+        report = await judge_report(judge, completed)
+        slots = asyncio.Semaphore(completed.concurrency)
+
+        async def one(contest: Contest) -> Decision:
+            async with slots:
+                return await decide(judge, contest, votes=completed.judge_votes)
+
+        documents = []
+        for baseline, candidate in pairs:
+            queries = _common_queries(baseline[0], candidate[0], completed.data_dir, force=force)
+            contests, unmeasured = contests_of(baseline, candidate, queries, judge_label(completed))
+            decisions = await asyncio.gather(*map(one, contests))
+            names = _name(baseline, runs), _name(candidate, runs)
+            documents.append(preference_document(names, report, decisions, unmeasured))
+    return documents
+
+
+Framework = tuple[StoredRun, str]
+
+
+def _pairs(runs: Sequence[StoredRun]) -> list[tuple[Framework, Framework]]:
+    first, *others = runs
+    labels = first.config.frameworks
+    if not others:
+        if len(labels) < 2:
+            raise UsageError(f"run {first.run_id} has {labels[0]} only; name another run to compare it with")
+        return [((first, labels[0]), (first, label)) for label in labels[1:]]
+    pairs = []
+    for other in others:
+        for label in other.config.frameworks:
+            if label not in labels and len(labels) > 1:
+                raise UsageError(f"run {other.run_id} has {label}, but run {first.run_id} only {', '.join(labels)}")
+            pairs.append(((first, label if label in labels else labels[0]), (other, label)))
+    return pairs
+
+
+def _common_queries(baseline: StoredRun, candidate: StoredRun, data_dir: Path, *, force: bool) -> dict[int | str, Any]:
+    from trialbed.engine import run_queries
+
+    one, other = baseline.config, candidate.config
+    different = one.dataset_digest != other.dataset_digest or set(one.query_ids) != set(other.query_ids)
+    if different and not force:
+        raise UsageError(
+            f"runs {baseline.run_id} and {candidate.run_id} are over different queries; --force compares "
+            "those that both have"
+        )
+    queries = run_queries(one, data_dir)
+    return {query_id: query for query_id, query in queries.items() if query_id in set(other.query_ids)}
+
+
+def _name(framework: Framework, runs: Sequence[StoredRun]) -> str:
+    run, label = framework
+    return label if len(runs) == 1 else f"{label} ({run.run_id})"

@@ -1,0 +1,15 @@
+"""Which of two runs' answers are better: the Solvable Win Rate of StableToolBench, with both orders and ties."""
+
+from trialbed.preference._deciding import Contest, Decision, decide
+from trialbed.preference._runs import contests_of, preference_document
+from trialbed.preference._tables import preference_records, preference_table
+
+__all__ = [
+    "Contest",
+    "Decision",
+    "contests_of",
+    "decide",
+    "preference_document",
+    "preference_records",
+    "preference_table",
+]

@@ -1,0 +1,57 @@
+"""What came of contests, for people and as figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trialbed.views import UNKNOWN, Table, number
+
+GROUNDS = {
+    "status": "by the solved status",
+    "missing": "by a missing answer",
+    "identical": "by equal answers",
+    "judge": "by the judge",
+}
+
+
+def preference_table(documents: Sequence[Mapping[str, Any]]) -> Table:
+    """A row per pair."""
+    columns = ("candidate against baseline", "wins", "losses", "ties", "win rate", "95 % interval", "p")
+    notes = [
+        "The win rate is the share of contests that the candidate wins; a tie is no win. "
+        "The solved status decides first, a missing answer loses, and the judge sees each pair in both orders."
+    ]
+    return Table.of("preference", columns, [_row(document) for document in documents], [*notes, *_notes(documents)])
+
+
+def preference_records(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The figures of each pair."""
+    names = ("baseline", "candidate", "contests", "wins", "losses", "ties", "undecided", "not_measured", "p")
+    return [
+        {name: document[name] for name in names} | {"win_rate": (document["win_rate"] or {}).get("value")}
+        for document in documents
+    ]
+
+
+def _row(document: Mapping[str, Any]) -> tuple[str, ...]:
+    rate = document["win_rate"]
+    counts = [str(document[name]) for name in ("wins", "losses", "ties")]
+    between = f"{number(rate['low'])}-{number(rate['high'])}" if rate else UNKNOWN
+    name = f"{document['candidate']} against {document['baseline']}"
+    return (name, *counts, number(rate["value"]) if rate else UNKNOWN, between, number(document["p"]))
+
+
+def _notes(documents: Sequence[Mapping[str, Any]]) -> list[str]:
+    notes = []
+    for document in documents:
+        parts = [f"{document['by'][ground]} {words}" for ground, words in GROUNDS.items() if ground in document["by"]]
+        if document["order_consistency"] is not None:
+            parts.append(f"{document['order_consistency']:.0%} of votes the same in both orders")
+        if document["undecided"]:
+            first = next(found["reason"] for found in document["results"] if found["winner"] is None)
+            parts.append(f"{document['undecided']} without a preference, as the judge failed: {first}")
+        if document["not_measured"]:
+            parts.append(f"{document['not_measured']} not measured for both")
+        notes.append(f"{document['candidate']} against {document['baseline']}: {'; '.join(parts)}.")
+    return notes

@@ -1,0 +1,125 @@
+"""Stored runs that are compared by preference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from support.judge_endpoint import JudgeEndpoint, completion, judge_endpoint, shown
+from support.trials import NOW, run_config
+
+from trialbed.comparison._preference import compare_by_preference
+from trialbed.engine import open_dataset
+from trialbed.engine._plan import new_run
+from trialbed.errors import UsageError
+from trialbed.records import Answer, Failure, Outcome, Score, Timing, TrialKey, TrialResult, WireLog
+from trialbed.store import Store
+
+MINI = open_dataset("mini", Path("unused"))
+IDS = tuple(query.query_id for query in MINI.queries()[:4])
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[JudgeEndpoint]:
+    async with judge_endpoint() as served:
+        served.decide = prefers_longer
+        yield served
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+
+
+def prefers_longer(request: dict[str, Any]) -> web.Response:
+    material = shown(request)
+    longer = max("first", "second", key=lambda place: len(material[place]["answer"]))
+    return completion(json.dumps({"reason": "longer", "better": longer}))
+
+
+def trial(framework: str, query_id: Any, text: str | None, label: str) -> TrialResult:
+    token = f"token-{framework}-{query_id}"
+    failure = None if text else Failure(kind="crash", message="gone")
+    answer = Answer(final_answer=text, finish="give_answer") if text else None
+    return TrialResult(
+        trial=token,
+        key=TrialKey(framework=framework, query_id=query_id),
+        seed=0,
+        outcome=Outcome(started_at=NOW, wall_time=1, answer=answer, failure=failure),
+        wire=WireLog(trial=token, opened_at=NOW),
+        timing=Timing(wall=1, model=0, tool=0, framework=1),
+        selected_tools=(),
+        scores=(Score(name="sopr_score", value=1.0, label=label),) if text else (),
+    )
+
+
+def stored(folder: Path, answers: dict[str, list[tuple[str | None, str]]], **config: Any) -> str:
+    made = new_run(
+        run_config(
+            frameworks=tuple(answers),
+            adapter_versions=dict.fromkeys(answers, "x"),
+            dataset_digest=MINI.digest(),
+            query_ids=IDS,
+            **config,
+        )
+    ).model_copy(update={"status": "finished"})
+    with Store.open(str(folder / "trials.db")) as store:
+        store.create_run(made)
+        for framework, texts in answers.items():
+            for query_id, (text, label) in zip(IDS, texts, strict=True):
+                store.add_trial(made.run_id, trial(framework, query_id, text, label))
+    return made.run_id
+
+
+def options(model: JudgeEndpoint, folder: Path, **more: Any) -> dict[str, Any]:
+    given = {"store": str(folder / "trials.db"), "force": False, "judge": "grader", "base_url": model.url}
+    return {**given, "completions": folder / "completions.db", **more}
+
+
+MINE = [("short", "Solved"), ("long enough", "Solved"), ("same", "Unsure"), ("here", "Unsolved")]
+THEIRS = [("much longer", "Solved"), ("short", "Solved"), ("same", "Unsure"), (None, "")]
+
+
+async def test_frameworks_of_a_run_are_compared(model: JudgeEndpoint, tmp_path: Path) -> None:
+    import asyncio
+
+    run = stored(tmp_path, {"mine": MINE, "theirs": THEIRS})
+    found = await asyncio.to_thread(compare_by_preference, [run], options(model, tmp_path))
+    document = found.document
+    assert (document["baseline"], document["candidate"]) == ("mine", "theirs")
+    assert [result["winner"] for result in document["results"]] == ["candidate", "baseline", "tie", "baseline"]
+    assert [result["by"] for result in document["results"]] == ["judge", "judge", "identical", "missing"]
+    assert document["win_rate"]["value"] == pytest.approx(0.25)
+    assert len(model.asked) == 4
+    assert document["judge"]["model"] == "grader"
+
+
+async def test_runs_are_compared(model: JudgeEndpoint, tmp_path: Path) -> None:
+    import asyncio
+
+    runs = [stored(tmp_path, {"mine": MINE}), stored(tmp_path, {"mine": THEIRS}, model="other")]
+    found = await asyncio.to_thread(compare_by_preference, runs, options(model, tmp_path, judge_votes=2))
+    assert (found.document["wins"], found.document["losses"], found.document["ties"]) == (1, 2, 1)
+    assert runs[1] in found.document["candidate"]
+
+
+async def test_what_cannot_be_compared_is_refused(model: JudgeEndpoint, tmp_path: Path) -> None:
+    import asyncio
+
+    alone = stored(tmp_path, {"mine": MINE})
+    other = stored(tmp_path, {"mine": MINE}, judge="another")
+
+    async def refused(runs: list[str], **more: Any) -> str:
+        with pytest.raises(UsageError) as error:
+            await asyncio.to_thread(compare_by_preference, runs, options(model, tmp_path, **more))
+        return str(error.value)
+
+    assert "name another run" in await refused([alone])
+    assert "was judged by rule" in await refused([alone, other])
+    assert "does not compare answers; give --judge MODEL" in await refused([alone, alone], judge="rule", base_url=None)
+    (tmp_path / "a.json").write_text("{}")
+    assert "name the run by its id" in await refused([str(tmp_path / "a.json")])
