@@ -13,10 +13,9 @@ from support.judge_endpoint import JudgeEndpoint, completion, judge_endpoint, sh
 from support.trials import NOW, run_config
 
 from trialbed.comparison._preference import compare_by_preference
-from trialbed.engine import open_dataset
-from trialbed.engine._plan import new_run
+from trialbed.engine import config_digest, open_dataset
 from trialbed.errors import UsageError
-from trialbed.records import Answer, Failure, Outcome, Score, Timing, TrialKey, TrialResult, WireLog
+from trialbed.records import Answer, Failure, Outcome, Run, Score, Timing, TrialKey, TrialResult, WireLog
 from trialbed.store import Store
 
 MINI = open_dataset("mini", Path("unused"))
@@ -58,15 +57,21 @@ def trial(framework: str, query_id: Any, text: str | None, label: str) -> TrialR
 
 
 def stored(folder: Path, answers: dict[str, list[tuple[str | None, str]]], **config: Any) -> str:
-    made = new_run(
-        run_config(
-            frameworks=tuple(answers),
-            adapter_versions=dict.fromkeys(answers, "x"),
-            dataset_digest=MINI.digest(),
-            query_ids=IDS,
-            **config,
-        )
-    ).model_copy(update={"status": "finished"})
+    own = run_config(
+        frameworks=tuple(answers),
+        adapter_versions=dict.fromkeys(answers, "x"),
+        dataset_digest=MINI.digest(),
+        query_ids=IDS,
+        **config,
+    )
+    made = Run(
+        run_id=f"20260101T000000-{len(list(folder.iterdir())):06x}{len(config)}",
+        config=own,
+        config_digest=config_digest(own),
+        status="finished",
+        created_at=NOW,
+        environment_digest="e",
+    )
     with Store.open(str(folder / "trials.db")) as store:
         store.create_run(made)
         for framework, texts in answers.items():
