@@ -26,3 +26,5 @@ from ._tool_calls import tool_call_f1 as tool_call_f1
 from ._topics import Topic as Topic
 from ._topics import TopicAdherence as TopicAdherence
 from ._topics import topic_adherence as topic_adherence
+from ._trials import TrialMetrics as TrialMetrics
+from ._trials import trial_sample as trial_sample

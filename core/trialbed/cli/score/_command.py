@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from trialbed.cli.options import json_option
-from trialbed.cli.score import _files, _stored
+from trialbed.cli.score import _files, _stored, _trials
 
 RUN = re.compile(r"latest|[0-9]{4}[0-9T]*(?:-[0-9a-f]*)?")
 """What a stored run is named by: its id, the beginning of one, or ``latest``."""
@@ -24,6 +24,7 @@ For each metric the mean is shown, and for the samples with the lowest values wh
 
 RUN is the id of a stored run, the beginning of one, or latest. With --judge, that judge grades its answers again, and
 its verdicts are stored beside the old ones as sopr_score@JUDGE. Without, the trials get the scores that they lack.
+With --metric, its trials are scored as conversations, against their queries' gold calls, and nothing is stored.
 """
 
 EPILOG = """\b
@@ -34,6 +35,7 @@ Examples:
   bench score conversations.jsonl --reference right.jsonl --tools tools.json
   bench score conversations.jsonl --metric topic_adherence --judge gpt-4o-mini
   bench score calls.jsonl --fail-under tool_call_f1=0.9
+  bench score latest --metric tool_call_accuracy --order flexible
   bench score latest --judge gpt-4o-mini --judge-votes 3 --output results/rejudged
 """
 
@@ -47,6 +49,8 @@ def _run(target: str, **given: Any) -> int:
         return _files.score(path, given)
     if not RUN.fullmatch(target):
         raise click.UsageError(f"there is no file {target!r}, and it is no run's id.", click.get_current_context())
+    if given["metrics"]:
+        return _trials.score(target, given)
     _refuse(FOR_FILES, f"is about files, and {target} is a run", allowed=_stored.SHARED)
     return _stored.score(target, given)
 

@@ -104,18 +104,14 @@ def score(path: Path, given: Mapping[str, Any]) -> int:
         UsageError: an option is wrong, or does not fit the file.
         DataError: the file is malformed; names file, line and key.
     """
-    from trialbed.cli.thresholds import parse_thresholds
-
-    thresholds = parse_thresholds(given["fail_under"], "tool_call_f1=0.8")
     samples = _samples(path, given["reference"])
-    settings = _settings(given)
-    scores, summaries = asyncio.run(_scored(samples, given, settings))
-    _check_names(thresholds, summaries)
+    scores, summaries = asyncio.run(scored(samples, given, settings(given)))
+    least = thresholds(given, summaries)
     if given["as_json"]:
-        _print_json(path, scores, summaries)
+        print_json(document(str(path), scores, summaries))
     else:
-        _print(path, scores, summaries, given["show"])
-    return _exit_code(summaries, thresholds)
+        print_results(str(path), scores, summaries, given["show"])
+    return exit_code(summaries, least)
 
 
 def _samples(path: Path, reference: Path | None) -> list[Sample]:
@@ -133,7 +129,12 @@ def _samples(path: Path, reference: Path | None) -> list[Sample]:
     return [replace(sample, **right.get(sample.id, {})) for sample in samples]
 
 
-def _settings(given: Mapping[str, Any]) -> ScoringOptions:
+def settings(given: Mapping[str, Any]) -> ScoringOptions:
+    """How samples are scored, as the options say.
+
+    Raises:
+        UsageError, DataError: an option or the file of tools is wrong.
+    """
     from trialbed.metrics import ScoringOptions
 
     rules = dict(map(_rule, given["rules"]))
@@ -166,20 +167,25 @@ def _tools(path: Path | None) -> Mapping[str, Mapping[str, Any]]:
     return read_tools(value.get("tools", value) if isinstance(value, dict) else value, str(path))
 
 
-async def _scored(
-    samples: Sequence[Sample], given: Mapping[str, Any], settings: ScoringOptions
+async def scored(
+    samples: Sequence[Sample], given: Mapping[str, Any], options: ScoringOptions
 ) -> tuple[list[SampleScores], list[MetricSummary]]:
+    """The scores of samples, and the mean of each.
+
+    Raises:
+        UsageError: no sample has what a metric needs, or an option is wrong.
+    """
     from trialbed.metrics import METRICS, lacking, score_samples, summarize
 
     async with _model(given) as model:
-        settings = replace(settings, model=model, at_once=given["concurrency"])
+        options = replace(options, model=model, at_once=given["concurrency"])
         chosen = list(dict.fromkeys(given["metrics"])) or [
-            metric for metric in METRICS if any(not lacking(metric, sample, settings) for sample in samples)
+            metric for metric in METRICS if any(not lacking(metric, sample, options) for sample in samples)
         ]
         if not chosen:
-            reasons = "; ".join(f"{metric}: {lacking(metric, samples[0], settings)}" for metric in METRICS)
+            reasons = "; ".join(f"{metric}: {lacking(metric, samples[0], options)}" for metric in METRICS)
             raise UsageError(f"no sample has what a metric needs ({reasons}); --reference FILE can give it")
-        scores = await score_samples(samples, chosen, settings)
+        scores = await score_samples(samples, chosen, options)
     return scores, summarize(scores)
 
 
@@ -204,9 +210,10 @@ async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
         yield ChatModel(judge.model)
 
 
-def _print_json(path: Path, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary]) -> None:
-    document = {
-        "file": str(path),
+def document(title: str, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary]) -> dict[str, Any]:
+    """The result as JSON."""
+    return {
+        "file": title,
         "samples": len(scores),
         "summary": {
             found.name: {
@@ -220,7 +227,11 @@ def _print_json(path: Path, scores: Sequence[SampleScores], summaries: Sequence[
         },
         "results": [found.as_json() for found in scores],
     }
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False, default=str))
+
+
+def print_json(value: Any) -> None:
+    """Print a result as JSON."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False, default=str))
 
 
 def _interval(found: MetricSummary) -> dict[str, float | None]:
@@ -232,15 +243,16 @@ def _interval(found: MetricSummary) -> dict[str, float | None]:
     return {"low": interval.low, "high": interval.high}
 
 
-def _print(path: Path, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary], most: int) -> None:
+def print_results(title: str, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary], most: int) -> None:
+    """Print the means, and the reasons of the samples with the lowest values."""
     from trialbed.views import print_tables
 
-    print_tables([_table(path, scores, summaries)], sys.stdout)
+    print_tables([_table(title, scores, summaries)], sys.stdout)
     for line in _explained(scores, most):
         click.echo(line)
 
 
-def _table(path: Path, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary]) -> Table:
+def _table(name: str, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary]) -> Table:
     from trialbed.views import Table, number
 
     rows = []
@@ -256,7 +268,7 @@ def _table(path: Path, scores: Sequence[SampleScores], summaries: Sequence[Metri
     by_name = sum(1 for found in scores if _has_names_only(found.sample))
     if by_name:
         notes.append(f"{by_name} compared by the names of tools only, as the reference has no arguments")
-    title = f"{path}, {len(scores)} {'sample' if len(scores) == 1 else 'samples'}"
+    title = f"{name}, {len(scores)} {'sample' if len(scores) == 1 else 'samples'}"
     return Table.of(title, ("metric", "mean", "95 % interval", "scored", "not scored"), rows, notes)
 
 
@@ -291,14 +303,24 @@ def _lowest(found: SampleScores) -> float:
     return min(found.values.values())
 
 
-def _check_names(thresholds: Mapping[str, float], summaries: Sequence[MetricSummary]) -> None:
+def thresholds(given: Mapping[str, Any], summaries: Sequence[MetricSummary]) -> dict[str, float]:
+    """The least mean of each metric that has one.
+
+    Raises:
+        UsageError: one is malformed, or about what was not scored.
+    """
+    from trialbed.cli.thresholds import parse_thresholds
+
+    least = parse_thresholds(given["fail_under"], "tool_call_f1=0.8")
     names = [found.name for found in summaries]
-    for name in thresholds:
+    for name in least:
         if name not in names:
             raise UsageError(f"--fail-under: {name!r} was not scored; scored were {', '.join(names)}")
+    return least
 
 
-def _exit_code(summaries: Sequence[MetricSummary], thresholds: Mapping[str, float]) -> int:
+def exit_code(summaries: Sequence[MetricSummary], thresholds: Mapping[str, float]) -> int:
+    """1 if a mean is below its threshold, 3 if nothing could be scored, else 0."""
     failed = False
     for found in summaries:
         least = thresholds.get(found.name)

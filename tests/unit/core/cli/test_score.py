@@ -13,6 +13,7 @@ from support.endpoints import endpoint
 
 from trialbed.cli import cli
 from trialbed.errors import DataError, UsageError
+from trialbed.records import ApiRef, GoldCall, Query
 
 RIGHT = {
     "id": "right",
@@ -196,3 +197,20 @@ def test_a_file_that_is_not_there(run: Run) -> None:
     result = run("none.jsonl")
     assert result.exception is not None
     assert "none.jsonl" in str(getattr(result.exception, "message", result.exception))
+
+
+def test_a_stored_run_is_scored_by_metrics(bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    names: tuple[int | str, ...] = (1, "a/b")
+    gold = (GoldCall(api=ApiRef(category="C", tool_name="Weather", api_name="now"), arguments={"city": "Ulm"}),)
+    queries = {name: Query(query_id=name, text="?", apis=(), gold_calls=gold) for name in names}
+    monkeypatch.setattr("trialbed.engine.run_queries", lambda config, folder: queries)
+    result = bench("score", "latest", "--metric", "tool_call_accuracy", "--json")
+    assert result.exception is None, repr(result.exception)
+    documents = json.loads(result.output)
+    assert len(documents) == 2
+    for document in documents:
+        assert document["summary"]["tool_call_accuracy"]["scored"] == document["samples"] > 0
+    shown = bench("score", "latest", "--metric", "tool_call_accuracy").output
+    assert "bench show 2" in shown
+    assert bench("score", "latest", "--metric", "tool_call_f1", "--fail-under", "tool_call_f1=1").return_value == 1
+    refused(bench("score", "latest", "--metric", "tool_call_f1", "--reference", "x"), UsageError, "--reference")

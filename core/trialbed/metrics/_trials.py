@@ -1,0 +1,130 @@
+"""Scores trials: as samples, and as a plugin that adds scores to every trial of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from trialbed.conversations import Message, Sample, ToolCall, read_call
+from trialbed.errors import UsageError
+from trialbed.hookspecs import hookimpl
+from trialbed.metrics._batch import METRICS, SampleScores, ScoringOptions, lacking, score_samples
+from trialbed.records import Answer, ApiCall, ApiRef, Failure, Query, Score, ToolSpec, WireLog
+from trialbed.results import AskedCall, asked_calls
+from trialbed.scoring import ScoreContext
+
+FORMAT = "trial"
+
+
+def trial_sample(
+    query: Query,
+    tools: Sequence[ToolSpec],
+    wire: WireLog,
+    answer: Answer | None,
+    *,
+    unasked: Collection[ApiCall] = (),
+    name: str = "",
+    place: str = "",
+) -> Sample:
+    """A trial as a sample: the calls that the model asked for, as the server saw them, against the query's gold calls.
+
+    Args:
+        tools: what the agent was offered; gold calls are named as these are.
+        answer: None where the trial failed. It then has no calls that count, and no messages.
+        unasked: the calls that no answer of the model asked for; they are left out.
+        name: names the sample; ``place`` says where it is. Default: the query's id.
+    """
+    names = {spec.api: spec.name for spec in tools}
+    asked = asked_calls(wire, tools, unasked) if answer is not None else ()
+    made = [(_call(call, names), call) for call in asked]
+    return Sample(
+        id=name or str(query.query_id),
+        place=place,
+        format=FORMAT,
+        messages=None if answer is None else _messages(query, made, answer),
+        calls=tuple(call for call, _ in made),
+        reference=tuple(ToolCall(_name(gold.api, names), gold.arguments) for gold in query.gold_calls),
+        reference_goal=query.reference_answer,
+        tools={spec.name: spec.parameters for spec in tools},
+    )
+
+
+class TrialMetrics:
+    """A plugin that gives every trial the scores of metrics; register it under ``trialbed.plugins``.
+
+    Args:
+        metrics: their names. ``tool_call_f1`` is one of the built-in scores already.
+        options: how they are computed, with the model where one is asked.
+        reference_topics: the topics that the agents are for.
+    """
+
+    def __init__(
+        self,
+        metrics: Iterable[str] = ("tool_call_accuracy",),
+        options: ScoringOptions | None = None,
+        reference_topics: Sequence[str] = (),
+    ) -> None:
+        self.metrics = tuple(metrics)
+        self.options = options or ScoringOptions()
+        self.reference_topics = tuple(reference_topics)
+        for metric in self.metrics:
+            if metric not in METRICS:
+                raise UsageError(f"there is no metric {metric!r}; the metrics are {', '.join(METRICS)}")
+
+    @hookimpl
+    def declare_scores(self) -> list[str]:
+        """The names of the scores."""
+        more = ("topic_adherence_precision", "topic_adherence_recall")
+        return [*self.metrics, *(more if "topic_adherence" in self.metrics else ())]
+
+    @hookimpl
+    async def score_trial(self, context: ScoreContext) -> list[Score]:
+        """The scores of one trial. A metric for which the query has nothing to compare with gives none."""
+        sample = trial_sample(context.query, context.tools, context.wire, context.answer, unasked=context.unasked)
+        if self.reference_topics:
+            sample = _with_topics(sample, self.reference_topics)
+        metrics = [metric for metric in self.metrics if not lacking(metric, sample, self.options)]
+        (found,) = await score_samples([sample], metrics, self.options)
+        return [*_scores(found), *(_failed(name, why) for name, why in found.unscored.items())]
+
+
+def _with_topics(sample: Sample, topics: tuple[str, ...]) -> Sample:
+    from dataclasses import replace
+
+    return replace(sample, reference_topics=topics)
+
+
+def _scores(found: SampleScores) -> Iterable[Score]:
+    details = found.as_json()["details"]
+    return (Score(name=name, value=value, detail=details.get(name, {})) for name, value in found.values.items())
+
+
+def _failed(name: str, why: str) -> Score:
+    return Score(name=name, value=None, failure=Failure(kind="judge", message=f"{name}: {why}"))
+
+
+def _call(call: AskedCall, names: Mapping[ApiRef, str]) -> ToolCall:
+    name = call.name if call.api is None else _name(call.api, names)
+    return read_call({"name": name, "arguments": call.arguments if _readable(call.arguments) else str(call.arguments)})
+
+
+def _readable(arguments: Any) -> bool:
+    return isinstance(arguments, (str, Mapping)) or arguments is None
+
+
+def _name(api: ApiRef, names: Mapping[ApiRef, str]) -> str:
+    return names.get(api, api.title)
+
+
+def _messages(query: Query, made: Sequence[tuple[ToolCall, AskedCall]], answer: Answer) -> tuple[Message, ...]:
+    messages = [Message("user", query.text)]
+    for call, asked in made:
+        said = asked.problem or (asked.response if isinstance(asked.response, str) else _json(asked.response))
+        messages += [Message("assistant", "", (call,)), Message("tool", said)]
+    return (*messages, Message("assistant", answer.final_answer))
+
+
+def _json(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, default=str)
