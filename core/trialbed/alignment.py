@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialbed.conversations import ToolCall
-from trialbed.metrics import ArgumentFinding, MetricResult, tool_call_f1
+from trialbed.metrics import ArgumentFinding, MetricResult, tool_call_accuracy, tool_call_f1
 from trialbed.records import ApiRef, GoldCall, Json, ToolSpec
 from trialbed.results import AskedCall
 
@@ -54,12 +54,13 @@ class Alignment:
     Attributes:
         gold: every gold call, in order, with the call that stands for it.
         others: the calls that stand for none, in order.
-        f1: the metric ``tool_call_f1`` of the calls.
+        f1: the metric ``tool_call_f1`` of the calls; ``accuracy``: ``tool_call_accuracy``, in which their order counts.
     """
 
     gold: tuple[AlignedCall, ...]
     others: tuple[AskedCall, ...]
     f1: MetricResult
+    accuracy: MetricResult
 
 
 def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools: Sequence[ToolSpec]) -> Alignment:
@@ -73,9 +74,10 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
     """
     # Of pairs that are worth the same, the earlier is taken.
     ordered = sorted(calls, key=lambda call: not call.accepted)
-    made = [ToolCall(_key(call.api), _arguments(call.arguments), problem=call.problem) for call in ordered]
     wanted = [ToolCall(_key(call.api), call.arguments) for call in gold]
-    f1 = tool_call_f1(made, wanted, tools={_key(tool.api): tool.parameters for tool in tools})
+    schemas = {_key(tool.api): tool.parameters for tool in tools}
+    f1 = tool_call_f1([_made(call) for call in ordered], wanted, tools=schemas)
+    accuracy = tool_call_accuracy([_made(call) for call in calls], wanted, order="strict", tools=schemas)
     aligned = {
         row.right: AlignedCall(gold[row.right], ordered[row.made], row.points, row.arguments)
         for row in f1.diagnosis.calls
@@ -84,7 +86,7 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
     found = [aligned.get(place, AlignedCall(wanted)) for place, wanted in enumerate(gold)]
     taken = {id(one.call) for one in found}
     found = [AlignedCall(one.gold, call, one.points, one.arguments) for one, call in _best(found, ordered, taken)]
-    return Alignment(tuple(found), tuple(call for call in calls if id(call) not in taken), f1)
+    return Alignment(tuple(found), tuple(call for call in calls if id(call) not in taken), f1, accuracy)
 
 
 def _best(
@@ -99,6 +101,10 @@ def _best(
             call = next(equal, call)
             taken ^= {id(one.call), id(call)} if call is not one.call else set()
         yield one, call
+
+
+def _made(call: AskedCall) -> ToolCall:
+    return ToolCall(_key(call.api), _arguments(call.arguments), problem=call.problem)
 
 
 def _key(api: ApiRef | None) -> str:

@@ -18,7 +18,7 @@ LEVEL = 0.95
 ALWAYS = ("sopr_score", "api_call_score", "api_precision", "api_f1", "has_finish")
 """Scores of quality that a summary has even where no trial ended with an answer."""
 
-OF_GOLD_ARGUMENTS = ("argument_accuracy", "tool_call_f1")
+OF_GOLD_ARGUMENTS = ("argument_accuracy", "tool_call_f1", "tool_call_accuracy")
 """Scores that there are only of queries whose gold calls have arguments."""
 
 TIMES = ("wall_time", "model_time", "tool_time", "framework_time")

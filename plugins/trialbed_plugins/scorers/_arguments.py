@@ -13,12 +13,12 @@ from trialbed_plugins.scorers._reasons import reason
 
 
 def score_arguments(context: ScoreContext) -> Iterable[Score]:
-    """``argument_accuracy`` and ``tool_call_f1``; neither where no gold call of the query has arguments.
+    """``argument_accuracy``, ``tool_call_f1`` and ``tool_call_accuracy``; none if no gold call has arguments.
 
     Each gold call is compared with the call of its Api that comes closest, one to one. ``argument_accuracy`` is the
     mean share of right arguments over the gold calls that have any; a gold call without a call has 0. ``tool_call_f1``
-    is the metric of that name: the points of all pairs, of the calls that were made and those that are right. Calls
-    that never reached an Api count as calls.
+    and ``tool_call_accuracy`` are the metrics of these names: the points of all pairs, of the calls that were made and
+    those that are right; in the latter, their order counts. Calls that never reached an Api count as calls.
     """
     gold = context.query.gold_calls
     if all(call.arguments is None for call in gold):
@@ -39,6 +39,8 @@ def score_arguments(context: ScoreContext) -> Iterable[Score]:
     sums: dict[str, Json] = {"precision": sides.precision, "recall": sides.recall}
     counts: dict[str, Json] = {"called": len(calls), "gold": len(gold), "reason": sides.formula}
     yield Score(name="tool_call_f1", value=found.f1.value, detail=sums | counts)
+    ordered = found.accuracy
+    yield Score(name=ordered.name, value=ordered.value, detail={"reason": ordered.diagnosis.formula})
 
 
 def _compared(one: AlignedCall) -> Json:

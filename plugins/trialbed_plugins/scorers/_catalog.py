@@ -44,6 +44,10 @@ CATALOG = (
         "tool_call_f1", "agreement of the calls with the gold calls, arguments included",
         missing=NO_GOLD_ARGUMENTS, ideal=1.0,
     ),
+    ScoreInfo(
+        "tool_call_accuracy", "agreement of the calls with the gold calls, and with their order",
+        missing=NO_GOLD_ARGUMENTS, ideal=1.0,
+    ),
     ScoreInfo("call_success", "share of the calls asked for by the model that an Api accepted", ideal=1.0),
     ScoreInfo(
         "recovered", "share of the failed calls after which one of the same Api was accepted",

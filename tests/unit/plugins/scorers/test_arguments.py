@@ -47,7 +47,7 @@ async def test_the_detail_says_which_argument_differs() -> None:
 @pytest.mark.parametrize("gold", [[], ["a"], ["a", "b"]])
 async def test_without_gold_arguments_there_is_nothing_to_compare(gold: list[GoldCall]) -> None:
     found = await scores(gold, [api_call("a")])
-    assert {"argument_accuracy", "tool_call_f1"}.isdisjoint(found)
+    assert {"argument_accuracy", "tool_call_f1", "tool_call_accuracy"}.isdisjoint(found)
 
 
 async def test_gold_calls_without_arguments_take_any_call_but_have_no_accuracy() -> None:

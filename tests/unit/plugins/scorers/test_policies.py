@@ -36,6 +36,22 @@ def right(policy: str, n: int) -> tuple[float | None, ...]:
     raise AssertionError(policy)
 
 
+def in_order(policy: str, n: int) -> float:
+    """``tool_call_accuracy``: calls that are right and in order, of all that were made or are missing."""
+    match policy:
+        case "reordered" | "giveup":
+            return 1 / n
+        case "none":
+            return 0
+        case "partial":
+            return (n - 1) / n
+        case "bad-json" | "unknown-tool" | "retry":
+            return n / (n + 1)
+        case "loop":
+            return 1 / (n + MAX_STEPS - 1)
+    return 1
+
+
 async def scored(played: Played) -> dict[str, float | None]:
     return {score.name: score.value for score in await score_trial(played.context)}
 
@@ -47,6 +63,7 @@ async def test_every_score_has_its_known_value(policy: str) -> None:
         wanted = [None if value is None else pytest.approx(value) for value in right(policy, len(query.gold_calls))]
         assert [found.get(name) for name in SCORES] == wanted, query.query_id
         assert found["unasked_calls"] == 0
+        assert found["tool_call_accuracy"] == pytest.approx(in_order(policy, len(query.gold_calls))), query.query_id
 
 
 async def test_wrong_arguments_cost_what_the_names_of_apis_do_not_show() -> None:
