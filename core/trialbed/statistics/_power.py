@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import NormalDist, fmean, variance
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,9 @@ MANY = 500
 TAIL = 7
 """Standard deviations beyond which nothing is summed up."""
 
+FINEST = 60
+"""Parts of a point that differences can be multiples of; finer ones are taken for continuous."""
+
 MOST_QUERIES = 10_000_000
 
 
@@ -38,12 +42,15 @@ class DifferenceSpread:
             known apart.
         within: the variance of one query's difference from repeat to repeat; 0 where it is not known apart.
         queries: of the pilot; 0 where there is none.
+        step: what all differences of single trials are multiples of, such as 0.5 where answers are Solved, Unsure or
+            Unsolved; 0 where there is no such number.
     """
 
     changed: float | None
     between: float
     within: float = 0.0
     queries: int = 0
+    step: float = 0.0
 
     def variance(self, difference: float, repeats: int) -> float:
         """The variance of a query's difference, over so many repeats, where the mean is this."""
@@ -52,7 +59,7 @@ class DifferenceSpread:
         return self.between + self.within / repeats
 
 
-WORST_CASE = DifferenceSpread(changed=1.0, between=1.0)
+WORST_CASE = DifferenceSpread(changed=1.0, between=1.0, step=1.0)
 """Every query is won or lost as a whole, and repeats change nothing: no scores in [0, 1] vary more."""
 
 
@@ -81,7 +88,17 @@ def difference_spread(differences: Sequence[Sequence[float]]) -> DifferenceSprea
         # Nothing changed in the pilot: as the intervals do, count two changes that it might have had.
         changed = 2 / (len(repeated) + 2)
         between = changed
-    return DifferenceSpread(changed, between, within, len(repeated))
+    return DifferenceSpread(changed, between, within, len(repeated), _step(every))
+
+
+def _step(values: Sequence[float]) -> float:
+    """The largest number that all values are multiples of; 0 where it is small, or there is none."""
+    parts = {Fraction(abs(value)).limit_denominator(FINEST) for value in values if abs(value) > TOLERANCE}
+    exact = all(min(abs(abs(value) - float(part)) for part in (*parts, Fraction(0))) < 1e-9 for value in set(values))
+    whole = math.lcm(*(part.denominator for part in parts))
+    if not parts or not exact or whole > FINEST:
+        return 0.0
+    return math.gcd(*(int(part * whole) for part in parts)) / whole
 
 
 def difference_power(
@@ -100,9 +117,10 @@ def difference_power(
     if spread.changed is not None and (repeats == 1 or not spread.within):
         return _mcnemar_power(max(spread.changed, size), queries, size, alpha)
     deviation = math.sqrt(spread.variance(size, repeats))
-    # The permutation test knows the differences' mean square, in which the difference itself is.
-    needed = NORMAL.inv_cdf(1 - alpha / 2) * math.sqrt(deviation * deviation + size * size)
-    return _beyond(size * math.sqrt(queries) - needed, deviation)
+    # Sums of multiples of a step are as far apart as twice the step, of which a test of them loses half.
+    step = spread.step / repeats if spread.within else spread.step
+    excess = max(0.0, size * queries - step)
+    return _sign_flip_power(excess / math.sqrt(queries) / deviation if deviation else math.inf, queries, alpha)
 
 
 def smallest_difference(
@@ -167,6 +185,22 @@ def _beyond(distance: float, deviation: float) -> float:
     if not deviation:
         return 1.0 if distance > 0 else 0.0
     return NORMAL.cdf(distance / deviation)
+
+
+def _sign_flip_power(noncentrality: float, queries: int, alpha: float) -> float:
+    """The chance that the permutation test is below alpha, for differences that are roughly normal.
+
+    The test rejects where the sum of differences is large against the root of the sum of their squares, which is where
+    Student's t is: its distribution is approximated as by N. L. Johnson and B. L. Welch, "Applications of the
+    Non-Central t-Distribution", Biometrika 31 (1940), 362-389.
+    """
+    z, freedom = NORMAL.inv_cdf(1 - alpha / 2), queries - 1
+    if z * z >= queries:
+        return 0.0
+    least = z * math.sqrt(freedom / (queries - z * z))
+    if math.isinf(noncentrality):
+        return 1.0
+    return NORMAL.cdf((noncentrality * (1 - 1 / (4 * freedom)) - least) / math.sqrt(1 + least * least / (2 * freedom)))
 
 
 def _mcnemar_power(changed: float, queries: int, difference: float, alpha: float) -> float:

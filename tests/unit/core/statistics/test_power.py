@@ -64,3 +64,18 @@ def test_a_pilot_in_which_nothing_changed_still_lets_something_change() -> None:
     assert (queries_for(spread, 0.1) or 0) > 20
     with pytest.raises(ValueError, match="at least two queries"):
         difference_spread([[1.0]])
+
+
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        ([0.0, 1.0, -1.0], 1.0),
+        ([0.5, -1.0, 0.0], 0.5),
+        ([1 / 3, -0.5], 1 / 6),
+        ([0.25, 0.75], 0.25),
+        ([0.1234567, 0.5], 0.0),
+        ([1 / 59, 1 / 58], 0.0),
+    ],
+)
+def test_what_differences_are_multiples_of_is_found(values: list[float], step: float) -> None:
+    assert difference_spread([[value] for value in values]).step == pytest.approx(step)
