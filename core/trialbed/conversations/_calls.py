@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trialbed.conversations._json import read_json
 from trialbed.conversations._types import ToolCall
 from trialbed.errors import DataError
 
@@ -111,8 +111,8 @@ def _parsed(text: str) -> tuple[Mapping[str, Any], str]:
     if not text.strip():
         return {}, ""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = read_json(text)
+    except ValueError as error:
         return {}, f"the arguments are not JSON ({error}): {_shortened(text)}"
     if isinstance(value, dict):
         return value, ""

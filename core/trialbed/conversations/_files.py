@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from trialbed.conversations._calls import kind
+from trialbed.conversations._json import check_depth, decoder
 from trialbed.conversations._records import (
     conversation_of,
     identity,
@@ -148,14 +149,15 @@ def _records(file: Path) -> Iterator[tuple[str, Any]]:
 
 def _values(file: Path) -> Iterator[tuple[int, Any]]:
     text = _text(file)
-    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse)
+    strict = decoder()
     place = _after_blank(text, 0)
     line, counted = 1, 0
     while place < len(text):
         line += text.count("\n", counted, place)
         counted = place
         try:
-            value, place = decoder.raw_decode(text, place)
+            value, place = strict.raw_decode(text, place)
+            check_depth(value, text[counted:place])
         except json.JSONDecodeError as error:
             raise DataError(f"{file}:{error.lineno}: column {error.colno}: is not JSON: {error.msg}") from None
         except RecursionError:
@@ -178,16 +180,3 @@ def _text(file: Path) -> str:
 def _after_blank(text: str, place: int) -> int:
     found = BLANK.match(text, place)
     return found.end() if found else place
-
-
-def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} occurs twice in one object")
-    return value
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")

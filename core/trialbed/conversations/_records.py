@@ -37,7 +37,9 @@ def read_record(value: Mapping[str, Any], place: str) -> Sample:
         DataError: a key has a wrong value; names it.
     """
     messages, key = _messages(value, place)
-    made = next((name for name in CALLS if name in value), None)
+    made = next((name for name in CALLS if value.get(name) is not None), None)
+    if made is None and messages is None:
+        raise DataError(f"{place}: has neither calls ({' or '.join(CALLS)}) nor messages")
     calls = read_calls(value[made], f"{place}: {made}") if made else calls_in(messages or ())
     return Sample(
         id=identity(value, place),
@@ -136,7 +138,7 @@ def _messages(value: Mapping[str, Any], place: str) -> tuple[tuple[Message, ...]
 
 
 def _format(value: Mapping[str, Any], key: str) -> str:
-    if not key or any(name in value for name in CALLS):
+    if not key or any(value.get(name) is not None for name in CALLS):
         return "calls"
     if key == "user_input":
         return "ragas"

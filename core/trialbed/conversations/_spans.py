@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from trialbed.conversations._calls import items, kind, read_call
+from trialbed.conversations._json import read_json
 from trialbed.conversations._messages import read_messages
 from trialbed.conversations._records import read_tools
 from trialbed.conversations._types import Message, Sample, ToolCall
@@ -49,8 +49,8 @@ class Span:
         if not isinstance(given, str):
             return given
         try:
-            return json.loads(given)
-        except (ValueError, RecursionError) as error:
+            return read_json(given)
+        except ValueError as error:
             raise DataError(f"{self.place}: {key}: is not JSON: {error}") from None
 
 
@@ -170,8 +170,8 @@ def _loaded(value: Any, span: Span) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as error:
+        return read_json(value)
+    except ValueError as error:
         raise DataError(f"{span.place}: events: is not JSON: {error}") from None
 
 

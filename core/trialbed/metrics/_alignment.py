@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from trialbed.conversations import ToolCall
+from trialbed.errors import DataError
 from trialbed.metrics._comparing import Comparer, as_json
 from trialbed.metrics._diagnosis import ArgumentFinding, ArgumentStatus, CallFinding
 from trialbed.metrics._matching import Pairs, free_pairs, ordered_pairs
@@ -67,7 +68,10 @@ def compare_calls(
         return 1.0, (), "any arguments are right"
     if made.args is None:
         return 1.0, (), "the arguments of the call are not known"
-    findings = tuple(_arguments(right.name, made.args, right.args, schema, comparer))
+    try:
+        findings = tuple(_arguments(right.name, made.args, right.args, schema, comparer))
+    except RecursionError:
+        raise DataError(f"{right.name}: the arguments are nested too deeply to be compared") from None
     counted = [finding.points for finding in findings if finding.points is not None]
     return (sum(counted) / len(counted) if counted else 1.0), findings, made.problem
 

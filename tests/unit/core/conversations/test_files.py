@@ -327,6 +327,9 @@ def test_a_sample_of_one_turn(tmp_path: Path) -> None:
         ),
         ("", r"there is nothing to score in it"),
         ("[" * 100_000, r"file\.jsonl:1: is nested too deeply"),
+        ('{"predicted": ' + "[" * 201 + "]" * 201 + "}", r"file\.jsonl:1: nested deeper than 200 levels"),
+        ('{"predicted": [], "x": 1e999}', r":1: the number 1e999 is too large"),
+        ('{"predicted": null, "reference": []}', r":1: has neither calls"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, said: str) -> None:

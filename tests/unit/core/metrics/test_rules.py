@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trialbed.conversations import ToolCall
-from trialbed.errors import JudgeError, UsageError
+from trialbed.errors import DataError, JudgeError, UsageError
 from trialbed.metrics import RULES, Step, atool_call_accuracy, atool_call_f1, tool_call_accuracy
 
 
@@ -153,6 +153,21 @@ def test_arguments_that_are_not_json_are_quoted() -> None:
     result = tool_call_accuracy([broken], [ToolCall("f", {"x": 1})])
     assert result.value == 0
     assert '{"x": 1' in result.reason
+
+
+@pytest.mark.parametrize("text", ['{"x": NaN}', '{"x": 1e999}', "[" * 9999, '{"x": 1, "x": 2}', "[1]", "7"])
+def test_what_a_model_wrote_is_no_error(text: str) -> None:
+    result = tool_call_accuracy([{"name": "f", "arguments": text}], [ToolCall("f", {"x": 1})])
+    assert result.value == 0
+    assert "the arguments are" in result.diagnosis.calls[0].note
+
+
+def test_arguments_without_a_bottom_are_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(DataError, match="nested too deeply"):
+        tool_call_accuracy([ToolCall("f", {"x": deep})], [ToolCall("f", {"x": [deep]})])
 
 
 @pytest.mark.parametrize(
