@@ -87,8 +87,10 @@ def read_cases(path: Path) -> list[Case]:
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: is not UTF-8: {error}") from error
     cases = list(_cases(lines, str(path)))
     if not cases:
         raise DataError(f"{path}: there is no labelled case in it")

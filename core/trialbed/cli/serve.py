@@ -15,6 +15,7 @@ from trialbed.cli.setting_options import (
     endpoint_patience_option,
     model_retries_option,
     response_cache_option,
+    setting_option,
 )
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
@@ -44,6 +45,9 @@ Examples:
     help="Dataset whose Apis to serve; repeatable.",
 )
 @option("--simulator", metavar="NAME", help="Simulator for all Apis. [default: each dataset's own]")
+@setting_option("simulator_model")
+@setting_option("max_helper_requests")
+@setting_option("max_helper_tokens")
 @option(
     "--allow-host",
     "allow_hosts",
@@ -77,7 +81,7 @@ def command(
         _serve_faults(faults, given["host"], given["port"])
         return
     from trialbed.drivers import load_driver
-    from trialbed.settings import make_folder
+    from trialbed.settings import completion_cache, make_folder
     from trialbed.settings import response_cache as default_cache
 
     cache = response_cache or default_cache()
@@ -85,6 +89,7 @@ def command(
     server = load_driver("components", "server")
     options = server.ServerOptions(
         cache=str(cache),
+        completions=str(completion_cache()),
         upstream=base_url,
         upstream_key=os.environ.get(api_key_env) if base_url else None,
         token=os.environ.get(TOKEN_VARIABLE) or None,

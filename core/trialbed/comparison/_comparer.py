@@ -47,7 +47,7 @@ class RunComparer(Comparer):
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare the sides of the later values with the first value's side of the same framework, or its only one."""
-        if options["preference"]:
+        if options.get("preference"):
             from trialbed.comparison._preference import compare_by_preference
 
             return compare_by_preference(values, options)

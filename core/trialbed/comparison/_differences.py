@@ -111,7 +111,8 @@ def _unlike_queries(baseline: Side, candidate: Side, common: Collection[Any]) ->
 
 
 def _judges_differ(baseline: Side, candidate: Side) -> bool:
-    return bool(baseline.about["evaluator_model"] != candidate.about["evaluator_model"])
+    keys = ("evaluator_model", "judge_model", "judge_prompt")
+    return any(baseline.about.get(key) != candidate.about.get(key) for key in keys)
 
 
 def _digest(side: Side) -> str:

@@ -36,6 +36,8 @@ SETTINGS = {
     "repeat": "repeats",
     "evaluator_model": "judge",
     "judge_votes": "judge votes",
+    "judge_model": "judge model",
+    "judge_prompt": "judge prompt",
     "selector": "selector",
     "max_tools": "max tools",
     "max_steps": "max steps",
@@ -199,6 +201,7 @@ def _of_document(source: str, document: Mapping[str, Any]) -> Side:
         name=about["agent_name"],
         about={
             **{key: about.get(key) for key in ("agent_name", *_ABOUT, *SETTINGS)},
+            "judge_prompt": (about.get("judge") or {}).get("prompt"),
             # Earlier versions told frameworks the model's own name.
             "model_name": about.get("model_name", about.get("model")),
         },
@@ -257,6 +260,7 @@ def _sides_of(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
         **{key: getattr(config, key, None) for key in SETTINGS},
         "model_name": config.told_model,
         "evaluator_model": config.judge,
+        "judge_prompt": run.record.judge.get("prompt"),
         "max_steps": config.limits.max_steps,
         "timeout": config.limits.timeout,
     }
