@@ -15,7 +15,7 @@ TITLE = "where gold calls were lost"
 LEGEND = {
     "not offered": "its tool was not selected, or the framework did not offer it",
     "not called": "the model did not ask for it",
-    "wrong arguments": "the model asked for its Api, but not with its arguments",
+    "wrong arguments": "the model asked for its Api, but not with the right arguments",
     "not made": "the model asked for it, but the framework did not call the Api",
     "api failed": "the Api answered with an error",
     "trial failed": "the trial ended in an error, before the call or after it",
