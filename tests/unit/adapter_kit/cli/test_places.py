@@ -109,6 +109,7 @@ def test_what_is_installed_here_is_listed_from_metadata_alone(
     assert started == []
 
 
+@pytest.mark.slow(20)
 @pytest.mark.usefixtures("shelf", "acme")
 def test_deviations_are_asked_of_each_adapter_in_a_process_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     acme = listed(capsys, "--deviations")["acme"]
@@ -125,6 +126,7 @@ def test_an_environment_is_a_place_of_its_own(shelf: Path, capsys: pytest.Captur
     assert (place["version"], place["adapter"], place["python"]) == ("1.2.3", "trialbed-crewai", str(python))
 
 
+@pytest.mark.slow(20)
 def test_deviations_are_asked_of_the_interpreter_that_has_the_adapter(
     shelf: Path, acme: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,6 +155,7 @@ def test_the_table_shows_what_is_known(
     assert ["unheard-of", "bench", "env", "add", "unheard-of"] in shown
 
 
+@pytest.mark.slow(20)
 @pytest.mark.usefixtures("shelf", "acme")
 def test_an_adapter_that_cannot_be_loaded_is_broken_and_hides_no_other(
     capsys: pytest.CaptureFixture[str], fake_distribution: FakeDistribution, monkeypatch: pytest.MonkeyPatch
@@ -175,6 +178,7 @@ def test_the_frameworks_that_are_known_are_those_whose_adapters_are_here() -> No
     assert set(FIRST_PARTY) == set(FRAMEWORKS)
 
 
+@pytest.mark.slow(20)
 @pytest.mark.usefixtures("shelf")
 def test_a_framework_is_one_row_with_its_profiles(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, fake_distribution: FakeDistribution
