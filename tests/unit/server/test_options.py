@@ -19,7 +19,7 @@ def test_beyond_loopback_a_token_is_required(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1"])
 def test_a_token_that_can_be_guessed_is_refused_with_how_to_make_one(host: str) -> None:
-    with pytest.raises(UsageError, match=r"has 1 characters.*at least 16.*secrets\.token_urlsafe"):
+    with pytest.raises(UsageError, match=r"so short that it can be guessed.*at least 16.*secrets\.token_urlsafe"):
         ServerOptions(host=host, token="x")
 
 
