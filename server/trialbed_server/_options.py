@@ -103,8 +103,8 @@ def check_token(token: str | None, host: str) -> None:
     """
     if token and len(token) < MIN_TOKEN:
         raise UsageError(
-            f"{TOKEN_VARIABLE} is so short that it can be guessed; give it at least {MIN_TOKEN} characters, such as those "
-            f"of {GENERATE}"
+            f"{TOKEN_VARIABLE} is so short that it can be guessed; give it at least {MIN_TOKEN} characters, such as "
+            f"those of {GENERATE}"
         )
     if not token and not is_loopback(host):
         raise UsageError(

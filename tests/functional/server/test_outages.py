@@ -180,3 +180,33 @@ async def test_a_framework_that_leaves_within_an_answer_has_seen_the_endpoint_wo
     await unanswered(client, 1)
     await client.post(CHAT, json=body("a"))
     assert (await status(client))["state"] == "closed"
+
+
+async def test_a_request_that_waits_to_be_repeated_as_its_trial_ends_is_the_endpoints_fault(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["m"] = [says(503)]
+    clock.awake.clear()
+    asking = asyncio.ensure_future(client.post(CHAT, json=body()))
+    await until(lambda: clock.slept)
+    clock.time += 5
+    assert (await client.post(CHAT, json=body("fine"))).status_code == 200
+    calls = (await closed(client))["model_calls"]
+    assert [(call["status"], call["cause"]) for call in calls] == [(0, "endpoint"), (200, None)]
+    clock.awake.set()
+    await asking
+
+
+@pytest.mark.parametrize(("others", "state"), [(False, "down"), (True, "closed")])
+async def test_an_unknown_model_is_the_requests_fault_only_if_others_are_answered(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, others: bool, state: str
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans = {model: [says(404)] for model in "ab"}
+    if others:
+        assert (await client.post(CHAT, json=body("fine"))).status_code == 200
+    for number in range(FAILURES):
+        assert (await client.post(CHAT, json=body("ab"[number % 2]))).status_code == 404
+    assert (await status(client))["state"] == state
+    assert (await closed(client))["model_calls"][-1]["cause"] == ("request" if others else "endpoint")

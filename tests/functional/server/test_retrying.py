@@ -203,6 +203,18 @@ async def test_a_request_that_was_answered_meanwhile_is_not_to_blame_for_its_nex
     assert [call["cause"] for call in (await closed(client))["model_calls"]] == ["endpoint", None, "endpoint"]
 
 
+async def test_only_so_many_requests_are_remembered_because_the_endpoint_failed_at_them(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trialbed_server.gateway.upstream.REMEMBERED", 1)
+    client = await opened(serve, endpoint.url, clock, model_retries=0)
+    endpoint.plans = {model: [says(500)] for model in ("first", "second")}
+    for model in ("first", "second", "fine", "second", "first"):
+        await client.post(CHAT, json=body(model))
+    causes = [call["cause"] for call in (await closed(client))["model_calls"]]
+    assert causes == ["endpoint", "endpoint", None, "request", "endpoint"]
+
+
 async def test_all_requests_share_a_budget_of_repetitions_to_which_answers_add(
     serve: Serve, endpoint: Endpoint, clock: SleepingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
