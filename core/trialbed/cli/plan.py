@@ -72,7 +72,7 @@ def command(
 
     sides, baseline = plan_sides(pilot, store, against)
     # What repeats gain is told by a pilot that has some.
-    usual = (1, 3) if any((side.about["repeat"] or 1) > 1 for side in sides) else (1,)
+    usual = (1, 3) if baseline and all((side.about["repeat"] or 1) > 1 for side in sides) else (1,)
     options = PlanOptions(
         score=score,
         queries=tuple(sorted(set(queries or QUERIES))),

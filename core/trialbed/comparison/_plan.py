@@ -56,6 +56,8 @@ def plan(sides: Sequence[Side], baseline: Side | None, options: PlanOptions) -> 
     Raises:
         DataError: the pilot has too few queries, or lacks the score.
     """
+    for side in sides:
+        _check_score(side, options.score)
     pairs = [(baseline, side) for side in sides if side is not baseline] if baseline is not None else []
     comparisons = options.comparisons or max(1, len(pairs))
     spreads = _spreads(pairs, options.score) if pairs else [(None, None, WORST_CASE)]
@@ -74,7 +76,6 @@ def _spreads(
     pairs: Sequence[tuple[Side, Side]], score: str
 ) -> Iterator[tuple[Side | None, Side | None, DifferenceSpread]]:
     for baseline, candidate in pairs:
-        _check_score(baseline, candidate, score)
         found = paired_repeats(baseline, candidate, score)
         if len(found) < 2:
             raise DataError(
@@ -84,11 +85,10 @@ def _spreads(
         yield baseline, candidate, difference_spread(list(found.values()))
 
 
-def _check_score(baseline: Side, candidate: Side, score: str) -> None:
-    for side in (baseline, candidate):
-        if score not in side.quality:
-            known = ", ".join(sorted(side.quality))
-            raise DataError(f"{side.source}: {side.name} has no score of quality {score!r}; it has {known}")
+def _check_score(side: Side, score: str) -> None:
+    if score not in side.quality:
+        known = ", ".join(sorted(side.quality))
+        raise DataError(f"{side.source}: {side.name} has no score of quality {score!r}; it has {known}")
 
 
 def paired_repeats(baseline: Side, candidate: Side, score: str) -> dict[QueryId, list[float]]:

@@ -96,7 +96,8 @@ def changed(finding: Document) -> str:
 
 
 def _listed(queries: Sequence[int | str]) -> str:
-    shown = ", ".join(map(str, queries[:MOST_QUERIES]))
+    ordered = sorted(queries, key=lambda query: (isinstance(query, str), query))
+    shown = ", ".join(map(str, ordered[:MOST_QUERIES]))
     more = f" and {len(queries) - MOST_QUERIES:,} more (--json has all)" if len(queries) > MOST_QUERIES else ""
     return f"{'query' if len(queries) == 1 else 'queries'} {shown}{more}"
 

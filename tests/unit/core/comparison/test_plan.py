@@ -122,3 +122,5 @@ def test_a_pilot_that_tells_nothing_is_refused(write: Any) -> None:
         plan(sides, baseline, PlanOptions(score="wall_time"))
     with pytest.raises(UsageError, match="--against"):
         plan_sides(values, None, "c")
+    with pytest.raises(DataError, match="no score of quality 'wall_time'"):
+        plan(sides[:1], None, PlanOptions(score="wall_time"))
