@@ -77,6 +77,7 @@ def test_a_run_without_an_answer_scores_0_in_what_the_other_frameworks_are_score
     crashed = [make(1, failure=CRASH), make(2, failure=CRASH)]
     found = result_document(run, "reference", queries, crashed, {}, quality=("sopr_score", "polite"))["summary"]
     assert (found["average_sopr_score"], found["solved_percentage"], found["unsolved_count"]) == (0.0, 0.0, 2)
+    assert found["average_polite"] == 0.0
     assert found["intervals"]["sopr_score"] == pytest.approx(list(wilson_interval(0, 2)[:2]))
 
 
@@ -230,3 +231,20 @@ def test_a_score_that_lies_about_its_bounds_has_a_mean_and_no_interval(run: Run,
     found = result_document(run, "reference", queries, odd, {})["summary"]
     assert (found["average_odd"], found["denominators"]["odd"]) == (3.0, 1)
     assert "odd" not in found["intervals"]
+
+
+def test_a_failed_trial_is_0_in_scores_of_gold_arguments_only_where_there_are_some(
+    run: Run, queries: Queries, make: Make
+) -> None:
+    (call,) = queries[2].gold_calls
+    given = queries[2].model_copy(update={"gold_calls": (call.model_copy(update={"arguments": {"city": "x"}}),)})
+    right = Score(name="argument_accuracy", value=1.0)
+    results = [make(2, scores=[right]), make(1, failure=CRASH)]
+    document = result_document(run, "reference", {**queries, 2: given}, results, {})
+    assert document["summary"]["average_argument_accuracy"] == 1.0
+    assert document["summary"]["denominators"]["argument_accuracy"] == 1
+    assert "argument_accuracy" not in document["results"][1]["scores"]
+    assert document["results"][1]["scores"]["api_f1"] == 0.0
+    failed = result_document(run, "reference", {**queries, 2: given}, [*results, make(2, 1, failure=CRASH)], {})
+    assert failed["summary"]["average_argument_accuracy"] == 0.5
+    assert failed["results"][1]["scores"]["argument_accuracy"] == 0.0
