@@ -7,16 +7,17 @@ from typing import Any
 
 import click
 
-from trialbed.cli.completion import completes, datasets
-from trialbed.cli.options import FOLDER, json_option, option, plain_option
+from trialbed.cli.completion import completes, datasets, runs
+from trialbed.cli.options import FOLDER, json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option, response_cache_option
+from trialbed.cli.stored import store_option
 
 EPILOG = """\b
 Examples:
   bench data list
   bench data import StableToolBench/
   bench data show stabletoolbench:G1_instruction
-  bench data export 20260101T120000-abcdef --output predictions
+  bench data export latest --output predictions
 """
 
 
@@ -93,8 +94,8 @@ def import_responses(folder: Path, response_cache: Path | None, as_json: bool) -
         click.echo(f"{report.new} answers imported from {report.files} files, {report.known} were known")
 
 
-@command.command("export", epilog="Example: bench data export 20260101T120000-abcdef --output predictions")
-@click.argument("run_id", metavar="RUN")
+@command.command("export", epilog="Example: bench data export latest --output predictions")
+@click.argument("run_id", metavar="RUN", shell_complete=completes(runs))
 @plain_option(
     "--format",
     "form",
@@ -103,7 +104,7 @@ def import_responses(folder: Path, response_cache: Path | None, as_json: bool) -
     help="Format of the answers: StableToolBench's converted one. [default: stabletoolbench]",
 )
 @plain_option("--output", type=FOLDER, default=Path("predictions"), help="Folder of the files. [default: predictions]")
-@option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]")
+@store_option
 @data_dir_option
 @json_option
 def export(run_id: str, form: str, output: Path, store: str | None, data_dir: Path | None, as_json: bool) -> None:  # noqa: ARG001 - there is one format
@@ -113,13 +114,13 @@ def export(run_id: str, form: str, output: Path, store: str | None, data_dir: Pa
     Trials that failed are written without an ending, which evaluators count as unsolved; those that were not measured
     are left out.
     """
-    from trialbed.engine import open_dataset
+    from trialbed.engine import run_queries
     from trialbed.exports import export_stabletoolbench
     from trialbed.store import open_store
 
     with open_store(store) as reader:
         run = reader.run(run_id)
-        queries = {query.query_id: query for query in open_dataset(run.config.dataset, _folder(data_dir)).queries()}
+        queries = run_queries(run.config, _folder(data_dir))
         written = list(export_stabletoolbench(run, queries, output))
     if as_json:
         _print_json([{"file": str(one.path), "trials": one.trials, "left_out": one.left_out} for one in written])
