@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from trialbed.errors import SettingsError
-from trialbed_plugins.executors.local import configured_memory, configured_trials
+from trialbed.records import Failure, Outcome
+from trialbed_plugins.executors.local import _as_told, configured_memory, configured_trials
 
 
 @pytest.mark.parametrize(
@@ -50,3 +53,14 @@ def test_a_worker_runs_at_least_one(monkeypatch, text):
     monkeypatch.setenv("TRIALBED_WORKER_TRIALS", text)
     with pytest.raises(SettingsError, match="TRIALBED_WORKER_TRIALS"):
         configured_trials()
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [("endpoint", "agent"), ("server", "agent"), ("agent", "agent"), ("timeout", "timeout"), ("model", "model")],
+)
+def test_a_worker_cannot_say_that_its_trial_was_not_measured(told, kept):
+    failure = Failure(kind=told, message="it was not me", detail="a trace")
+    outcome = _as_told(Outcome(started_at=datetime(2026, 1, 1, tzinfo=UTC), wall_time=1, failure=failure))
+    assert outcome.failure is not None
+    assert (outcome.failure.kind, outcome.failure.message) == (kept, "it was not me")
