@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from trialbed.contracts import Judge
 from trialbed.records import Answer, ApiCall, ApiRef, Query, Timing, ToolSpec, WireLog
@@ -32,12 +33,12 @@ class ScoreContext:
     judge_name: str
     unasked: tuple[ApiCall, ...] = ()
 
-    @property
+    @cached_property
     def called_apis(self) -> tuple[ApiRef, ...]:
         """The Apis called because the model asked for it, from the wire, in order, each call once."""
         return tuple(call.api for call in self.asked_wire.api_calls)
 
-    @property
+    @cached_property
     def asked_wire(self) -> WireLog:
         """The wire log without the calls that no answer of the model asked for."""
         unasked = {id(call) for call in self.unasked}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from trialbed.records import ApiCall, ApiRef, Json, SentCall, ToolSpec, WireLog
 from trialbed.results._calls import Pair, Signed, canonical, signed
@@ -41,7 +42,7 @@ class AskedCall:
         """Whether an Api gave a result for it."""
         return not self.problem
 
-    @property
+    @cached_property
     def signature(self) -> str:
         """The arguments as canonical JSON; equal for calls that ask for the same."""
         return canonical(self.arguments)

@@ -126,7 +126,8 @@ def _unmatched(calls: Iterable[ApiCall], asked: list[tuple[float, T]], sign: Cal
     """The calls for which nothing with the same sign was asked before; removes what was matched."""
     left = []
     for call in calls:
-        found = next((item for item in asked if item[0] <= call.started and item[1] == sign(call)), None)
+        own = sign(call)
+        found = next((item for item in asked if item[0] <= call.started and item[1] == own), None)
         if found is None:
             left.append(call)
         else:
