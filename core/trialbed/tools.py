@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import httpx
@@ -58,20 +58,14 @@ class Tool:
         metadata: ``original_name``, ``category``, ``tool_name``, ``api_name``.
     """
 
-    def __init__(
-        self,
-        spec: ToolSpec,
-        server_url: str,
-        client: httpx.AsyncClient | None = None,
-        blocking: BlockingClient | None = None,
-    ) -> None:
+    def __init__(self, spec: ToolSpec, server_url: str, client: httpx.AsyncClient | None = None) -> None:
         self.spec = spec
         self.name = spec.name
         self.description = spec.description
         self.parameters = spec.parameters
         self._server_url = server_url
         self._client = client
-        self._blocking = blocking
+        self._blocking: BlockingClient | None = None
 
     @property
     def api(self) -> ApiRef:
@@ -144,6 +138,16 @@ class Tool:
             "strip": "",
             "toolbench_key": "EMPTY",
         }
+
+
+def connected_tools(
+    specs: Iterable[ToolSpec], server_url: str, client: httpx.AsyncClient, blocking: BlockingClient
+) -> list[Tool]:
+    """The tools of a trial, which share the clients of their process."""
+    tools = [Tool(spec, server_url, client) for spec in specs]
+    for tool in tools:
+        tool._blocking = blocking
+    return tools
 
 
 def tls_for(url: str) -> ssl.SSLContext | bool:

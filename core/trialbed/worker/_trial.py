@@ -19,7 +19,7 @@ from trialbed.contracts import OLD_AGENT_CONTRACTS, BaseAgent
 from trialbed.errors import AnswerError, ModelFailed
 from trialbed.records import Answer, Failure, FailureKind, ModelEndpoint, Outcome, TrialSpec
 from trialbed.redaction import redact
-from trialbed.tools import BlockingClient, Tool
+from trialbed.tools import BlockingClient, Tool, connected_tools
 
 MAX_MESSAGE = 2_000
 MAX_DETAIL = 16_000
@@ -42,14 +42,12 @@ class Trial:
         self._started_at = datetime.now(UTC)
         self._begun = self._ended = time.perf_counter()
 
-    async def run(
-        self, agent_class: type[BaseAgent], client: httpx.AsyncClient, blocking: BlockingClient | None = None
-    ) -> Outcome:
+    async def run(self, agent_class: type[BaseAgent], client: httpx.AsyncClient, blocking: BlockingClient) -> Outcome:
         """Run the agent; its exceptions are raised."""
         seed_random_state(self._spec.endpoint.seed)
         endpoint = _endpoint_for(agent_class, self._spec.endpoint)
         agent = agent_class(endpoint, self._spec.limits, system_prompt=self._spec.system_prompt)
-        tools = [Tool(tool, self._spec.server_url, client, blocking) for tool in self._spec.tools]
+        tools = connected_tools(self._spec.tools, self._spec.server_url, client, blocking)
         try:
             value = await self._answer(agent, tools)
         except BaseException as error:

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from trialbed import ApiRef, Tool, ToolSpec, tls_for
-from trialbed.tools import BlockingClient
+from trialbed.tools import BlockingClient, connected_tools
 
 SPEC = ToolSpec(
     name="Weather_now",
@@ -164,7 +164,7 @@ def listening(connections: list[Any]) -> Iterator[str]:
 def test_blocking_calls_share_a_connection() -> None:
     connections: list[Any] = []
     with listening(connections) as url, closing(BlockingClient()) as blocking:
-        tools = [Tool(SPEC, url, blocking=blocking) for _ in range(2)]
+        tools = connected_tools([SPEC, SPEC], url, httpx.AsyncClient(), blocking)
         assert [tool.invoke({}) for tool in tools * 3] == ["ok"] * 6
         assert len(connections) == 1
         with ThreadPoolExecutor(4) as threads:
@@ -175,7 +175,7 @@ def test_blocking_calls_share_a_connection() -> None:
 def test_a_forked_process_has_connections_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     connections: list[Any] = []
     with listening(connections) as url, closing(BlockingClient()) as blocking:
-        tool = Tool(SPEC, url, blocking=blocking)
+        (tool,) = connected_tools([SPEC], url, httpx.AsyncClient(), blocking)
         tool.invoke({})
         with monkeypatch.context() as forked:
             own = os.getpid()

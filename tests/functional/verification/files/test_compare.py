@@ -140,7 +140,10 @@ def test_a_check_that_holds_is_exit_code_0(bench: Bench, official: Path, acme: P
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "name two or more of a kind: runs (ids, or result documents of bench run) or vendors' result files"),
+        (
+            (),
+            "name two or more of a kind: runs (ids, latest, or result documents of bench run) or vendors' result files",
+        ),
         (("official.jsonl",), "name the results of a baseline and of a vendor"),
         (("official.jsonl", "acme.jsonl", "--vendor", "acme.jsonl"), "not both"),
         (("official.jsonl", "other.jsonl"), "other.jsonl: no such file, and not the id of a run"),

@@ -151,3 +151,9 @@ def model_call(started: float, messages: list[Any], message: dict[str, Any], cal
         usage=Usage(prompt_tokens=50, completion_tokens=10),
         tool_calls=calls,
     )
+
+
+@pytest.fixture(autouse=True)
+def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tables be as wide as they are, wherever the tests run."""
+    monkeypatch.delenv("COLUMNS", raising=False)

@@ -14,6 +14,7 @@ import pytest
 from trialbed import Answer, BaseAgent, ModelFailed
 from trialbed.errors import AnswerError
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
+from trialbed.tools import BlockingClient
 from trialbed.worker import Trial
 from trialbed.worker._trial import failure_of, seed_random_state
 
@@ -60,7 +61,7 @@ async def run(agent_class):
     trial = Trial(SPEC, lambda: None)
     async with httpx.AsyncClient(transport=httpx.MockTransport(virtual)) as client:
         try:
-            return await trial.run(agent_class, client)
+            return await trial.run(agent_class, client, BlockingClient())
         except Exception as error:  # noqa: BLE001 - as the worker does
             return trial.failed(error)
 
@@ -89,7 +90,7 @@ async def test_the_clock_runs_while_the_agent_works_and_stops_when_it_fails():
     trial = Trial(SPEC, lambda: None, Recorder.log.append)
     async with httpx.AsyncClient() as client:
         with pytest.raises(ValueError, match="no"):
-            await trial.run(Failing, client)
+            await trial.run(Failing, client, BlockingClient())
     assert Recorder.log == [True, ("bind", ["Weather_now"], "http://server/virtual"), False, "close"]
 
 
