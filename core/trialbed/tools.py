@@ -141,7 +141,7 @@ class Tool:
 
 
 def connected_tools(
-    specs: Iterable[ToolSpec], server_url: str, client: httpx.AsyncClient, blocking: BlockingClient
+    specs: Iterable[ToolSpec], server_url: str, client: httpx.AsyncClient, blocking: BlockingClient | None
 ) -> list[Tool]:
     """The tools of a trial, which share the clients of their process."""
     tools = [Tool(spec, server_url, client) for spec in specs]

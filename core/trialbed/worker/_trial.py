@@ -42,7 +42,9 @@ class Trial:
         self._started_at = datetime.now(UTC)
         self._begun = self._ended = time.perf_counter()
 
-    async def run(self, agent_class: type[BaseAgent], client: httpx.AsyncClient, blocking: BlockingClient) -> Outcome:
+    async def run(
+        self, agent_class: type[BaseAgent], client: httpx.AsyncClient, blocking: BlockingClient | None = None
+    ) -> Outcome:
         """Run the agent; its exceptions are raised."""
         seed_random_state(self._spec.endpoint.seed)
         endpoint = _endpoint_for(agent_class, self._spec.endpoint)

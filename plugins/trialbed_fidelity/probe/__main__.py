@@ -20,7 +20,7 @@ import psutil
 
 from trialbed.contracts import BaseAgent
 from trialbed.records import Record, TrialSpec
-from trialbed.tools import TOOL_TIMEOUT
+from trialbed.tools import TOOL_TIMEOUT, BlockingClient
 from trialbed.worker import Trial, load_agent
 from trialbed_fidelity.probe._lags import measured_lags
 from trialbed_fidelity.probe._messages import TICK, Loaded, LoadFailed, Measured, Round, TrialRun
@@ -37,6 +37,7 @@ class Probe:
         self._process = psutil.Process()
         # As in a worker: one client for all trials, whose tools call the server.
         self._client = httpx.AsyncClient(timeout=TOOL_TIMEOUT)
+        self._blocking = BlockingClient()
 
     async def round(self, specs: Sequence[TrialSpec], concurrency: int) -> Measured:
         """Run these trials, so many at a time, and measure the process meanwhile."""
@@ -73,7 +74,7 @@ class Probe:
         trial = Trial(spec, owner_only=lambda: None)
         try:
             async with asyncio.timeout(spec.limits.timeout):
-                outcome = await trial.run(self._agent_class, self._client)
+                outcome = await trial.run(self._agent_class, self._client, self._blocking)
         except Exception as error:  # noqa: BLE001 - any error of an agent is its failure
             failure = trial.failed(error).failure
             return failure.message if failure else repr(error)
