@@ -66,13 +66,21 @@ def show_command(run_id: str, trial: str = "", store: str | None = None) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Write a result as JSON on stdout; a number that JSON does not have is null."""
+    """Write a result as JSON on stdout: nothing in it controls a terminal, and a number that JSON lacks is null."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     except ValueError:
         finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
         text = json.dumps(finite, ensure_ascii=False, indent=2)
-    click.echo(text.encode(errors="backslashreplace"))
+    click.echo(
+        "".join(
+            character if character.isprintable() or character == "\n" else _escaped(character) for character in text
+        )
+    )
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1]
 
 
 def run_reporter(name: str) -> Reporter:

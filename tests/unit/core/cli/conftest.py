@@ -35,7 +35,7 @@ from trialbed.store import Store
 
 OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
 API = ApiRef(category="C", tool_name="Weather", api_name="now")
-HOSTILE = "\x1b[2Jcleared\x1b]0;title\x07 \u202ereversed\r\nnext"
+HOSTILE = "\x9b\ud83d\x1b[2Jcleared\x1b]0;title\x07 \u202ereversed\r\nnext"
 
 Bench = Callable[..., Result]
 
@@ -50,6 +50,8 @@ def bench(stored: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
 @pytest.fixture
 def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of the store."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.delenv("TRIALBED_STORE", raising=False)
     monkeypatch.delenv("TRIALBED_STATE_DIR", raising=False)
     path = tmp_path / ".trialbed" / "trialbed.db"
     with Store.open(str(path)) as store:

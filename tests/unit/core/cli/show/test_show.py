@@ -59,9 +59,17 @@ def test_a_trial_shows_which_call_went_wrong_and_why(bench: Any, name: str) -> N
 def test_what_others_wrote_cannot_control_the_terminal(bench: Any) -> None:
     for name in ("reference/1", "langgraph/a/b"):
         shown = bench("show", "latest", name, "--full").output
-        assert "?[2Jcleared?]0;title? ?reversed?\n" in shown
+        assert "???[2Jcleared?]0;title? ?reversed?\n" in shown
         assert all(character.isprintable() or character == "\n" for character in shown)
         assert "\nnext" not in shown
+
+
+def test_json_holds_it_in_escapes(bench: Any) -> None:
+    for arguments in (("latest", "langgraph/a/b"), ("latest",)):
+        shown = bench("show", *arguments, "--json").output
+        assert all(character.isprintable() or character == "\n" for character in shown)
+        assert "\\u009b\\ud83d\\u001b[2Jcleared" in shown
+        json.loads(shown)
 
 
 def test_long_texts_are_cut_with_a_hint(bench: Any) -> None:
