@@ -137,13 +137,12 @@ class MetricResult:
         diagnose: the diagnosis; or a function and its arguments, which make it when it is asked for.
     """
 
-    __slots__ = ("_diagnose", "_diagnosis", "_name", "_value")
+    __slots__ = ("_diagnosis", "_name", "_value")
 
     def __init__(self, name: str, value: float, diagnose: Diagnosis | tuple[Any, ...]) -> None:
         self._name = name
         self._value = value
-        self._diagnose = diagnose
-        self._diagnosis: Diagnosis | None = None
+        self._diagnosis = diagnose
 
     @property
     def name(self) -> str:
@@ -158,10 +157,11 @@ class MetricResult:
     @property
     def diagnosis(self) -> Diagnosis:
         """Why the value is what it is."""
-        if self._diagnosis is None:
-            found = self._diagnose
-            self._diagnosis = found if isinstance(found, Diagnosis) else found[0](*found[1:])
-        return self._diagnosis
+        found = self._diagnosis
+        if not isinstance(found, Diagnosis):
+            made: Diagnosis = found[0](*found[1:])
+            self._diagnosis = found = made
+        return found
 
     @property
     def reason(self) -> str:

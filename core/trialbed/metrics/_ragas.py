@@ -7,8 +7,10 @@ docs/reference/metrics.md with what is odd about each. Calls are anything with `
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Protocol
 
+NAME = attrgetter("name")
 NO_ARGUMENTS: Mapping[str, Any] = {}
 MISSING: Any = object()
 PLAIN = frozenset({str, int, float, bool, type(None)})
@@ -49,22 +51,45 @@ def flexible_accuracy(made: Sequence[Call], right: Sequence[Call]) -> float:
     """As ``strict_accuracy``, after both lists were sorted, each by itself, by names and the text of arguments."""
     if len(made) != len(right):
         return 0.0
-    given, wanted = _by_name(made), _by_name(right)
-    if given.keys() != wanted.keys():
+    count = len(made)
+    made, right = sorted(made, key=NAME), sorted(right, key=NAME)
+    names = [call.name for call in made]
+    if names != [call.name for call in right]:
         return 0.0
     total = 0.0
-    for name in sorted(given):
-        ours, theirs = given[name], wanted[name]
+    place = 0
+    while place < count:
+        name, end = names[place], place + 1
+        while end < count and names[end] == name:
+            end += 1
+        if end == place + 1:
+            total += right_arguments(made[place].args, right[place].args)
+        elif _have_same_texts(made, right, place, end):
+            for _ in range(place, end):
+                total += 1.0
+        else:
+            # Arguments matter to the order of calls of one name only. Their texts, once made, are compared too.
+            given = sorted([arguments_key(call) for call in made[place:end]])
+            wanted = sorted([arguments_key(call) for call in right[place:end]])
+            for ours, theirs in zip(given, wanted, strict=True):
+                total += 1.0 if ours == theirs else len({*ours} & {*theirs}) / len(theirs) if theirs else 0.0
+        place = end
+    return total / count if count else 1.0
+
+
+def _have_same_texts(made: Sequence[Call], right: Sequence[Call], begin: int, end: int) -> bool:
+    """Whether calls surely have the same arguments in the same order, so that sorting them would change nothing."""
+    for place in range(begin, end):
+        ours, theirs = made[place].args or NO_ARGUMENTS, right[place].args or NO_ARGUMENTS
         if len(ours) != len(theirs):
-            return 0.0
-        if len(ours) == 1:
-            total += right_arguments(ours[0].args, theirs[0].args)
-            continue
-        # Arguments matter to the order of calls of one name only. Their texts, once made, are compared too.
-        texts = zip(sorted(map(arguments_key, ours)), sorted(map(arguments_key, theirs)), strict=True)
-        for given_texts, due in texts:
-            total += 1.0 if given_texts == due else len({*given_texts} & {*due}) / len(due) if due else 0.0
-    return total / len(right) if right else 1.0
+            return False
+        for name, value in ours.items():
+            form = type(value)
+            if name not in theirs or form is not type(theirs[name]) or value != theirs[name]:
+                return False
+            if not (form is str or form is int or form is bool or (form is float and value)):
+                return False
+    return True
 
 
 def f1(made: Sequence[Call], right: Sequence[Call]) -> float:
@@ -159,19 +184,9 @@ def arguments_key(call: Call) -> list[tuple[str, str]]:
     if not args:
         return []
     key = [(name, value if type(value) is str else str(value)) for name, value in args.items()]
-    key.sort()
+    if len(key) > 1:
+        key.sort()
     return key
-
-
-def _by_name(calls: Sequence[Call]) -> dict[str, list[Call]]:
-    found: dict[str, list[Call]] = {}
-    for call in calls:
-        known = found.get(call.name)
-        if known is None:
-            found[call.name] = [call]
-        else:
-            known.append(call)
-    return found
 
 
 def canonical(value: Any) -> Any:

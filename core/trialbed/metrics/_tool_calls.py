@@ -26,6 +26,7 @@ from trialbed.metrics._ragas_diagnosis import accuracy_diagnosis, f1_diagnosis
 ACCURACY = "tool_call_accuracy"
 F1 = "tool_call_f1"
 NO_JUDGEMENTS: Judgements = {}
+READY = {ToolCall}
 
 
 def tool_call_accuracy(
@@ -62,12 +63,14 @@ def tool_call_accuracy(
         comparer = Comparer(rules or {}, judgements)
         rows = align(made, groups, known, comparer, ordered=order == "strict")
         return _accuracy(rows, order)
-    check_compat(compat)
+    if compat != "ragas":
+        check_compat(compat)
     made_, right = _plain(predicted, reference)
     if order == "strict":
         value = _ragas.strict_accuracy(made_, right)
     else:
-        check_order(order)
+        if order != "flexible":
+            check_order(order)
         value = _ragas.flexible_accuracy(made_, right)
     return MetricResult(ACCURACY, value, (accuracy_diagnosis, value, made_, right, order))
 
@@ -100,7 +103,8 @@ def tool_call_f1(
         made, groups, known = _read(predicted, reference, tools)
         rows = align(made, groups, known, Comparer(rules or {}, judgements), ordered=False)
         return _f1(rows, len(made), sum(map(len, groups)))
-    check_compat(compat)
+    if compat != "ragas":
+        check_compat(compat)
     made_, right = _plain(predicted, reference)
     value = _ragas.f1(made_, right)
     return MetricResult(F1, value, (f1_diagnosis, value, made_, right))
@@ -141,6 +145,8 @@ def _read(
 
 
 def _plain(predicted: Any, reference: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    if type(predicted) is list and type(reference) is list and {*map(type, predicted), *map(type, reference)} <= READY:
+        return predicted, reference
     wanted = reference
     if reference is None:
         found = _wanted(predicted, None)
