@@ -17,6 +17,8 @@ Pair = tuple[str, str]
 Signed = tuple[Pair, str]
 """A call's Api and its arguments as canonical JSON."""
 
+TOO_DEEP = "nested too deeply"
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -150,8 +152,14 @@ def _claimed(call: ClaimedCall) -> Signed:
 
 
 def canonical(arguments: Json) -> str:
-    """Arguments as JSON text that is equal for equal arguments; text that is JSON is read."""
-    return _ENCODER.encode(_with_plain_numbers(_parsed(arguments)))
+    """Arguments as JSON text that is equal for equal arguments; text that is JSON is read.
+
+    Arguments that are nested too deeply to be read are their own text, or all equal where they are no text.
+    """
+    try:
+        return _ENCODER.encode(_with_plain_numbers(_parsed(arguments)))
+    except RecursionError:
+        return arguments if isinstance(arguments, str) else TOO_DEEP
 
 
 def _with_plain_numbers(value: Json) -> Json:
@@ -168,5 +176,5 @@ def _parsed(arguments: Json) -> Json:
         return arguments
     try:
         return json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.scoring import NOON, api_call, gold_call, model_call, ref, sent_call, tool
 
 from trialbed.attribution import AttributedCall, attribute
@@ -151,3 +153,22 @@ def test_without_gold_arguments_the_schema_tells_wrong_arguments_from_an_api_tha
     query = Query(query_id=1, text="?", apis=(), gold_calls=(GoldCall(api=ref("a")),))
     (found,) = attribute(query, [spec], trial([api_call("a", {}, error="no city")]))
     assert (found.lost, found.reason) == (stage, "no city")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(json_values, json_values, st.text(max_size=20), json_values)
+def test_whatever_is_sent_and_given_back_is_attributed(arguments: Any, response: Any, answer: str, wanted: Any) -> None:
+    called = [
+        api_call("a", error="", response=response, started=1).model_copy(update={"arguments": arguments}),
+        api_call("b", error=answer, response=response, started=2).model_copy(update={"arguments": response}),
+    ]
+    gold = [gold_call("a", x=wanted), GoldCall(api=ref("b"))]
+    found = attributed(trial(called, final_answer=answer), *gold)
+    assert len(found) == 2
+    assert all((call.lost is None) == (call.reason == "") for call in found)

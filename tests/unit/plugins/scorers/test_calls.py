@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from support.scoring import api_call, model_call, scores, sent_call, values
+from support.scoring import api_call, context, gold_call, model_call, scores, sent_call, values
 
 from trialbed.records import ApiCall, ModelCall, SentCall
+from trialbed.results import unasked_calls
 
 BAD = api_call("a", {"x": 1}, error="no")
 GOOD = api_call("a", {"x": 2}, started=5)
@@ -106,3 +107,27 @@ async def test_reasons_name_the_first_calls() -> None:
     assert found["call_success"].detail["reason"] == f"{'; '.join(['t_a: no'] * 5)}; and 2 more"
     assert found["recovered"].detail["reason"] == "7 of 7 failed calls mended"
     assert "reason" not in (await scores("a", [GOOD]))["call_success"].detail
+
+
+def nested(depth: int) -> object:
+    value: object = 1
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("depth", [300, 900])
+async def test_arguments_nested_however_deeply_can_be_scored(depth: int) -> None:
+    """A model can send them; they must not end a run."""
+    deep = nested(depth)
+    called = [api_call("a", {"x": deep}), api_call("a", {"x": deep}, started=1, response=deep)]
+    found = await values([gold_call("a", x=1)], called, final_answer="?")
+    assert (found["argument_accuracy"], found["redundant_calls"]) == (0, 1)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 600 + "1" + "}" * 600])
+async def test_texts_nested_however_deeply_can_be_scored(text: str) -> None:
+    asked = [model_call(sent=[sent_call("a", text)])]
+    wire = context([], [], asked).wire
+    assert unasked_calls(wire, context().tools) == ()
+    assert (await values([gold_call("a", x=1)], [], asked))["call_success"] == 0
