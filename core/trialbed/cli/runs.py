@@ -12,7 +12,7 @@ import click
 
 from trialbed.cli.completion import completes, datasets, frameworks
 from trialbed.cli.options import json_option, plain_option
-from trialbed.cli.stored import Since, moment, print_json, seconds, store_option
+from trialbed.cli.stored import Since, print_json, store_option
 
 if TYPE_CHECKING:
     from trialbed.records import RunStatus
@@ -118,7 +118,7 @@ def _mean(framework: str, trials: Sequence[StoredTrial]) -> float | None:
     return fmean(values) if values else None
 
 
-COLUMNS = ("run", "began (UTC)", "status", "dataset", "queries", "model", "trials", "time", "framework", "sopr_score")
+COLUMNS = ("run", "status", "dataset", "queries", "model", "trials", "framework", "sopr_score")
 NARROW = ("run", "model", "framework", "sopr_score")
 
 
@@ -151,13 +151,11 @@ def _lines(row: dict[str, Any]) -> list[tuple[str, ...]]:
     repeats = f" x {row['repeat']}" if row["repeat"] > 1 else ""
     own = (
         row["run_id"],
-        moment(datetime.fromisoformat(row["created_at"])),
         row["status"],
         row["test_set"],
         f"{row['queries']}{repeats}",
         row["model"],
         f"{row['answered']}/{row['trials']}",
-        seconds(row["overall_time"]),
     )
     means = [(name, UNKNOWN if value is None else f"{value:.2f}") for name, value in row["sopr_score"].items()]
     return [(*(own if not place else ("",) * len(own)), *figures) for place, figures in enumerate(means)]

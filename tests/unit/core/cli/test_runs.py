@@ -26,9 +26,16 @@ def ids(done: Result) -> list[str]:
 def test_runs_are_listed_newest_first(bench: Any) -> None:
     lines = bench("runs").output.splitlines()
     assert [line.split()[0] for line in lines if line.startswith("2026")] == [NEW, OLD]
-    assert "2026-02-02 12:00" in lines[2]
+    assert lines[2].split()[1:] == ["finished", "mini", "2", "scripted:gold", "3/4", "reference", "1.00"]
     assert lines[3].split() == ["langgraph:native", "0.00"]
     assert "There are more" not in "".join(lines)
+
+
+def test_a_narrow_terminal_shows_what_matters_most(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    lines = bench("runs").output.splitlines()
+    assert lines[0].split() == ["run", "model", "framework", "sopr_score"]
+    assert all(len(line) <= 72 for line in lines)
 
 
 @pytest.mark.parametrize(
