@@ -58,6 +58,8 @@ def read_samples(path: Path) -> list[Sample]:
 def read_references(path: Path) -> dict[str, dict[str, Any]]:
     """What is right, by the ids of samples: records with ``id`` and ``reference`` or another key of that kind.
 
+    Queries of StableToolBench are such records too: their gold Apis are right with any arguments.
+
     Returns:
         id -> fields of a ``Sample``.
 
@@ -68,7 +70,7 @@ def read_references(path: Path) -> dict[str, dict[str, Any]]:
     for place, value in _records(path):
         if not isinstance(value, Mapping):
             raise DataError(f"{place}: must be an object with id and reference, not {kind(value)}")
-        name, fields = identity(value, place), references(value, place)
+        name, fields = identity(value, place), _right(value, place)
         if name == place:
             raise DataError(f"{place}: id: is missing; it says whose reference this is")
         if not fields:
@@ -77,6 +79,14 @@ def read_references(path: Path) -> dict[str, dict[str, Any]]:
             raise DataError(f"{place}: id: {name!r} occurs twice")
         found[name] = fields
     return found
+
+
+def _right(value: Mapping[str, Any], place: str) -> dict[str, Any]:
+    from trialbed.conversations import _stabletoolbench
+
+    if _stabletoolbench.is_query(value):
+        return {"reference": _stabletoolbench.gold_calls(value, place)}
+    return references(value, place)
 
 
 def _files(path: Path) -> list[Path]:

@@ -8,15 +8,19 @@ from pathlib import PurePath
 from typing import Any
 
 from trialbed.answers import read_answer
-from trialbed.conversations._calls import kind, read_call
+from trialbed.conversations._calls import items, kind, read_call
 from trialbed.conversations._messages import calls_in, read_messages
 from trialbed.conversations._records import read_tools
 from trialbed.conversations._types import Message, Sample, ToolCall
 from trialbed.errors import DataError
+from trialbed.standard_names import change_name, standardize
 
 FINISH = "Finish"
 RAW = "stabletoolbench-raw"
 CONVERTED = "stabletoolbench"
+GOLD = "relevant APIs"
+LONGEST = 64
+"""Characters of a tool's name, of which StableToolBench keeps the last."""
 
 
 def is_raw(value: Mapping[str, Any]) -> bool:
@@ -33,6 +37,26 @@ def is_answer(value: Mapping[str, Any]) -> bool:
     """Whether an object is an answer with its graph, of StableToolBench or of Trialbed."""
     answer = value.get("answer")
     return isinstance(answer, Mapping) and "answer_details" in answer
+
+
+def is_query(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a query of StableToolBench, which names its gold Apis."""
+    return GOLD in value
+
+
+def gold_calls(value: Mapping[str, Any], place: str) -> tuple[ToolCall, ...]:
+    """The gold Apis of a query as calls with any arguments, each once, under the names that agents are offered.
+
+    Raises:
+        DataError: they are malformed; names the place.
+    """
+    names = []
+    for index, pair in enumerate(items(value[GOLD], f"{place}: {GOLD}")):
+        if not isinstance(pair, (list, tuple)) or [type(part) for part in pair] != [str, str]:
+            raise DataError(f"{place}: {GOLD}[{index}]: must be [tool_name, api_name], not {pair!r:.100}")
+        tool, api = pair
+        names.append(f"{change_name(standardize(api))}_for_{standardize(tool)}"[-LONGEST:])
+    return tuple(ToolCall(name, None) for name in dict.fromkeys(names))
 
 
 def read_raw(value: Mapping[str, Any], place: str, path: PurePath) -> Sample:

@@ -367,6 +367,20 @@ def test_references_of_their_own(tmp_path: Path) -> None:
             read_references(written(tmp_path, *values))
 
 
+def test_queries_of_stabletoolbench_are_references(tmp_path: Path) -> None:
+    apis = [
+        ["Kick.com API | Kick API", "Get channel clips"],
+        ["Dad Jokes_v2", "id"],
+        ["T" * 70, "x"],
+        ["Dad Jokes_v2", "id"],
+    ]
+    names = ["get_channel_clips_for_kick_com_api_kick_api", "is_id_for_dad_jokes_v2", "t" * 64]
+    path = written(tmp_path, [{"query_id": 588, "query": "?", "relevant APIs": apis}])
+    assert read_references(path) == {"588": {"reference": tuple(ToolCall(name, None) for name in names)}}
+    with pytest.raises(DataError, match=r"relevant APIs\[0\]: must be"):
+        read_references(written(tmp_path, {"query_id": 1, "relevant APIs": [["a"]]}))
+
+
 def test_stabletoolbench_files_are_read(stabletoolbench_dir: Path) -> None:
     example = stabletoolbench_dir / "data_example"
     converted = read_samples(example / "model_predictions_converted" / "virtual_chatgpt_cot" / "G1_instruction.json")
@@ -374,3 +388,6 @@ def test_stabletoolbench_files_are_read(stabletoolbench_dir: Path) -> None:
     assert {sample.id for sample in converted} == {sample.id for sample in raw} == {"588", "608", "1073"}
     calls = {sample.id: [(call.name, call.args) for call in sample.calls] for sample in raw}
     assert {sample.id: [(call.name, call.args) for call in sample.calls] for sample in converted} == calls
+    gold = read_references(stabletoolbench_dir / "solvable_queries" / "test_instruction" / "G1_instruction.json")
+    right = {name: {call.name for call in gold[name]["reference"]} for name in calls}
+    assert all(right[name] <= {call for call, _ in made} for name, made in calls.items() if name != "588")
