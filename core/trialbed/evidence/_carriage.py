@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from trialbed.evidence._dates import dates
 from trialbed.evidence._negation import is_denied
 from trialbed.evidence._tokens import readable, tokens
+
+
+MOST = 200
+"""Places of a value in a text that are looked at; the first ones."""
 
 
 def carries(answer: str, values: Iterable[str]) -> bool:
@@ -70,7 +75,8 @@ class _Text:
 
     def says(self, value: str) -> bool:
         """Whether the value stands in it at a place where it is not denied."""
-        return self._has_marks(value) or any(not is_denied(self._text, *place) for place in self._places(value))
+        places = islice(self._places(value), MOST)
+        return self._has_marks(value) or any(not is_denied(self._text, *place) for place in places)
 
     def _has_marks(self, value: str) -> bool:
         """Whether the value is nothing but markup, and stands in it as it is."""

@@ -13,6 +13,9 @@ REACH = 4
 REACH_OF_NO = 1
 """The same for ``no``, which belongs to the noun that follows."""
 
+FAR = 500
+"""Characters before a place that are looked at."""
+
 _NOT = r"(?:not|never|neither|nor|no|cannot|hardly|[a-z]+n't)"
 
 _HARMLESS = re.compile(
@@ -57,7 +60,7 @@ def is_denied(text: str, start: int, end: int) -> bool:
     """Whether what stands between these places of a text in lower case is denied there."""
     if _AFTER.match(text, end):
         return True
-    sentence = _after_last(_SENTENCE, text[:start])
+    sentence = _after_last(_SENTENCE, text[max(0, start - FAR) : start])
     if _DENIAL.search(sentence):
         return True
     clause = _after_last(_CLAUSE, sentence)

@@ -103,3 +103,7 @@ def test_what_is_denied_is_not_said(answer: str) -> None:
 )
 def test_what_is_said_beside_a_negation_is_said(answer: str, value: str) -> None:
     assert carries(answer, (value,))
+
+
+def test_very_long_denials_are_read_in_time() -> None:
+    assert not carries("not open " * 50_000, ("open",))
