@@ -12,7 +12,6 @@ from trialbed.evidence._dates import dates
 from trialbed.evidence._negation import is_denied
 from trialbed.evidence._tokens import readable, tokens
 
-
 MOST = 200
 """Places of a value in a text that are looked at; the first ones."""
 
