@@ -59,10 +59,12 @@ def seconds(duration: float) -> str:
 
 def show_command(run_id: str, trial: str = "", store: str | None = None) -> str:
     """The command that shows a run or one of its trials, as it can be typed into a shell."""
+    from trialbed.views import printable
+
     # The URL of a database may hold a password.
     named = "URL" if store and "://" in store else store
     words = ["bench", "show", run_id, *([trial] if trial else []), *(["--store", named] if named else [])]
-    return shlex.join(words)
+    return printable(shlex.join(words))
 
 
 def print_json(value: Any) -> None:

@@ -111,7 +111,9 @@ def _split(run: StoredRun, trial: str) -> Iterator[tuple[str, str]]:
 
 
 def _no_query(run: StoredRun, text: str) -> str:
-    ids = [str(query_id) for query_id in run.config.query_ids]
+    from trialbed.views import printable
+
+    ids = [printable(str(query_id)) for query_id in run.config.query_ids]
     shown = f"{', '.join(ids[:10])}{' …' if len(ids) > 10 else ''}"
     return f"run {run.run_id} has no query {text}; its queries are {shown}"
 

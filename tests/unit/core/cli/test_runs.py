@@ -93,4 +93,5 @@ def test_durations_are_in_words() -> None:
 
 def test_the_command_can_be_typed_and_holds_no_password() -> None:
     assert show_command("r", 'a b/"1"', "x y.db") == """bench show r 'a b/"1"' --store 'x y.db'"""
+    assert show_command("r", "a/\x1b[2J") == "bench show r 'a/?[2J'"
     assert show_command("r", "", "postgresql://me:secret@host/db") == "bench show r --store URL"
