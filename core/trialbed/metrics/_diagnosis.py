@@ -180,6 +180,11 @@ def shown_whole(arguments: str) -> str:
     return f"({arguments if len(arguments) <= 2 * SHOWN else arguments[: 2 * SHOWN] + '…'})"
 
 
+def counted(number: float, word: str) -> str:
+    """A number of things: ``1 call``, ``2.5 points``."""
+    return f"{number:.4g} {word}{'' if number == 1 else 's'}"
+
+
 def shown(value: Any) -> str:
     """A value as JSON, cut where it is long."""
     text = json.dumps(value, ensure_ascii=False, default=str)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.metrics import _ragas
-from trialbed.metrics._diagnosis import ArgumentFinding, CallFinding, Diagnosis
+from trialbed.metrics._diagnosis import ArgumentFinding, CallFinding, Diagnosis, counted
 
 RULE = "str() of both"
 
@@ -94,7 +94,7 @@ def _formula(rows: Sequence[CallFinding], made: Sequence[Any], right: Sequence[A
         return "no call was made, and none is right"
     if _broken(rows):
         return "0, as the names of all calls are not the same in the same order"
-    return f"{sum(row.points for row in rows):.4g} points / {len(right)} calls"
+    return f"{counted(sum(row.points for row in rows), 'point')} / {counted(len(right), 'call')}"
 
 
 def _notes(made: Sequence[Any], right: Sequence[Any], rows: Sequence[CallFinding]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from trialbed.errors import UsageError
 from trialbed.metrics import _ragas
 from trialbed.metrics._alignment import align
 from trialbed.metrics._comparing import Comparer, Judgements
-from trialbed.metrics._diagnosis import CallFinding, Diagnosis, MetricResult
+from trialbed.metrics._diagnosis import CallFinding, Diagnosis, MetricResult, counted
 from trialbed.metrics._inputs import (
     Compat,
     Order,
@@ -113,7 +113,9 @@ def tool_call_f1(
 def _accuracy(rows: tuple[CallFinding, ...], order: Order) -> MetricResult:
     points = sum(row.points for row in rows)
     value = points / len(rows) if rows else 1.0
-    formula = f"{points:.4g} points of {len(rows)} calls" if rows else "no call was made, and none is right"
+    formula = (
+        f"{counted(points, 'point')} of {counted(len(rows), 'call')}" if rows else "no call was made, and none is right"
+    )
     return MetricResult(ACCURACY, value, Diagnosis(ACCURACY, value, formula, rows, order))
 
 
@@ -121,7 +123,7 @@ def _f1(rows: tuple[CallFinding, ...], made: int, right: int) -> MetricResult:
     points = sum(row.points for row in rows)
     precision, recall = (points / count if count else float(made == right) for count in (made, right))
     value = 2 * points / (made + right) if made + right else 1.0
-    formula = f"2 x {points:.4g} points / ({made} calls made + {right} right)"
+    formula = f"2 x {counted(points, 'point')} / ({counted(made, 'call')} made + {right} right)"
     if not rows:
         formula = "no call was made, and none is right"
     return MetricResult(F1, value, Diagnosis(F1, value, formula, rows, "", "", precision, recall))

@@ -198,7 +198,7 @@ def test_the_diagnosis_is_readable_and_json() -> None:
     right = [ToolCall("b", {"y": "Oslo"}), ToolCall("a", {"x": 1}), ToolCall("d", {})]
     result = tool_call_accuracy(made, right)
     assert result.reason.splitlines() == [
-        "tool_call_accuracy 0.2 = 1 points of 5 calls (strict order)",
+        "tool_call_accuracy 0.2 = 1 point of 5 calls (strict order)",
         "  call 1   reference 2  a(x=1): matched 1.00",
         "  call 2   -            a(x=1): duplicate 0.00",
         "  call 3   -            c(): extra 0.00",
