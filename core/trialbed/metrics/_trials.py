@@ -53,17 +53,22 @@ class TrialMetrics:
     """A plugin that gives every trial the scores of metrics; register it under ``trialbed.plugins``.
 
     Args:
-        metrics: their names. ``tool_call_f1`` is one of the built-in scores already.
+        metrics: their names.
         options: how they are computed, with the model where one is asked.
         reference_topics: the topics that the agents are for.
+        prefix: begins the names of the scores. ``tool_call_accuracy`` and ``tool_call_f1`` need one, as scores of these
+            names are built in.
     """
 
     def __init__(
         self,
-        metrics: Iterable[str] = ("tool_call_accuracy",),
+        metrics: Iterable[str] = ("agent_goal_accuracy",),
         options: ScoringOptions | None = None,
         reference_topics: Sequence[str] = (),
+        *,
+        prefix: str = "",
     ) -> None:
+        self.prefix = prefix
         self.metrics = tuple(metrics)
         self.options = options or ScoringOptions()
         self.reference_topics = tuple(reference_topics)
@@ -75,7 +80,8 @@ class TrialMetrics:
     def declare_scores(self) -> list[str]:
         """The names of the scores."""
         more = ("topic_adherence_precision", "topic_adherence_recall")
-        return [*self.metrics, *(more if "topic_adherence" in self.metrics else ())]
+        names = [*self.metrics, *(more if "topic_adherence" in self.metrics else ())]
+        return [f"{self.prefix}{name}" for name in names]
 
     @hookimpl
     async def score_trial(self, context: ScoreContext) -> list[Score]:
@@ -85,7 +91,8 @@ class TrialMetrics:
             sample = _with_topics(sample, self.reference_topics)
         metrics = [metric for metric in self.metrics if not lacking(metric, sample, self.options)]
         (found,) = await score_samples([sample], metrics, self.options)
-        return [*_scores(found), *(_failed(name, why) for name, why in found.unscored.items())]
+        scores = [*_scores(found), *(_failed(name, why) for name, why in found.unscored.items())]
+        return [score.model_copy(update={"name": f"{self.prefix}{score.name}"}) for score in scores]
 
 
 def _with_topics(sample: Sample, topics: tuple[str, ...]) -> Sample:

@@ -42,8 +42,8 @@ def test_a_trial_that_failed_has_no_calls_and_no_messages() -> None:
 
 async def test_the_plugin_scores_trials() -> None:
     trial = context(GOLD, [api_call("a", {"city": "pelluin", "days": 4}), api_call("b", {"id": "X1"})])
-    (score,) = await TrialMetrics().score_trial(trial)
-    assert (score.name, score.value) == ("tool_call_accuracy", 0.75)
+    (score,) = await TrialMetrics(["tool_call_accuracy"], prefix="my_").score_trial(trial)
+    assert (score.name, score.value) == ("my_tool_call_accuracy", 0.75)
     assert score.detail["calls"][0]["arguments"][1]["name"] == "days"
 
 
