@@ -184,10 +184,11 @@ def _closer(documents: list[dict[str, Any]], options: RunOptions) -> Iterator[st
 def _print_problems(documents: list[dict[str, Any]], *, silent: bool) -> None:
     """Say on stderr why trials failed, unless the table has just said so."""
     from trialbed.results import reason_lines
+    from trialbed.views import printable
 
     for document in () if silent else documents:
         for line in reason_lines(document):
-            click.echo(f"{document['metadata']['agent_name']}: {line}", err=True)
+            click.echo(printable(f"{document['metadata']['agent_name']}: {line}"), err=True)
 
 
 def _is_incomplete(documents: list[dict[str, Any]]) -> bool:

@@ -1,0 +1,23 @@
+"""What is said of failures beside a machine-readable result."""
+
+from __future__ import annotations
+
+import pytest
+from support.run_documents import document, reason
+
+from trialbed.cli.run._command import _print_problems
+
+
+def test_reasons_control_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    failing = document(failures=[reason("agent", 3, message="RuntimeError: \x1b[2Jno", query_id="\x1b]0;x\x07")])
+    _print_problems([failing], silent=False)
+    shown = capsys.readouterr().err
+    assert shown.startswith(
+        "reference: 3 of 20 trials failed (agent): RuntimeError: ?[2Jno [query ?]0;x?: bench show r1 "
+    )
+    assert shown.rstrip("\n").isprintable()
+
+
+def test_what_the_table_has_said_is_not_said_again(capsys: pytest.CaptureFixture[str]) -> None:
+    _print_problems([document(failures=[reason("agent", 3)])], silent=True)
+    assert capsys.readouterr().err == ""
