@@ -47,18 +47,20 @@ def test_a_command_that_cannot_be_run_is_named():
 @pytest.mark.parametrize("end", ["close the input", "kill the worker", "let the worker end"])
 def test_all_that_the_worker_started_ends(end):
     code = """
+ours, theirs = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        print(os.getpid(), os.getppid(), flush=True)
+        os.write(theirs, str(os.getpid()).encode())
         os.closerange(0, 64)
         signal.pause()
     os._exit(0)
 os.wait()
+print(os.read(ours, 20).decode(), flush=True)
 os.read(0, 1)
 """
     with start(code) as supervisor:
-        daemon = psutil.Process(int(supervisor.stdout.readline().split()[0]))
+        daemon = psutil.Process(int(supervisor.stdout.readline()))
         (worker,) = {process.pid for process in psutil.Process(supervisor.pid).children()} - {daemon.pid}
         assert descendants(supervisor.pid) in ([worker, daemon.pid], [daemon.pid, worker])
         if end == "close the input":
