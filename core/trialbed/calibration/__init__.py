@@ -1,7 +1,7 @@
 """How far a judge can be trusted: its agreement with labelled cases."""
 
 from trialbed.calibration._cases import Case, embedded_cases, labels_digest, read_cases
-from trialbed.calibration._figures import Calibration, Finding, calibration, kappa_interval
+from trialbed.calibration._figures import Calibration, Finding, calibration, judge_note, kappa_interval
 from trialbed.calibration._kept import calibration_of, judge_identity, keep_calibration
 from trialbed.calibration._measuring import EMBEDDED, calibrate, judge_cases
 
@@ -16,6 +16,7 @@ __all__ = [
     "embedded_cases",
     "judge_cases",
     "judge_identity",
+    "judge_note",
     "kappa_interval",
     "keep_calibration",
     "labels_digest",

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
+from typing import Any
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus
 from trialbed.records import Record
@@ -57,6 +58,21 @@ class Calibration(Record):
         kappa = "" if self.kappa is None else f", kappa {self.kappa:.2f} [{self.kappa_low:.2f}, {self.kappa_high:.2f}]"
         right = f"{self.accuracy:.0%} [{self.accuracy_low:.0%}, {self.accuracy_high:.0%}]"
         return f"agrees with {right} of {self.cases} labelled cases ({self.labels}){kappa}"
+
+
+def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:
+    """How far the judge of a run can be trusted; empty where its version did not record that.
+
+    Args:
+        name: the judge's, as chosen.
+        judge: what the run's document says of it (``metadata.judge``).
+    """
+    if not judge:
+        return ""
+    full = name if judge["model"] in (None, name) else f"{name}:{judge['model']}"
+    if judge["calibration"] is None:
+        return f"The judge {full} is uncalibrated: `bench judge calibrate` measures how far it agrees with labels."
+    return f"The judge {full} {Calibration.model_validate(judge['calibration']).summary}."
 
 
 def calibration(

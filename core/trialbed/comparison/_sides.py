@@ -75,7 +75,8 @@ class Side:
     Attributes:
         source: where they come from: a file or the id of a run.
         name: what to call it.
-        about: ``agent_name``, ``framework_version``, ``run_id``, ``test_set``, ``dataset_digest`` and ``SETTINGS``.
+        about: ``agent_name``, ``framework_version``, ``run_id``, ``test_set``, ``dataset_digest``, ``judge`` (what
+            documents say of it) and ``SETTINGS``.
         bounded: the scores that lie in [0, 1].
         quality: those of them that say how good an answer is: a trial that failed has them as 0.
         tasks: query -> its text and gold Apis, where they are known.
@@ -201,6 +202,7 @@ def _of_document(source: str, document: Mapping[str, Any]) -> Side:
         name=about["agent_name"],
         about={
             **{key: about.get(key) for key in ("agent_name", *_ABOUT, *SETTINGS)},
+            "judge": about.get("judge"),
             "judge_prompt": (about.get("judge") or {}).get("prompt"),
             # Earlier versions told frameworks the model's own name.
             "model_name": about.get("model_name", about.get("model")),
@@ -260,6 +262,7 @@ def _sides_of(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
         **{key: getattr(config, key, None) for key in SETTINGS},
         "model_name": config.told_model,
         "evaluator_model": config.judge,
+        "judge": run.record.judge or None,
         "judge_prompt": run.record.judge.get("prompt"),
         "max_steps": config.limits.max_steps,
         "timeout": config.limits.timeout,

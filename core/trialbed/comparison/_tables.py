@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from trialbed.calibration import judge_note
 from trialbed.comparison._ranks import rank_notes
 from trialbed.comparison._sides import SETTINGS
+from trialbed.judging import JUDGED
 from trialbed.views import UNKNOWN, Table, compact, counts, number
 
 Document = Mapping[str, Any]
@@ -137,6 +139,9 @@ def _notes(document: Document) -> Iterator[str]:
         "queries that both have. A failed trial is 0 in scores of quality; other figures are of answered trials."
     )
     yield from verdict_notes(list(document["findings"].values()))
+    if JUDGED in document["scores"]:
+        notes = (judge_note(side["evaluator_model"], side.get("judge")) for side in (baseline, candidate))
+        yield from dict.fromkeys(filter(None, notes))
     yield from (f"{name}: {text}." for name, finding in document["findings"].items() if (text := changed(finding)))
     for side, key in ((baseline, "only_baseline"), (candidate, "only_candidate")):
         if queries[key]:

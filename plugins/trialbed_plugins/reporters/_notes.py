@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from trialbed.calibration import Calibration
+from trialbed.calibration import judge_note
 from trialbed.judging import JUDGED
 from trialbed.results import reason_lines
 from trialbed.views import compact, counts, estimate
@@ -115,15 +115,9 @@ def _on_means(summary: Document, *, times: bool) -> Iterator[str]:
 
 def _on_judge(about: Document) -> Iterator[str]:
     """How far the judge can be trusted; nothing in documents of versions before that was recorded."""
-    judge = about.get("judge")
-    if not judge:
-        return
-    name, model = about["evaluator_model"], judge["model"]
-    name = name if model in (None, name) else f"{name}:{model}"
-    if judge["calibration"] is None:
-        yield f"The judge {name} is uncalibrated: `bench judge calibrate` measures how far it agrees with labels."
-    else:
-        yield f"The judge {name} {Calibration.model_validate(judge['calibration']).summary}."
+    note = judge_note(about["evaluator_model"], about.get("judge"))
+    if note:
+        yield note
 
 
 def _own(document: Document, *, times: bool) -> Iterator[str]:

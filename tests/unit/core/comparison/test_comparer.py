@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from trialbed.calibration import Finding, calibration
 from trialbed.comparison import RunComparer
 from trialbed.contracts import Comparison
 from trialbed.errors import DataError, UsageError
@@ -88,6 +89,19 @@ def test_verdicts_of_different_judges_are_left_out_unless_forced(write) -> None:
     assert "sopr_score" not in found.document["scores"]
     assert "verdicts of different judges are not comparable: sopr_score is left out." in text(found)
     assert "sopr_score" in compared(a, b, force=True).document["scores"]
+
+
+def test_it_says_how_far_the_judge_can_be_trusted(write) -> None:
+    labels = ["Solved", "Solved", "Unsolved", "Unsure"]
+    found = [Finding(id=str(place), label=label, found="Solved") for place, label in enumerate(labels)]
+    measured = calibration(found, labels="own.jsonl", labels_digest="0" * 64)
+    assert measured is not None
+    judge = {"model": None, "prompt": None, "calibration": measured.model_dump()}
+    a, b = (write(name, {1: scores(1.0)}, judge=judge) for name in "ab")
+    assert text(compared(a, b)).count("The judge rule agrees with 50% [15%, 85%] of 4 labelled cases (own.jsonl)") == 1
+    c = write("c", {1: scores(1.0)}, judge=judge | {"calibration": None})
+    assert "The judge rule is uncalibrated" in text(compared(a, c))
+    assert "The judge" not in text(compared(write("a", {1: {"api_f1": 1.0}}, judge=judge), b))
 
 
 def test_settings_that_differ_are_named_with_their_values(write) -> None:
