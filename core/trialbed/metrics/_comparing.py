@@ -25,7 +25,7 @@ from trialbed.metrics._rules import (
 )
 
 CLOSE = 1e-9
-"""Relative difference up to which numbers are equal."""
+"""Relative difference up to which numbers are equal, unless both are whole: these may be identifiers."""
 
 DATE_WORDS = ("%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y", "%Y/%m/%d", "%Y.%m.%d")
 """Dates that are not ISO 8601 and can be read in one way only."""
@@ -156,14 +156,19 @@ def same_number(given: Any, wanted: Any, tolerance: str | None) -> tuple[bool, s
     one, other = _number(given), _number(wanted)
     if one is None or other is None:
         return same_value(given, wanted), ""
-    within = CLOSE if tolerance is None else float(tolerance)
     try:
+        usual = 0.0 if _is_whole(one) and _is_whole(other) else CLOSE
+        within = usual if tolerance is None else float(tolerance)
         # Without a tolerance, not as floats, in which large integers are the same.
         same = one == other or (within > 0 and math.isclose(one, other, rel_tol=within))
     except OverflowError:
         same = False
     note = "" if isinstance(given, str) == isinstance(wanted, str) else f"{_kind(given)} where {_kind(wanted)} is due"
     return same or same_value(given, wanted), note if same else ""
+
+
+def _is_whole(value: float) -> bool:
+    return isinstance(value, int) or value.is_integer()
 
 
 def same_text(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:

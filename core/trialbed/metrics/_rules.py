@@ -13,7 +13,7 @@ from trialbed.errors import UsageError
 
 RULES = {
     "exact": "the same JSON value; 1 and 1.0 are the same, 1 and true are not, the order of keys does not matter",
-    "number": "equal numbers, within a relative 1e-9 or `number:TOLERANCE`; a number in a text counts",
+    "number": "equal numbers: whole ones exactly, others within a relative 1e-9, or `number:TOLERANCE`; as text too",
     "text": "the same text, apart from case, white space and the Unicode form",
     "date": "the same date or time, however it is written; as `text` where either is none",
     "list": "element by element, in order; points for the share that is right",

@@ -9,9 +9,9 @@ from typing import Any
 from trialbed.contracts import AnswerStatus, Candidate
 from trialbed.errors import UsageError
 from trialbed.judging import JUDGED, judge_label
-from trialbed.preference._deciding import Contest, Contestant, Decision
+from trialbed.preference._deciding import Contest, Contestant, Decision, Side
 from trialbed.records import Query
-from trialbed.statistics import mcnemar, wilson_interval
+from trialbed.statistics import bounded_mean_interval, mcnemar, sign_flip
 from trialbed.store import StoredRun, StoredTrial
 
 Queries = Mapping[int | str, Query]
@@ -45,6 +45,9 @@ def preference_document(
 ) -> dict[str, Any]:
     """All of it, as JSON. The win rate is over the contests that were decided; a tie is no win.
 
+    Repeats of a query count as one observation: in the intervals, which are those of other scores, and in p, which is
+    McNemar's where each query has one contest, and else that of a permutation test over the queries' means.
+
     Args:
         names: of the baseline and of the candidate.
         judge: what a document says of it.
@@ -64,20 +67,42 @@ def preference_document(
         "wins": wins,
         "losses": losses,
         "ties": counts["tie"],
-        "win_rate": _rate(wins, decided),
-        "loss_rate": _rate(losses, decided),
-        "p": mcnemar(wins, losses) if wins + losses else None,
+        "win_rate": _rate(decisions, "candidate"),
+        "loss_rate": _rate(decisions, "baseline"),
+        "p": _p_value(decisions) if wins + losses else None,
         "by": dict(Counter(decision.by for decision in decisions)),
         "order_consistency": sum(decision.consistent for decision in decisions) / asked if asked else None,
         "results": [decision.model_dump(mode="json") for decision in decisions],
     }
 
 
-def _rate(count: int, decided: int) -> dict[str, float] | None:
-    if not decided:
+def _by_query(decisions: Sequence[Decision]) -> dict[int | str, list[Decision]]:
+    """The contests that were decided, by their query."""
+    found: dict[int | str, list[Decision]] = {}
+    for decision in decisions:
+        if decision.winner is not None:
+            found.setdefault(decision.query_id, []).append(decision)
+    return found
+
+
+def _rate(decisions: Sequence[Decision], winner: Side) -> dict[str, float] | None:
+    """The share of the contests that this side won."""
+    won = {query: [float(each.winner == winner) for each in own] for query, own in _by_query(decisions).items()}
+    if not won:
         return None
-    interval = wilson_interval(count / decided, decided)
-    return {"value": count / decided, "low": interval.low, "high": interval.high}
+    interval = bounded_mean_interval(won)
+    every = [value for values in won.values() for value in values]
+    return {"value": sum(every) / len(every), "low": interval.low, "high": interval.high}
+
+
+def _p_value(decisions: Sequence[Decision]) -> float:
+    signs = {"candidate": 1.0, "baseline": -1.0}
+    found = [[signs.get(each.winner or "", 0.0) for each in own] for own in _by_query(decisions).values()]
+    if all(len(own) == 1 for own in found):
+        return mcnemar(found.count([1.0]), found.count([-1.0]))
+    import numpy as np
+
+    return sign_flip(np.array([sum(own) / len(own) for own in found]))
 
 
 def _score_name(baseline: StoredRun, candidate: StoredRun, label: str) -> str:

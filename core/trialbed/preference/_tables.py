@@ -39,7 +39,11 @@ def _row(document: Mapping[str, Any]) -> tuple[str, ...]:
     counts = [str(document[name]) for name in ("wins", "losses", "ties")]
     between = f"{number(rate['low'])}-{number(rate['high'])}" if rate else UNKNOWN
     name = f"{document['candidate']} against {document['baseline']}"
-    return (name, *counts, number(rate["value"]) if rate else UNKNOWN, between, number(document["p"]))
+    return (name, *counts, number(rate["value"]) if rate else UNKNOWN, between, _p(document["p"]))
+
+
+def _p(value: float | None) -> str:
+    return "<0.001" if value is not None and value < 0.001 else number(value)
 
 
 def _notes(documents: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -133,6 +133,22 @@ def test_the_win_rate_is_over_what_was_decided() -> None:
     assert any("1 without a preference, as the judge failed: r" in note for note in table.notes)
 
 
+def test_repeats_of_a_query_count_once() -> None:
+    once = preference_document(("a", "b"), {}, [decision(number, "baseline") for number in range(2)], 0)
+    often = preference_document(("a", "b"), {}, [decision(number % 2, "baseline") for number in range(12)], 0)
+    assert (often["contests"], often["losses"]) == (12, 12)
+    assert often["p"] == once["p"] == 0.5
+    assert often["win_rate"] == once["win_rate"]
+    assert often["win_rate"]["high"] > 0.65
+    split = [decision(number % 6, "candidate" if number < 6 else "baseline") for number in range(12)]
+    assert preference_document(("a", "b"), {}, split, 0)["p"] == 1.0
+
+
+def test_a_small_p_is_not_zero() -> None:
+    document = preference_document(("a", "b"), {}, [decision(number, "baseline") for number in range(24)], 0)
+    assert preference_table([document]).rows[0].cells[-1] == "<0.001"
+
+
 def test_without_any_contest_there_is_no_rate() -> None:
     document = preference_document(("a", "b"), {}, [], 0)
     assert (document["win_rate"], document["p"], document["order_consistency"]) == (None, None, None)
