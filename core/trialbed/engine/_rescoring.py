@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialbed.contracts import AnswerStatus, Judge, Verdict
-from trialbed.engine._documents import Queries, leave_out, run_documents
+from trialbed.engine._documents import Queries, Tools, leave_out, run_documents
 from trialbed.engine._identity import config_digest
 from trialbed.engine._judge import judge_report, standing_judge
 from trialbed.engine._listeners import Listeners
@@ -89,12 +89,17 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
     return Rescored(run, rescored.attempts, rescored.before, rescored.after, None)
 
 
-def rescored_documents(rescored: Rescored, queries: Queries) -> list[dict[str, Any]]:
-    """The documents of a run with its new scores; ``sopr_score`` is the new judge's, where one was asked."""
+def rescored_documents(rescored: Rescored, queries: Queries, tools: Tools | None = None) -> list[dict[str, Any]]:
+    """The documents of a run with its new scores; ``sopr_score`` is the new judge's, where one was asked.
+
+    Args:
+        queries: the run's, by id.
+        tools: what each was offered, for where gold calls were lost; None where that cannot be told.
+    """
     run = rescored.run
     ended = run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
     listeners = Listeners(plugin_manager(on_broken=leave_out))
-    return run_documents(ended, queries, rescored.attempts, listeners, allow_incomplete=True)
+    return run_documents(ended, queries, rescored.attempts, listeners, tools=tools, allow_incomplete=True)
 
 
 class _Kept(Judge):

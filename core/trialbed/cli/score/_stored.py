@@ -86,14 +86,15 @@ async def _rescored(target: str, given: Mapping[str, Any]) -> tuple[Rescored, li
     settings = RunSettings(**values)
     place = given["store"] or store_file()
     with open_store(place) as reader:
-        run = reader.run(target).record
-    queries = run_queries(run.config, settings.data_dir)
+        stored = reader.run(target)
+        run, queries = stored.record, run_queries(stored.record.config, settings.data_dir)
+        tools = {query_id: stored.tools(query_id) for query_id in queries}
     with Store.open(place) as store:
         if given["judge"] is None:
             rescored = await rescore(store, run, queries, concurrency=settings.concurrency)
         else:
             rescored = await rejudge(store, run, queries, settings)
-    return rescored, rescored_documents(rescored, queries)
+    return rescored, rescored_documents(rescored, queries, tools)
 
 
 def _write(documents: Sequence[Mapping[str, Any]], folder: Path) -> None:

@@ -214,3 +214,18 @@ def test_a_stored_run_is_scored_by_metrics(bench: Run, monkeypatch: pytest.Monke
     assert "bench show 2" in shown
     assert bench("score", "latest", "--metric", "tool_call_f1", "--fail-under", "tool_call_f1=1").return_value == 1
     refused(bench("score", "latest", "--metric", "tool_call_f1", "--reference", "x"), UsageError, "--reference")
+
+
+def test_documents_of_new_verdicts_say_where_calls_were_lost(
+    bench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gold = (GoldCall(api=ApiRef(category="C", tool_name="Weather", api_name="now"), arguments={"city": "Ulm"}),)
+    queries = {name: Query(query_id=name, text="?", apis=(), gold_calls=gold) for name in (1, "a/b")}
+    monkeypatch.setattr("trialbed.engine.run_queries", lambda config, folder: queries)
+    result = bench("score", "latest", "--judge", "rule", "--output", tmp_path / "rejudged")
+    assert result.exception is None, repr(result.exception)
+    documents = [json.loads(path.read_text()) for path in sorted((tmp_path / "rejudged").glob("*_mini.json"))]
+    assert len(documents) == 2
+    for document in documents:
+        assert document["summary"]["attribution"]["gold_calls"] > 0
+        assert sum(document["summary"]["attribution"]["shares"].values()) == pytest.approx(1)
