@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trialbed.chat import first_message, offered_functions, parse_json, read_body, read_stream
-from trialbed.cli.show._problems import api_name, as_text
 from trialbed.cli.show._text import Line
+from trialbed.inspection import ModelExchange, ToolExchange, api_name, as_text, exchanges
 
 if TYPE_CHECKING:
-    from trialbed.records import ApiCall, ModelCall, WireLog
-
-Message = Mapping[str, Any]
+    from trialbed.records import WireLog
 
 NOTHING: tuple[Any, ...] = (None, [], {}, "")
 LISTED = ("sent", "claimed", "right")
@@ -21,98 +18,59 @@ LISTED = ("sent", "claimed", "right")
 
 def conversation(wire: WireLog) -> Iterator[Line]:
     """Every request to the model with what is new in it and its answer, and every call of an Api with its response."""
-    seen: list[Any] = []
-    events = [(call.started, kind, place, call) for kind, place, call in _numbered(wire)]
-    for _, _, place, call in sorted(events, key=lambda event: event[:3]):
-        if hasattr(call, "api"):
-            yield from _api_call(place, call)
+    for one in exchanges(wire):
+        if isinstance(one, ToolExchange):
+            yield from _api_call(one)
         else:
-            yield from _model_call(place, call, seen)
+            yield from _model_call(one)
 
 
-def _numbered(wire: WireLog) -> Iterator[tuple[int, int, Any]]:
-    yield from ((0, place, call) for place, call in enumerate(wire.model_calls, 1))
-    yield from ((1, place, call) for place, call in enumerate(wire.api_calls, 1))
-
-
-def _model_call(place: int, call: ModelCall, seen: list[Any]) -> Iterator[Line]:
+def _model_call(one: ModelExchange) -> Iterator[Line]:
+    call = one.call
     usage = f", {call.usage.prompt_tokens:,} + {call.usage.completion_tokens:,} tokens" if call.usage else ""
     ended = f", {call.finish_reason}" if call.finish_reason else ""
-    yield Line(
-        f"+{call.started:.3f} s  request {place}: status {call.status} in {call.duration:.3f} s{usage}{ended}", 1
-    )
+    what = f"request {one.place}: status {call.status} in {call.duration:.3f} s{usage}{ended}"
+    yield Line(f"+{one.at:.3f} s  {what}", 1)
     for attempt in call.attempts:
         yield Line(f"repeated by the gateway after: {attempt.error or f'status {attempt.status}'}", 2)
-    yield from _request(call, seen)
+    yield from _request(one)
     if call.error:
         yield Line(f"error: {call.error}", 2)
-    yield from _response(call)
+    yield from _response(one)
 
 
-def _request(call: ModelCall, seen: list[Any]) -> Iterator[Line]:
+def _request(one: ModelExchange) -> Iterator[Line]:
     """The messages that no earlier request had, and the tools where they are others."""
-    try:
-        request = parse_json(call.request.encode(errors="replace"))
-    except (ValueError, RecursionError):
-        request = None
-    messages = request.get("messages") if isinstance(request, dict) else None
-    if not isinstance(messages, list):
-        yield Line(f"sent: {call.request}", 2)
+    if one.known is None:
+        yield Line(f"sent: {one.call.request}", 2)
         return
-    known = next((place for place, message in enumerate(messages) if message not in seen), len(messages))
-    if known:
-        yield Line(f"({known} {'message' if known == 1 else 'messages'} as before)", 2)
-    yield from (line for message in messages[known:] for line in _message(message))
-    seen.extend(messages[known:])
-    tools = ", ".join(str(function["name"]) for function in offered_functions(request))
-    if tools not in seen:
-        seen.append(tools)
-        yield Line(f"offered: {tools or 'no tools'}", 2)
+    if one.known:
+        yield Line(f"({one.known} {'message' if one.known == 1 else 'messages'} as before)", 2)
+    for message in one.messages:
+        if message.text:
+            yield Line(f"{message.role}: {message.text}", 2)
+        yield from (Line(f"{message.role} asks for: {name} {given}", 2) for name, given in message.calls)
+    if one.offered is not None:
+        yield Line(f"offered: {', '.join(one.offered) or 'no tools'}", 2)
 
 
-def _message(message: Any) -> Iterator[Line]:
-    if not isinstance(message, Mapping):
-        yield Line(f"message: {as_text(message)}", 2)
-        return
-    role, content = message.get("role", "?"), message.get("content")
-    if content not in (None, "", []):
-        yield Line(f"{role}: {_plain(content)}", 2)
-    for call in message.get("tool_calls") or ():
-        function = call.get("function") if isinstance(call, Mapping) else None
-        found: Message = function if isinstance(function, Mapping) else {}
-        yield Line(f"{role} asks for: {found.get('name', '?')} {as_text(found.get('arguments', ''))}", 2)
-
-
-def _plain(content: Any) -> str:
-    """The text of a content, which may come in parts."""
-    if isinstance(content, list):
-        return "\n".join(
-            str(part["text"]) if isinstance(part, Mapping) and "text" in part else as_text(part) for part in content
-        )
-    return as_text(content)
-
-
-def _response(call: ModelCall) -> Iterator[Line]:
-    body = call.response.encode(errors="replace")
-    reading = read_stream(body) if call.stream and call.status == 200 else read_body(body)
-    message = first_message(reading.response)
-    if not message and call.response:
-        yield Line(f"answered: {call.response}", 2)
-    for key in ("reasoning_content", "reasoning", "content"):
-        if message.get(key):
-            yield Line(f"{'model' if key == 'content' else 'model thinks'}: {_plain(message[key])}", 2)
-    for sent in call.tool_calls:
+def _response(one: ModelExchange) -> Iterator[Line]:
+    for said, text in (("answered", one.unread), ("model thinks", one.thoughts), ("model", one.text)):
+        if text:
+            yield Line(f"{said}: {text}", 2)
+    for sent in one.call.tool_calls:
         problem = f"  [{sent.problem}]" if sent.problem else ""
         name = sent.name if sent.tool_name == sent.name else f"{sent.name} (the tool {sent.tool_name})"
         yield Line(f"model asks for: {name} {sent.arguments}{problem}", 2)
 
 
-def _api_call(place: int, call: ApiCall) -> Iterator[Line]:
+def _api_call(one: ToolExchange) -> Iterator[Line]:
+    call = one.call
     offered = "" if call.offered else " (not offered)"
     made = f", {call.provenance}" if call.provenance else ""
     status = "" if call.status == 200 else f", status {call.status}"
     yield Line(
-        f"+{call.started:.3f} s  call {place}: {api_name(call)}{offered} in {call.duration:.3f} s{status}{made}", 1
+        f"+{one.at:.3f} s  call {one.place}: {api_name(call)}{offered} in {call.duration:.3f} s{status}{made}", 1
     )
     yield Line(f"arguments: {as_text(call.arguments)}", 2)
     if call.error:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.show._conversation import claims, conversation, scores
-from trialbed.cli.show._problems import TrialProblem, as_text, problems
 from trialbed.cli.show._text import Line, is_cut, written
 from trialbed.cli.stored import print_json
+from trialbed.inspection import TrialProblem, as_text, problems
 
 if TYPE_CHECKING:
     from trialbed.records import Query, ToolSpec, TrialResult
