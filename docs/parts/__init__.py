@@ -9,7 +9,15 @@ from parts._metrics import argument_rules, conversation_formats, conversation_na
 from parts._python import benchmark, chat_names, contract_classes, hooks, kit_names, public_names, reading
 from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, policies
 from parts._scores import scores
-from parts._vendors import call_reasons, fault_answers, faults, oddities, outcomes, problem_kinds, vendor_drivers
+from parts._vendors import (
+    call_reasons,
+    fault_answers,
+    faults,
+    finding_kinds,
+    outcomes,
+    problem_kinds,
+    vendor_drivers,
+)
 
 __all__ = ["PARTS"]
 
@@ -29,10 +37,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "failure-kinds": failure_kinds,
     "fault-answers": fault_answers,
     "faults": faults,
+    "finding-kinds": finding_kinds,
     "hooks": hooks,
     "kit-names": kit_names,
     "metric-names": metric_names,
-    "oddities": oddities,
     "outcomes": outcomes,
     "policies": policies,
     "problem-kinds": problem_kinds,

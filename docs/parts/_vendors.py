@@ -11,6 +11,7 @@ from parts._markdown import escaped, table
 from trialbed import contracts
 from trialbed.drivers import GROUPS
 from trialbed_server.faults import ANSWERS, FAULTS, About
+from trialbed_verify.findings import KINDS
 from trialbed_verify.verification.results import vocabulary
 
 
@@ -29,9 +30,10 @@ def call_reasons() -> str:
     return _words("reason", vocabulary.CALL_REASONS)
 
 
-def oddities() -> str:
-    """What is noted of an answer and is no failure."""
-    return _words("note", vocabulary.NOTES)
+def finding_kinds() -> str:
+    """Every kind of finding about an answer of a verified vendor."""
+    rows = [(f"`{name}`", kind.gate, kind.severity, escaped(kind.meaning)) for name, kind in KINDS.items()]
+    return table(("kind", "gate", "severity", "meaning"), rows)
 
 
 def vendor_drivers() -> str:

@@ -150,7 +150,6 @@ def test_every_key_of_a_summary_is_described(followed: tuple[Path, str]) -> None
         ("Outcomes", vocabulary.OUTCOMES),
         ("Problems", vocabulary.PROBLEMS),
         ("Calls", vocabulary.CALL_REASONS),
-        ("Oddities", vocabulary.NOTES),
         ("Faults", {**FAULTS, **ANSWERS}),
     ],
 )

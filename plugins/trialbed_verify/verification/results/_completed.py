@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from trialbed.chat import ANSWERED, Reading, first_message, hidden_tokens, usage_of
+from trialbed.chat import ANSWERED, Reading, hidden_tokens, usage_of
+from trialbed_verify.findings import examine
 from trialbed_verify.verification.cases import CallVerdict, Case, all_valid
 from trialbed_verify.verification.targets import Target
 from trialbed_verify.verification.wire import Attempt, Prepared, milliseconds
@@ -46,7 +47,7 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
     triggered = success and reading.finish_reason == "tool_calls"
     usage = usage_of(reading.response) if success else {}
     tokens = usage.get("completion_tokens")
-    return {
+    row = {
         "data_index": completed.case.index,
         "request": completed.prepared.request,
         "extra_body": target.settings.extra_body,
@@ -69,13 +70,17 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
         "model": target.settings.model,
         "outcome": reading.outcome,
         "problem": reading.problem.as_json() if reading.problem else None,
-        "notes": [*reading.notes, *_notes(reading)],
+        "notes": list(reading.notes),
         "calls": [verdict.as_json() for verdict in completed.verdicts],
         "attempts": [attempt.as_json() for attempt in completed.attempts],
         "queued_ms": milliseconds(completed.queued),
         "loop_lag_ms": milliseconds(completed.lag),
         "served": _served(reading.response),
     }
+    found = examine(row)
+    row["notes"] = list(dict.fromkeys((*reading.notes, *(one.kind for one in found))))
+    row["findings"] = [one.as_json() for one in found]
+    return row
 
 
 def _failure(reading: Reading) -> Row:
@@ -94,15 +99,6 @@ def _rate(response: Row | None, tokens: int | None, attempt: Attempt) -> float |
     seconds = attempt.duration - attempt.first_token
     shown = tokens - hidden_tokens(response)
     return round(shown / seconds, 3) if seconds >= SHORTEST_DECODE and shown > 0 else None
-
-
-def _notes(reading: Reading) -> list[str]:
-    calls = first_message(reading.response).get("tool_calls")
-    if reading.outcome == "tool_calls" and not calls:
-        return ["tool_calls_without_calls"]
-    if reading.outcome in ("stop", "other") and calls:
-        return ["calls_with_other_finish"]
-    return []
 
 
 def _served(response: Row | None) -> Row:

@@ -58,13 +58,3 @@ CALL_REASONS: Mapping[str, str] = MappingProxyType(
         "unusable_schema": "the declared schema cannot be used, which is the test set's fault; the call is not judged",
     }
 )
-
-NOTES: Mapping[str, str] = MappingProxyType(
-    {
-        "calls_with_other_finish": "tool calls came with a finish reason other than `tool_calls`",
-        "tool_calls_without_calls": "the finish reason is `tool_calls`, but there are no calls",
-        "tokens_after_finish": "tokens came after the finish reason",
-        "events_after_done": "events came after `[DONE]`",
-        "raw_calls_unreadable": "the model adapter failed to find the calls in a raw completion",
-    }
-)

@@ -38,7 +38,7 @@ def row(
     verdicts: tuple[CallVerdict, ...] = (),
 ) -> dict[str, Any]:
     attempt = Attempt(datetime.now(UTC), 0.0, 200, first_token, duration, found)
-    prepared = Prepared({"model": "m"}, {"model": "m"}, "hash", [])
+    prepared = Prepared({"model": "m-id"}, {"model": "m-id"}, "hash", [])
     ended = CompletedCase(Case(3, "c0ffee", {}), 1, prepared, [attempt], found, verdicts, 0.25, 0.002)
     return result_row(target("http://h/v1", folder), "config", ended)
 

@@ -9,7 +9,7 @@ from typing import get_args
 from trialbed import chat
 from trialbed.chat import ANSWERED, Outcome
 from trialbed_verify import verification
-from trialbed_verify.verification.results.vocabulary import NOTES, OUTCOMES, PROBLEMS
+from trialbed_verify.verification.results.vocabulary import OUTCOMES, PROBLEMS
 
 FOLDER = Path(str(verification.__file__)).parent
 CHAT = Path(str(chat.__file__)).parent
@@ -29,10 +29,3 @@ def test_every_kind_of_problem_is_explained() -> None:
     found = "".join((READERS["_documents"], READERS["_streams"], SOURCES["_exchange"]))
     kinds = {kind for kinds in KIND.findall(found) for kind in kinds if kind}
     assert {"http_<status>" if kind.startswith("http_") else kind for kind in kinds} == set(PROBLEMS)
-
-
-def test_every_oddity_is_explained() -> None:
-    found = re.findall(
-        r'_notes\["(\w+)"\]|return \["(\w+)"\]|notes, "(\w+)"\)', "".join((*SOURCES.values(), READERS["_streams"]))
-    )
-    assert {word for words in found for word in words if word} == set(NOTES)

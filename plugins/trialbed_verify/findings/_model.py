@@ -1,0 +1,26 @@
+"""The model that an answer names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from trialbed_verify.findings._answers import Answer
+from trialbed_verify.findings._findings import Finding, finding
+
+SNAPSHOT = re.compile(r"[-@:](?:v?\d[\d.-]*|latest|free|preview)")
+"""What names a snapshot of a model, after its name."""
+
+
+def examine_model(answer: Answer) -> Iterator[Finding]:
+    """Whether the answer names the model that was asked for."""
+    asked, served = answer.request.get("model"), answer.response.get("model")
+    if isinstance(asked, str) and isinstance(served, str) and asked and served and not same_model(asked, served):
+        yield finding("other_model", f"{asked} was asked for, and the answer names {served}", {"model": served})
+
+
+def same_model(asked: str, served: str) -> bool:
+    """Whether two names can stand for one model: a publisher before it, its snapshot behind it and case may differ."""
+    one, other = (name.rpartition("/")[2].casefold() for name in (asked, served))
+    short, long = sorted((one, other), key=len)
+    return long == short or (long.startswith(short) and SNAPSHOT.fullmatch(long, len(short)) is not None)

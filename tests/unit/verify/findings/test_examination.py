@@ -1,0 +1,60 @@
+"""What is found in rows, whoever wrote them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trialbed_verify.findings import GATES, KINDS, examine, findings
+
+CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+def row(message: dict[str, Any], reason: str = "stop", **fields: Any) -> dict[str, Any]:
+    response = {"model": "m", "choices": [{"index": 0, "message": message, "finish_reason": reason}]}
+    return {
+        "status": "success",
+        "finish_reason": reason,
+        "request": {"model": "m"},
+        "response": response | fields,
+    }
+
+
+def kinds(of: dict[str, Any]) -> list[str]:
+    return [found.kind for found in findings(of)]
+
+
+def test_a_right_answer_has_no_findings() -> None:
+    assert kinds(row({"role": "assistant", "content": "hi"})) == []
+    assert kinds(row({"role": "assistant", "content": None, "tool_calls": [CALL]}, "tool_calls")) == []
+
+
+def test_findings_of_a_row_are_read_as_they_were_written() -> None:
+    asked = row({"role": "assistant", "content": " "})
+    (found,) = findings(asked)
+    assert findings({**asked, "response": None, "findings": [found.as_json()]}) == (found,)
+    assert findings({**asked, "findings": []}) == ()
+
+
+def test_kinds_that_this_version_does_not_know_are_left_out() -> None:
+    assert findings({"findings": [{"kind": "of_a_later_version"}, "x", 7]}) == ()
+
+
+def test_a_failure_and_a_row_of_nothing_have_no_findings() -> None:
+    assert findings({}) == ()
+    assert findings({"status": "failed", "response": {"error": "x"}}) == ()
+
+
+def test_what_the_reader_saw_has_its_bytes() -> None:
+    asked = {**row({"role": "assistant", "content": "hi"}), "notes": ["tokens_after_finish"]}
+    (found,) = examine(asked, {"tokens_after_finish": 'data: {"late"}'})
+    assert (found.gate, found.kind, found.evidence) == ("protocol", "tokens_after_finish", 'data: {"late"}')
+
+
+def test_evidence_is_bounded() -> None:
+    (found,) = findings(row({"role": "assistant", "content": "", "x": "y" * 10_000}))
+    assert len(found.evidence) < 400
+
+
+def test_every_kind_belongs_to_a_gate() -> None:
+    assert {kind.gate for kind in KINDS.values()} <= set(GATES)
+    assert {kind.severity for kind in KINDS.values()} == {"violation", "note"}
