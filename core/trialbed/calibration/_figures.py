@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from statistics import NormalDist
 from typing import Any
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus
@@ -13,6 +12,9 @@ from trialbed.records import Record
 from trialbed.statistics import Interval, wilson_interval
 
 Pair = tuple[AnswerStatus, AnswerStatus]
+
+MIN_CASES = 30
+"""Cases with a verdict that a calibration needs to be named in reports."""
 
 
 class Finding(Record):
@@ -53,6 +55,11 @@ class Calibration(Record):
     at: str = ""
 
     @property
+    def is_large(self) -> bool:
+        """Whether the cases are enough for reports to name the calibration."""
+        return self.cases >= MIN_CASES
+
+    @property
     def summary(self) -> str:
         """The figures in a line."""
         kappa = "" if self.kappa is None else f", kappa {self.kappa:.2f} [{self.kappa_low:.2f}, {self.kappa_high:.2f}]"
@@ -78,7 +85,7 @@ def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:
 def calibration(
     findings: Sequence[Finding], *, labels: str, labels_digest: str, votes: int = 1, at: str = ""
 ) -> Calibration | None:
-    """The figures over findings; None if there is no verdict among them."""
+    """The figures over findings; None if the judge gave no verdict on any case."""
     pairs: list[Pair] = [(finding.label, finding.found) for finding in findings if finding.found is not None]
     if not pairs:
         return None
@@ -106,26 +113,19 @@ def calibration(
 def kappa_interval(pairs: Sequence[Pair], level: float = 0.95) -> tuple[float | None, Interval | None]:
     """Cohen's kappa of pairs (label, status), and its interval; None where chance alone explains them.
 
-    Source: J. L. Fleiss, J. Cohen and B. S. Everitt, "Large sample standard errors of kappa and weighted kappa",
-    Psychological Bulletin 72 (1969), 323-327.
+    The interval is Wilson's for the share of agreement, beyond the chance agreement of these labels and verdicts.
+    Unlike the large-sample one (Fleiss, Cohen and Everitt, 1969) it keeps its level for few cases and for full
+    agreement, where the estimated variance of kappa is 0.
+
+    Source: J. Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 20
+    (1960), 37-46.
     """
     n = len(pairs)
-    joint = {pair: count / n for pair, count in Counter(pairs).items()}
-    rows = {status: sum(joint.get((status, other), 0.0) for other in STATUS_VALUES) for status in STATUS_VALUES}
-    columns = {status: sum(joint.get((other, status), 0.0) for other in STATUS_VALUES) for status in STATUS_VALUES}
-    observed = sum(joint.get((status, status), 0.0) for status in STATUS_VALUES)
-    expected = sum(rows[status] * columns[status] for status in STATUS_VALUES)
+    labels, verdicts = (Counter(side) for side in zip(*pairs, strict=True))
+    observed = sum(label == found for label, found in pairs) / n
+    expected = sum(labels[status] * verdicts[status] for status in STATUS_VALUES) / n**2
     if math.isclose(expected, 1.0):
         return None, None
-    kappa = (observed - expected) / (1 - expected)
-    same = sum(
-        joint.get((status, status), 0.0) * (1 - (rows[status] + columns[status]) * (1 - kappa)) ** 2
-        for status in STATUS_VALUES
-    )
-    different = (1 - kappa) ** 2 * sum(
-        share * (columns[label] + rows[found]) ** 2 for (label, found), share in joint.items() if label != found
-    )
-    rest = (kappa - expected * (1 - kappa)) ** 2
-    deviation = math.sqrt(max(0.0, same + different - rest) / n) / (1 - expected)
-    half = NormalDist().inv_cdf((1 + level) / 2) * deviation
-    return kappa, Interval(max(-1.0, kappa - half), min(1.0, kappa + half), level)
+    share = wilson_interval(observed, n, level)
+    kappa, low, high = ((agreed - expected) / (1 - expected) for agreed in (observed, share.low, share.high))
+    return kappa, Interval(max(-1.0, low), min(1.0, high), level)

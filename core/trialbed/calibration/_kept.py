@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from trialbed.calibration._cases import embedded_cases
-from trialbed.calibration._figures import Calibration
+from trialbed.calibration._figures import MIN_CASES, Calibration
 from trialbed.calibration._measuring import calibrate
 from trialbed.contracts import Judge
 from trialbed.errors import DataError, NothingMeasured
@@ -31,9 +31,11 @@ def keep_calibration(identity: str, measured: Calibration) -> None:
     """Keep a calibration in the state folder; the last one of a judge is kept.
 
     Raises:
-        DataError: the file cannot be written.
+        DataError: it is over too few cases, or the file cannot be written.
     """
-    kept = _read() | {identity: measured.model_dump()}
+    if not measured.is_large:
+        raise DataError(f"a calibration over {measured.cases} cases is not kept; it needs {MIN_CASES} with a verdict")
+    kept = {name: value.model_dump() for name, value in (_read() | {identity: measured}).items()}
     path = state_dir() / FILE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +51,7 @@ async def calibration_of(judge: Judge, identity: str) -> dict[str, Any] | None:
     """
     kept = _read().get(identity)
     if kept is not None:
-        return dict(kept)
+        return kept.model_dump()
     if not judge.free:
         return None
     try:
@@ -59,10 +61,11 @@ async def calibration_of(judge: Judge, identity: str) -> dict[str, Any] | None:
     return measured.model_dump() | {"at": ""}
 
 
-def _read() -> dict[str, Any]:
-    """The kept calibrations; a file that is damaged has none."""
+def _read() -> dict[str, Calibration]:
+    """The kept calibrations that are large enough; a file that is damaged has none."""
     try:
         kept = json.loads((state_dir() / FILE).read_text(encoding="utf-8"))
-        return {str(name): Calibration.model_validate(value).model_dump() for name, value in kept.items()}
+        found = {str(name): Calibration.model_validate(value) for name, value in kept.items()}
     except (OSError, ValueError, ValidationError, AttributeError):
         return {}
+    return {name: measured for name, measured in found.items() if measured.is_large}

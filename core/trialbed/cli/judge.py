@@ -74,9 +74,10 @@ def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     """Measure how far a judge agrees with labelled cases.
 
     FILE has a labelled case a line, as JSON. Without it, the judge grades the cases that come with Trialbed. The result
-    is kept, and reports of later runs name it.
+    is kept, and reports of later runs name it, if there are 30 cases with a verdict or more.
     """
     measured, findings = asyncio.run(_calibrate(file, judge_settings(given)))
+    click.echo(_fate(measured), err=True)
     if as_json:
         document = measured.model_dump() | {"findings": [finding.model_dump() for finding in findings]}
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
@@ -110,8 +111,19 @@ async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibrat
     labels = EMBEDDED if file is None else file.name
     async with standing_judge(settings) as (judge, completed):
         measured, findings = await measure(judge, labelled, labels, concurrency=completed.concurrency)
-        await asyncio.to_thread(keep_calibration, identity_of(judge, completed), measured)
+        if measured.is_large:
+            await asyncio.to_thread(keep_calibration, identity_of(judge, completed), measured)
     return measured, findings
+
+
+def _fate(measured: Calibration) -> str:
+    """Whether reports name the calibration."""
+    from trialbed.calibration import MIN_CASES
+
+    if measured.is_large:
+        return "kept: reports of later runs with this judge name this calibration"
+    cases = "1 case with a verdict is" if measured.cases == 1 else f"{measured.cases} cases with a verdict are"
+    return f"Warning: not kept: {cases} too few for reports to name the calibration, which takes {MIN_CASES}"
 
 
 def _tables(measured: Calibration, findings: Sequence[Finding]) -> list[Table]:

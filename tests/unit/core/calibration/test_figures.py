@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -27,8 +28,8 @@ def test_figures_of_a_known_table() -> None:
     assert found is not None
     assert found.accuracy == pytest.approx(0.7)
     assert found.kappa == pytest.approx(0.4)
-    # The standard error of Fleiss, Cohen and Everitt for this table is 0.1271.
-    assert found.kappa_low == pytest.approx(0.4 - 1.959964 * 0.1271, abs=2e-3)
+    # Wilson's interval of 35 of 50 is [0.5625, 0.8090]; chance agreement is 0.5.
+    assert (found.kappa_low, found.kappa_high) == (pytest.approx(0.125, abs=1e-3), pytest.approx(0.618, abs=1e-3))
     assert found.accuracy_low < 0.7 < found.accuracy_high
     assert found.confusion["Unsolved"] == {"Solved": 10, "Unsure": 0, "Unsolved": 15}
 
@@ -52,3 +53,32 @@ def test_the_ends_of_kappa(pairs: list[Any], kappa: float | None) -> None:
     found, interval = kappa_interval(pairs)
     assert found == (kappa if kappa is None else pytest.approx(kappa))
     assert interval is None or interval.low <= (found or 0) <= interval.high
+
+
+def test_full_agreement_on_a_few_cases_is_uncertain() -> None:
+    kappa, interval = kappa_interval([("Solved", "Solved"), ("Solved", "Solved"), ("Unsolved", "Unsolved")])
+    assert kappa == pytest.approx(1.0)
+    assert interval is not None
+    assert interval.low < 0.2
+    assert interval.high == 1.0
+
+
+@pytest.mark.parametrize("agreement", [0.8, 0.97])
+def test_the_interval_of_kappa_covers_the_truth(agreement: float) -> None:
+    statuses, shares = ("Solved", "Unsure", "Unsolved"), (0.5, 0.1, 0.4)
+    wrong = [(1 - agreement) * share for share in shares]
+    joint = {
+        (label, found): share * (agreement if label == found else wrong[other] / (1 - share))
+        for label, share in zip(statuses, shares, strict=True)
+        for other, found in enumerate(statuses)
+    }
+    expected = sum(
+        sum(joint[status, other] for other in statuses) * sum(joint[other, status] for other in statuses)
+        for status in statuses
+    )
+    truth = (sum(joint[status, status] for status in statuses) - expected) / (1 - expected)
+    random = Random(7)
+    samples = [random.choices([*joint], [*joint.values()], k=30) for _ in range(1000)]
+    found = [interval for pairs in samples if (interval := kappa_interval(pairs)[1])]
+    covered = sum(interval.low <= truth <= interval.high for interval in found)
+    assert 0.93 <= covered / len(found) <= 0.985

@@ -24,14 +24,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_calibration_is_shown_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_calibration_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "calibrate", "mine.jsonl"]) == 0
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
     assert "rule agrees with 67%" in out
     assert "of 3 labelled cases (mine.jsonl)" in out
     assert "cases in which judge and label differ" in out
+    assert "not kept: 3 cases with a verdict are too few" in err
+    assert not (folder / "state" / "calibrations.json").exists()
+
+
+def test_calibration_over_enough_cases_is_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [json.dumps({**CASES[number % 3], "id": str(number)}) for number in range(30)]
+    (folder / "mine.jsonl").write_text("\n".join(lines))
+    assert main(["judge", "calibrate", "mine.jsonl"]) == 0
+    assert "kept: reports of later runs" in capsys.readouterr().err
     (kept,) = json.loads((folder / "state" / "calibrations.json").read_text()).values()
-    assert (kept["labels"], kept["cases"]) == ("mine.jsonl", 3)
+    assert (kept["labels"], kept["cases"]) == ("mine.jsonl", 30)
 
 
 def test_calibration_as_json(capsys: pytest.CaptureFixture[str]) -> None:
