@@ -109,9 +109,9 @@ class CompareCommand(click.Command):
         kind = _kind(self.kinds, values, click.get_current_context())
         found = kind.comparer.compare(values, given)
         _write(found, given)
-        for line in found.failed:
+        for line in (*found.failed, *found.incomplete):
             click.echo(line, err=True)
-        return 1 if found.failed else 0
+        return 3 if found.incomplete else int(bool(found.failed))
 
 
 def _kinds() -> list[Kind]:

@@ -35,7 +35,7 @@ def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> 
     Raises:
         UsageError: a value is no stored run, there is nothing to compare, or the runs are over different queries.
     """
-    from trialbed.preference import preference_records, preference_table
+    from trialbed.preference import preference_records, preference_table, undecided_lines
     from trialbed.run_settings import RunSettings
 
     given = {name: options[name] for name in SETTINGS if options.get(name) is not None}
@@ -49,6 +49,7 @@ def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> 
         document=documents[0] if len(documents) == 1 else documents,
         tables=[preference_table(documents)],
         records=preference_records(documents),
+        incomplete=undecided_lines(documents),
     )
 
 

@@ -22,12 +22,14 @@ class Comparison:
         tables: the same for people.
         records: its figures, one per line of CSV, all with the same keys.
         failed: which of the checks that were asked for failed, one line each; any of them is exit code 1.
+        incomplete: what could not be determined, one line each; any of them is exit code 3.
     """
 
     document: Any
     tables: Sequence[Table]
     records: Sequence[Mapping[str, Any]]
     failed: Sequence[str] = ()
+    incomplete: Sequence[str] = ()
 
 
 class Comparer(ABC):

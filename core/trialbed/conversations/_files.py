@@ -20,7 +20,7 @@ from trialbed.conversations._records import (
 )
 from trialbed.conversations._spans import Span, is_export, is_span, read_export, read_span, samples_of
 from trialbed.conversations._types import Sample
-from trialbed.errors import DataError
+from trialbed.errors import DataError, NothingMeasured
 
 FORMATS = {
     "calls": "lines of `{id, predicted, reference}`",
@@ -45,13 +45,14 @@ def read_samples(path: Path) -> list[Sample]:
 
     Raises:
         DataError: something cannot be read; names the file, line and key.
+        NothingMeasured: there is nothing in it.
     """
     files = _files(path)
     samples: list[Sample] = []
     for file in files:
         samples += _read(file)
     if not samples:
-        raise DataError(f"{path}: there is nothing to score in it")
+        raise NothingMeasured(f"{path}: nothing could be scored: it has no conversations and no calls")
     return samples
 
 

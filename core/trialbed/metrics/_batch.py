@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +59,7 @@ class SampleScores:
     Attributes:
         values: by name, from 0 to 1.
         unscored: name of a metric -> why there is no value.
+        failed: the metrics among them for which the model gave no usable answer.
         results: name of a metric -> its result, which has the reason.
     """
 
@@ -66,6 +67,7 @@ class SampleScores:
     values: Mapping[str, float]
     unscored: Mapping[str, str]
     results: Mapping[str, Any]
+    failed: Collection[str] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The scores with their reasons as a JSON object."""
@@ -81,6 +83,7 @@ class MetricSummary:
     Attributes:
         mean: of the samples that have a value; None where none has.
         reasons: why others have none -> how many.
+        failed: how many of them have none because the model gave no usable answer.
     """
 
     name: str
@@ -88,6 +91,7 @@ class MetricSummary:
     scored: int
     unscored: int
     reasons: Mapping[str, int] = field(default_factory=dict)
+    failed: int = 0
 
 
 def lacking(metric: str, sample: Sample, options: ScoringOptions) -> str:
@@ -137,12 +141,14 @@ def _summary(name: str, scores: Sequence[SampleScores]) -> MetricSummary:
     values = [found.values[name] for found in scores if name in found.values]
     reasons = [found.unscored[name] for found in scores if name in found.unscored]
     mean = math.fsum(values) / len(values) if values else None
-    return MetricSummary(name, mean, len(values), len(scores) - len(values), Counter(reasons))
+    failed = sum(name in found.failed for found in scores)
+    return MetricSummary(name, mean, len(values), len(scores) - len(values), Counter(reasons), failed)
 
 
 async def _score(sample: Sample, metrics: Sequence[str], options: ScoringOptions) -> SampleScores:
     values: dict[str, float] = {}
     unscored: dict[str, str] = {}
+    failed: set[str] = set()
     results: dict[str, Any] = {}
     for metric in metrics:
         missing = lacking(metric, sample, options)
@@ -153,13 +159,15 @@ async def _score(sample: Sample, metrics: Sequence[str], options: ScoringOptions
             result = await _result(metric, sample, options)
         except (DataError, JudgeError) as error:
             unscored[metric] = str(error)
+            if isinstance(error, JudgeError):
+                failed.add(metric)
             continue
         results[metric] = result
         found = _values(metric, result)
         values.update(found)
         if not found:
             unscored[metric] = result.reason
-    return SampleScores(sample, values, unscored, results)
+    return SampleScores(sample, values, unscored, results, failed)
 
 
 async def _result(metric: str, sample: Sample, options: ScoringOptions) -> Any:

@@ -2,7 +2,7 @@
 
 from trialbed.preference._deciding import Contest, Decision, decide
 from trialbed.preference._runs import contests_of, preference_document
-from trialbed.preference._tables import preference_records, preference_table
+from trialbed.preference._tables import preference_records, preference_table, undecided_lines
 
 __all__ = [
     "Contest",
@@ -12,4 +12,5 @@ __all__ = [
     "preference_document",
     "preference_records",
     "preference_table",
+    "undecided_lines",
 ]

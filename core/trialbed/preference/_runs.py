@@ -43,7 +43,7 @@ def contests_of(baseline: Framework, candidate: Framework, queries: Queries, lab
 def preference_document(
     names: tuple[str, str], judge: Mapping[str, Any], decisions: Sequence[Decision], not_measured: int
 ) -> dict[str, Any]:
-    """All of it, as JSON. The win rate is over the contests that were decided; a tie is no win.
+    """All of it, as JSON. The win rate is the wins over the contests that were decided, ties among them.
 
     Repeats of a query count as one observation: in the intervals, which are those of other scores, and in p, which is
     McNemar's where each query has one contest, and else that of a permutation test over the queries' means.

@@ -17,12 +17,22 @@ GROUNDS = {
 
 def preference_table(documents: Sequence[Mapping[str, Any]]) -> Table:
     """A row per pair."""
-    columns = ("candidate against baseline", "wins", "losses", "ties", "win rate", "95 % interval", "p")
+    columns = ("candidate against baseline", "wins", "losses", "ties", "undecided", "win rate", "95 % interval", "p")
     notes = [
-        "The win rate is the share of contests that the candidate wins; a tie is no win. "
+        "The win rate is the candidate's wins over wins, losses and ties; undecided contests are left out. "
         "The solved status decides first, a missing answer loses, and the judge sees each pair in both orders."
     ]
     return Table.of("preference", columns, [_row(document) for document in documents], [*notes, *_notes(documents)])
+
+
+def undecided_lines(documents: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which pairs have contests that the judge did not decide."""
+    return [
+        f"{_name(document)}: {document['undecided']} of {document['contests']} contests are undecided, because the "
+        "judge failed; the same command asks it again"
+        for document in documents
+        if document["undecided"]
+    ]
 
 
 def preference_records(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -36,10 +46,13 @@ def preference_records(documents: Sequence[Mapping[str, Any]]) -> list[dict[str,
 
 def _row(document: Mapping[str, Any]) -> tuple[str, ...]:
     rate = document["win_rate"]
-    counts = [str(document[name]) for name in ("wins", "losses", "ties")]
+    counts = [str(document[name]) for name in ("wins", "losses", "ties", "undecided")]
     between = f"{number(rate['low'])}-{number(rate['high'])}" if rate else UNKNOWN
-    name = f"{document['candidate']} against {document['baseline']}"
-    return (name, *counts, number(rate["value"]) if rate else UNKNOWN, between, _p(document["p"]))
+    return (_name(document), *counts, number(rate["value"]) if rate else UNKNOWN, between, _p(document["p"]))
+
+
+def _name(document: Mapping[str, Any]) -> str:
+    return f"{document['candidate']} against {document['baseline']}"
 
 
 def _p(value: float | None) -> str:
@@ -54,8 +67,8 @@ def _notes(documents: Sequence[Mapping[str, Any]]) -> list[str]:
             parts.append(f"{document['order_consistency']:.0%} of votes the same in both orders")
         if document["undecided"]:
             first = next(found["reason"] for found in document["results"] if found["winner"] is None)
-            parts.append(f"{document['undecided']} without a preference, as the judge failed: {first}")
+            parts.append(f"{document['undecided']} undecided, because the judge failed: {first}")
         if document["not_measured"]:
             parts.append(f"{document['not_measured']} not measured for both")
-        notes.append(f"{document['candidate']} against {document['baseline']}: {'; '.join(parts)}.")
+        notes.append(f"{_name(document)}: {'; '.join(parts)}.")
     return notes

@@ -98,7 +98,7 @@ def score(path: Path, given: Mapping[str, Any]) -> int:
     """Score a file and print the result.
 
     Returns:
-        The exit code: 1 if a mean is below its threshold, 3 if nothing could be scored.
+        The exit code: 1 if a mean is below its threshold, 3 if nothing could be scored or the model failed.
 
     Raises:
         UsageError: an option is wrong, or does not fit the file.
@@ -320,7 +320,7 @@ def thresholds(given: Mapping[str, Any], summaries: Sequence[MetricSummary]) -> 
 
 
 def exit_code(summaries: Sequence[MetricSummary], thresholds: Mapping[str, float]) -> int:
-    """1 if a mean is below its threshold, 3 if nothing could be scored, else 0."""
+    """3 if nothing could be scored, or not what the model was asked for; 1 if a mean is below its threshold; else 0."""
     failed = False
     for found in summaries:
         least = thresholds.get(found.name)
@@ -330,5 +330,11 @@ def exit_code(summaries: Sequence[MetricSummary], thresholds: Mapping[str, float
             failed = True
     if not any(found.scored for found in summaries):
         click.echo("Error: nothing could be scored.", err=True)
+        return 3
+    lacking = [found for found in summaries if found.failed]
+    for found in lacking:
+        count = "1 sample has" if found.failed == 1 else f"{found.failed} samples have"
+        click.echo(f"Error: {count} no {found.name}, because an answer of the model cannot be used", err=True)
+    if lacking:
         return 3
     return 1 if failed else 0

@@ -12,7 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from trialbed.engine import Rescored
-    from trialbed.records import TrialResult
+    from trialbed.records import Score, TrialResult
     from trialbed.views import Table
 
 SETTINGS = (
@@ -57,12 +57,13 @@ def score(target: str, given: Mapping[str, Any]) -> int:
         target: the run's id, the beginning of one, or ``latest``.
 
     Returns:
-        The exit code: 1 if a mean is below its threshold, 3 if a judge gave no verdict.
+        The exit code: 3 if the judge gave no verdict on an answer, 1 if a mean is below its threshold.
 
     Raises:
         UsageError, DataError: there is no such run, its dataset is out of reach, or there is no such judge.
     """
     from trialbed.cli.stored import print_json
+    from trialbed.cli.thresholds import below, parse_thresholds
     from trialbed.views import print_tables
 
     rescored, documents = asyncio.run(_rescored(target, given))
@@ -72,8 +73,10 @@ def score(target: str, given: Mapping[str, Any]) -> int:
         print_json(documents)
     else:
         print_tables([_table(rescored)], sys.stdout)
-        _print_problems(rescored)
-    return _exit_code(rescored, documents, given["fail_under"])
+    if _without_verdict(rescored):
+        _refuse_incomplete(rescored, given["fail_under"])
+        return 3
+    return 1 if below(parse_thresholds(given["fail_under"]), documents) else 0
 
 
 async def _rescored(target: str, given: Mapping[str, Any]) -> tuple[Rescored, list[dict[str, Any]]]:
@@ -118,7 +121,8 @@ def _table(rescored: Rescored) -> Table:
         return Table.of(title, ("score", *frameworks), rows, notes)
     columns = ("framework", JUDGED, rescored.name, "same status", "no verdict")
     rows = [(framework, *_judged(rescored, framework, rescored.name)) for framework in frameworks]
-    return Table.of(title, columns, rows, ["Trials that failed count as 0 in both means."])
+    notes = ["Each mean is over the answers with a verdict, and trials that failed, which count as 0."]
+    return Table.of(title, columns, rows, notes)
 
 
 def _names(results: Sequence[TrialResult]) -> set[str]:
@@ -151,17 +155,16 @@ def _mean(results: Sequence[TrialResult], name: str) -> str:
     return number(fmean(values)) if values else UNKNOWN
 
 
-def _print_problems(rescored: Rescored) -> None:
+def _refuse_incomplete(rescored: Rescored, fail_under: Sequence[str]) -> None:
+    """Say that answers have no verdict, and why the first has none."""
+    failures = _without_verdict(rescored)
+    answers = "1 answer has" if len(failures) == 1 else f"{len(failures)} answers have"
+    undecided = "--fail-under is not decided. " if fail_under else ""
+    first = failures[0].failure.message if failures[0].failure else "the judge gave no value"
+    click.echo(f"Error: {answers} no verdict. {undecided}The same command asks again. The first: {first}", err=True)
+
+
+def _without_verdict(rescored: Rescored) -> list[Score]:
+    """The new judge's scores that have no value; none where no judge was asked."""
     found = [score for result in rescored.after if rescored.name and (score := result.score(rescored.name))]
-    failures = [score.failure.message for score in found if score.failure]
-    if failures:
-        click.echo(f"{len(failures)} answers have no verdict; the first: {failures[0]}", err=True)
-
-
-def _exit_code(rescored: Rescored, documents: Sequence[Mapping[str, Any]], fail_under: Sequence[str]) -> int:
-    from trialbed.cli.thresholds import below, parse_thresholds
-
-    asked = [score for result in rescored.after if rescored.name and (score := result.score(rescored.name))]
-    if asked and all(score.value is None for score in asked):
-        return 3
-    return 1 if below(parse_thresholds(fail_under), documents) else 0
+    return [score for score in found if score.value is None]

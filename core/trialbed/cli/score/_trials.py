@@ -19,7 +19,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     Nothing is stored. Trials that were not measured are left out; those that failed made no calls that count.
 
     Returns:
-        The exit code: 1 if a mean is below its threshold, 3 if nothing could be scored.
+        The exit code: 1 if a mean is below its threshold, 3 if nothing could be scored or the model failed.
 
     Raises:
         UsageError, DataError: there is no such run, its dataset is out of reach, or an option is wrong.

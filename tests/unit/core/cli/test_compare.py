@@ -30,7 +30,9 @@ class Fruit(Comparer):
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         number = options[self.contents]
         failed = [f"{self.contents}: too few"] if number == "0" else []
-        return Comparison({"values": list(values)}, [Table(self.contents, notes=["so"])], [{"n": number}], failed)
+        unknown = [f"{self.contents}: not counted"] if number == "?" else []
+        tables = [Table(self.contents, notes=["so"])]
+        return Comparison({"values": list(values)}, tables, [{"n": number}], failed, unknown)
 
 
 class Pears(Fruit):
@@ -79,6 +81,12 @@ def test_every_format_is_written(run, tmp_path: Path) -> None:
 
 def test_a_check_that_fails_is_exit_code_1(run) -> None:
     assert run("a1", "--apples", "0").return_value == 1
+
+
+def test_what_could_not_be_determined_is_exit_code_3(run) -> None:
+    result = run("a1", "--apples", "?")
+    assert result.return_value == 3
+    assert "apples: not counted" in result.output
 
 
 def test_the_help_says_which_option_is_for_what(run) -> None:

@@ -167,6 +167,21 @@ def test_answers_of_no_use_are_no_scores(run: Run) -> None:
     assert "it is not a JSON object: 'I would rather not.'" in result.output
 
 
+def test_samples_that_a_model_fails_on_are_not_passed_over(run: Run) -> None:
+    write("talk.jsonl", TALK, {**TALK, "id": "other", "messages": [{"role": "user", "content": "Unreadable?"}]})
+
+    def unreadable(document: dict[str, Any]) -> dict[str, Any]:
+        if "Unreadable?" in document["messages"][-1]["content"]:
+            return {"choices": [{"message": {"role": "assistant", "content": "no"}, "finish_reason": "stop"}]}
+        return answer(document)
+
+    with endpoint(unreadable) as url:
+        arguments = ("talk.jsonl", "--judge", "m", "--base-url", url, "--metric", "agent_goal_accuracy")
+        result = run(*arguments, "--fail-under", "agent_goal_accuracy=0.5")
+    assert result.return_value == 3
+    assert "1 sample has no agent_goal_accuracy, because an answer of the model cannot be used" in result.output
+
+
 def test_recorded_steps_need_no_model(run: Run) -> None:
     steps = {
         "infer_goal_outcome": {"user_goal": "know", "end_state": "knows"},
@@ -229,3 +244,24 @@ def test_documents_of_new_verdicts_say_where_calls_were_lost(
     for document in documents:
         assert document["summary"]["attribution"]["gold_calls"] > 0
         assert sum(document["summary"]["attribution"]["shares"].values()) == pytest.approx(1)
+
+
+def test_answers_without_a_verdict_are_no_success(bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = {name: Query(query_id=name, text=f"{name}?", apis=(), gold_calls=()) for name in (1, "a/b")}
+    monkeypatch.setattr("trialbed.engine.run_queries", lambda config, folder: queries)
+
+    def refuses_one(document: dict[str, Any]) -> dict[str, Any]:
+        refused = "a/b?" in json.dumps(document["messages"])
+        said = "I would rather not." if refused else json.dumps({"reason": "ok", "answer_status": "Solved"})
+        return {"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}]}
+
+    with endpoint(refuses_one) as url:
+        arguments = ("score", "latest", "--judge", "grader", "--base-url", url)
+        result = bench(*arguments, "--fail-under", "sopr_score=0.1")
+        document = json.loads(bench(*arguments, "--json").stdout)[0]
+    assert result.exception is None, repr(result.exception)
+    assert result.return_value == 3, result.output
+    assert "Error: 1 answer has no verdict. --fail-under is not decided. The same command asks again." in result.output
+    assert "no verdict" in result.output
+    assert "Each mean is over the answers with a verdict" in result.output
+    assert document["summary"]["untold_scores"] == {"sopr_score": 1}

@@ -128,3 +128,19 @@ async def test_what_cannot_be_compared_is_refused(model: JudgeEndpoint, tmp_path
     assert "does not compare answers; give --judge MODEL" in await refused([alone, alone], judge="rule", base_url=None)
     (tmp_path / "a.json").write_text("{}")
     assert "name the run by its id" in await refused([str(tmp_path / "a.json")])
+
+
+async def test_contests_that_the_judge_fails_on_make_it_incomplete(model: JudgeEndpoint, tmp_path: Path) -> None:
+    import asyncio
+
+    def refuses_some(request: dict[str, Any]) -> web.Response:
+        unclear = "much longer" in json.dumps(shown(request))
+        return completion("I would rather not.") if unclear else prefers_longer(request)
+
+    model.decide = refuses_some
+    run = stored(tmp_path, {"mine": MINE, "theirs": THEIRS})
+    found = await asyncio.to_thread(compare_by_preference, [run], options(model, tmp_path))
+    assert (found.document["undecided"], found.document["decided"]) == (1, 3)
+    assert [line.partition(",")[0] for line in found.incomplete] == [
+        "theirs against mine: 1 of 4 contests are undecided"
+    ]

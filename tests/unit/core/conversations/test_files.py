@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trialbed.conversations import FORMATS, Sample, ToolCall, read_references, read_samples
-from trialbed.errors import DataError
+from trialbed.errors import DataError, NothingMeasured
 
 CALL = {"name": "weather", "args": {"city": "Rome"}}
 TOOL = {
@@ -325,7 +325,6 @@ def test_a_sample_of_one_turn(tmp_path: Path) -> None:
             '{"traceId": "t", "spanId": "s", "attributes": {"gen_ai.input.messages": "["}}',
             r"gen_ai\.input\.messages: is not",
         ),
-        ("", r"there is nothing to score in it"),
         ("[" * 100_000, r"file\.jsonl:1: is nested too deeply"),
         ('{"predicted": ' + "[" * 201 + "]" * 201 + "}", r"file\.jsonl:1: nested deeper than 200 levels"),
         ('{"predicted": [], "x": 1e999}', r":1: the number 1e999 is too large"),
@@ -336,6 +335,14 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, said: 
     path = tmp_path / "file.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=said):
+        read_samples(path)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "[]"])
+def test_a_file_with_nothing_in_it(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "file.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(NothingMeasured, match=r"file\.jsonl: nothing could be scored"):
         read_samples(path)
 
 

@@ -10,7 +10,15 @@ import pytest
 
 from trialbed.contracts import Candidate, Judge, Preference, Verdict, Winner
 from trialbed.errors import JudgeError
-from trialbed.preference import Contest, Decision, decide, preference_document, preference_records, preference_table
+from trialbed.preference import (
+    Contest,
+    Decision,
+    decide,
+    preference_document,
+    preference_records,
+    preference_table,
+    undecided_lines,
+)
 from trialbed.preference._deciding import Contestant
 from trialbed.records import Answer, Query, WireLog
 
@@ -130,7 +138,11 @@ def test_the_win_rate_is_over_what_was_decided() -> None:
     assert (record["win_rate"], record["not_measured"]) == (pytest.approx(0.6), 2)
     table = preference_table([document])
     assert table.rows[0].label == "b against a"
-    assert any("1 without a preference, as the judge failed: r" in note for note in table.notes)
+    assert table.rows[0].cells[:5] == ("3", "1", "1", "1", "0.6000")
+    assert "over wins, losses and ties" in table.notes[0]
+    (line,) = undecided_lines([document, preference_document(("a", "c"), {}, decisions, 0)])
+    assert line.startswith("b against a: 1 of 6 contests are undecided")
+    assert any("1 undecided, because the judge failed: r" in note for note in table.notes)
 
 
 def test_repeats_of_a_query_count_once() -> None:
