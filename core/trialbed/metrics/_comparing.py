@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from datetime import UTC, date, datetime, time
 from typing import Any
 
 from trialbed.errors import UsageError
+from trialbed.metrics._patterns import matches_whole
 from trialbed.metrics._rules import (
     NO_SCHEMA,
     Rule,
@@ -196,10 +196,7 @@ def same_date(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
 
 def matches(given: Any, wanted: Any, pattern: str | None) -> tuple[bool, str]:
     """Whether the whole of a value's text matches the pattern, or the reference as a pattern."""
-    try:
-        return re.fullmatch(_text(wanted) if pattern is None else pattern, _text(given)) is not None, ""
-    except re.error as error:
-        raise UsageError(f"the reference {wanted!r} is not a regular expression: {error}") from None
+    return matches_whole(_text(wanted) if pattern is None else pattern, _text(given)), ""
 
 
 def as_json(value: Any) -> str:

@@ -10,6 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from trialbed.errors import UsageError
+from trialbed.metrics._patterns import compiled
+from trialbed.suggestions import closest, did_you_mean
 
 RULES = {
     "exact": "the same JSON value; 1 and 1.0 are the same, 1 and true are not, the order of keys does not matter",
@@ -55,18 +57,19 @@ def parse_rule(text: str) -> Rule:
     """A rule as users write it: ``text``, ``number:0.01``, ``regex:[A-Z]{3}``.
 
     Raises:
-        UsageError: there is no such rule, or its parameter is wrong.
+        UsageError: the rule does not exist, or its parameter is wrong.
     """
     name, colon, parameter = text.partition(":")
     if name not in RULES:
-        raise UsageError(f"there is no rule {name!r} for arguments; the rules are {', '.join(RULES)}")
+        hint = did_you_mean(closest(name, RULES))
+        raise UsageError(f"there is no rule {name!r} for arguments{hint} The rules are {', '.join(RULES)}")
     if not colon:
         return Rule(name)
     if name not in PARAMETRIC:
         raise UsageError(f"the rule {name!r} takes no parameter: {text!r}")
     try:
-        _ = _tolerance(parameter) if name == "number" else re.compile(parameter)
-    except (ValueError, re.error) as error:
+        _ = _tolerance(parameter) if name == "number" else compiled(parameter)
+    except ValueError as error:
         raise UsageError(f"the rule {text!r} has a wrong parameter: {error}") from None
     return Rule(name, parameter)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.options import FILE, SingleOption
+from trialbed.cli.score._rules import parse_rules, warn_of_unused
 from trialbed.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ def score(path: Path, given: Mapping[str, Any]) -> int:
         DataError: the file is malformed; names file, line and key.
     """
     samples = _samples(path, given["reference"])
-    scores, summaries = asyncio.run(scored(samples, given, settings(given)))
+    options = settings(given)
+    warn_of_unused(options.rules, samples, options.tools)
+    scores, summaries = asyncio.run(scored(samples, given, options))
     least = thresholds(given, summaries)
     if given["as_json"]:
         print_json(document(str(path), scores, summaries))
@@ -137,20 +140,10 @@ def settings(given: Mapping[str, Any]) -> ScoringOptions:
     """
     from trialbed.metrics import ScoringOptions
 
-    rules = dict(map(_rule, given["rules"]))
+    rules = parse_rules(given["rules"])
     if rules and given["compat"]:
         raise UsageError(f"--rule: --compat {given['compat']} compares as it does, and takes no rules")
     return ScoringOptions(order=given["order"], rules=rules, tools=_tools(given["tools"]), compat=given["compat"])
-
-
-def _rule(text: str) -> tuple[str, str]:
-    from trialbed.metrics import parse_rule
-
-    name, equals, rule = text.partition("=")
-    if not equals or not name:
-        raise UsageError(f"--rule: {text!r} does not have the form ARGUMENT=RULE, such as query=text")
-    parse_rule(rule)
-    return name, rule
 
 
 def _tools(path: Path | None) -> Mapping[str, Mapping[str, Any]]:

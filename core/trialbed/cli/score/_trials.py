@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from trialbed.cli.score import _files
+from trialbed.cli.score._rules import warn_of_unused
 from trialbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     if not found:
         raise UsageError(f"run {run_id} has no trial that was measured")
     settings = _files.settings(given)
+    warn_of_unused(settings.rules, [sample for samples in found.values() for sample in samples], settings.tools)
     scored = {framework: asyncio.run(_files.scored(samples, given, settings)) for framework, samples in found.items()}
     if given["as_json"]:
         documents = [_files.document(f"{run_id} {name}", *results) for name, results in scored.items()]

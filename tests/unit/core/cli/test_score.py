@@ -102,6 +102,16 @@ def test_order_rules_and_tools(run: Run) -> None:
     assert value("--rule", "f.x=ignore") == 1.0
 
 
+def test_rules_for_unknown_arguments_are_named(run: Run) -> None:
+    write("calls.jsonl", RIGHT)
+    result = run("calls.jsonl", "--rule", "f.y=ignore", "--rule", "x=exact", "--rule", "g.x=text")
+    assert "Warning: --rule f.y=ignore: no tool or call has this argument; did you mean 'f.x'?" in result.output
+    assert "--rule g.x=text" in result.output
+    assert "--rule x=exact" not in result.output
+    write("tools.json", {"f": {"properties": {"y": {"type": "object"}}}})
+    assert "Warning" not in run("calls.jsonl", "--tools", "tools.json", "--rule", "f.y.z[]=ignore").output
+
+
 def test_references_of_their_own(run: Run) -> None:
     write("talks.jsonl", {"id": 1, "messages": [{"role": "assistant", "tool_calls": RIGHT["predicted"]}]}, {**TALK})
     refused(run("talks.jsonl"), UsageError, "no sample has what a metric needs")
@@ -198,6 +208,7 @@ def test_recorded_steps_need_no_model(run: Run) -> None:
         (("--metric", "bleu"), "there is no metric 'bleu'"),
         (("--rule", "x"), "does not have the form ARGUMENT=RULE"),
         (("--rule", "x=magic"), "there is no rule 'magic'"),
+        (("--rule", "x=text", "--rule", "x=exact"), "'x' has two rules, 'text' and 'exact'"),
         (("--rule", "x=text", "--compat", "ragas"), "takes no rules"),
         (("--base-url", "http://localhost:1/v1"), "give --judge MODEL"),
         (("--judge", "m"), "needs an endpoint"),

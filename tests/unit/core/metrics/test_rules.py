@@ -187,6 +187,18 @@ def test_a_wrong_rule_is_refused(rule: str, said: str) -> None:
         one(1, 1, rule=rule)
 
 
+def test_a_pattern_that_takes_for_ever_is_stopped() -> None:
+    with pytest.raises(UsageError, match=r"'\(a\|aa\)\+' was stopped after 0.5 s on 'aaaa"):
+        one("a" * 200 + "!", "", rule="regex:(a|aa)+")
+    with pytest.raises(UsageError, match="nested too deeply"):
+        one("a", "", rule=f"regex:{'(' * 5000}a{')' * 5000}")
+
+
+def test_a_misspelt_rule_has_a_suggestion() -> None:
+    with pytest.raises(UsageError, match="did you mean 'number'"):
+        one(1, 1, rule="nubmer")
+
+
 def test_a_reference_that_is_no_pattern_is_refused() -> None:
     with pytest.raises(UsageError, match=r"'\(' is not a regular expression"):
         one("a", "(", rule="regex")
