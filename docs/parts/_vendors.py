@@ -63,7 +63,8 @@ def _words(title: str, words: Mapping[Any, str]) -> str:
 def _vendor(name: str, driver: type[contracts.Vendor]) -> tuple[str, ...]:
     endpoint = f"`{driver.base_url}`" if driver.base_url else "give its `url`"
     key = f"`{driver.key_variable}`" if driver.key_variable else ""
-    return f"`{name}`", endpoint, key, ", ".join(f"`{model}`" for model in driver.models)
+    renamed = (f"`{model}`" for model, own in driver.models.items() if own != model)
+    return f"`{name}`", endpoint, key, ", ".join(renamed)
 
 
 def _about(name: str, about: About) -> tuple[str, ...]:

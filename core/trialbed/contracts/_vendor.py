@@ -59,9 +59,13 @@ class ModelAdapter(ABC):
 
     Class attributes:
         contract: the contract's version the driver was written for (``"1"``); checked at load.
+
+    Attributes:
+        trust_tokenizer_code: whether ``prompt`` may run code that comes with a tokenizer; false unless the user asks.
     """
 
     contract: ClassVar[str]
+    trust_tokenizer_code: bool = False
 
     @classmethod
     @abstractmethod

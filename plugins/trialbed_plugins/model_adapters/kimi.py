@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any
 
 from trialbed.contracts import ModelAdapter
-from trialbed.errors import UsageError
+from trialbed_plugins.model_adapters._tokenizers import chat_prompt
 
 FAMILY = ("kimi", "moonshot")
 
@@ -33,15 +32,18 @@ class KimiAdapter(ModelAdapter):
         return [_transformed(message) if isinstance(message, dict) else message for message in messages]
 
     def prompt(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, tokenizer: str) -> str:
-        """The model's chat template over the conversation; no code of the tokenizer's repository is run."""
-        return str(
-            _tokenizer(tokenizer).apply_chat_template(messages, tools=tools, tokenize=False, add_generation_prompt=True)
-        )
+        """The model's chat template over the conversation; the tokenizer's own code runs only if it is trusted."""
+        return chat_prompt(tokenizer, messages, tools, trust=self.trust_tokenizer_code)
 
     def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
         """Calls of every complete section, ids of the form ``functions.NAME:NUMBER``."""
-        calls = [_call(found) for section in SECTION.findall(text) for found in CALL.finditer(section)]
-        return SECTION.sub("", text), [call for call in calls if call is not None]
+        return kimi_calls(text)
+
+
+def kimi_calls(text: str) -> tuple[str, list[dict[str, Any]]]:
+    """A text without its complete sections of calls, and their calls."""
+    calls = [_call(found) for section in SECTION.findall(text) for found in CALL.finditer(section)]
+    return SECTION.sub("", text), [call for call in calls if call is not None]
 
 
 def _transformed(message: dict[str, Any]) -> dict[str, Any]:
@@ -57,15 +59,3 @@ def _call(found: re.Match[str]) -> dict[str, Any] | None:
     name = identity.rpartition(":")[0].partition(".")[2]
     function = {"name": name, "arguments": found["arguments"]}
     return {"id": identity, "type": "function", "function": function} if name else None
-
-
-@lru_cache(maxsize=4)
-def _tokenizer(name: str) -> Any:
-    try:
-        from transformers import AutoTokenizer
-    except ImportError as error:
-        raise UsageError("raw completions need a tokenizer: pip install 'trialbed[raw]'") from error
-    try:
-        return AutoTokenizer.from_pretrained(name, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--tokenizer-model {name}: cannot be loaded without running its own code: {error}") from error

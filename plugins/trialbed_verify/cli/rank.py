@@ -23,6 +23,9 @@ Examples:
 """
 
 
+AVAILABLE = "available"
+
+
 @click.command("rank", epilog=EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="TABLE.csv|[VENDOR=]FILE...")
 @plain_option(
@@ -34,6 +37,11 @@ Examples:
 )
 @plain_option("--model", metavar="NAME", help="Name of the files' one model, if they name it differently.")
 @plain_option("--force", is_flag=True, help="Rank by the common cases if requests or settings differ.")
+@option(
+    "--metrics",
+    metavar="NAMES|available",
+    help="Rank by these metrics, with commas between them, or by those that all vendors have. [default: all six]",
+)
 @option("--k", type=click.IntRange(min=0), default=5, help="Constant added to each rank.")
 @option("--min-success", type=FiniteRange(0, 1), default=0.9, help="Minimum success rate to be ranked.")
 @option(
@@ -56,14 +64,33 @@ def command(files: tuple[str, ...], **given: Any) -> None:
     """Rank vendors by Inverse Rank Fusion over six metrics.
 
     The input is result files of bench verify, or a table with the columns model, vendor, success_rate, f1, tps,
-    schema_accuracy, ttft_ms and avg_token. A vendor that fails too often or lacks a metric is not ranked; one whose
-    decisions are no better than chance is placed last. Ranks from result files have intervals.
+    schema_accuracy, ttft_ms and avg_token. A vendor that fails too often or lacks a metric is not ranked (--metrics
+    chooses those that count); one whose decisions are no better than chance is placed last. Ranks from result files
+    have intervals.
     """
     from trialbed_verify.ranking import Gates, RankOptions, rank
 
     gates = Gates(given["min_success"], given["max_protocol_errors"], given["min_f1"])
-    found = _table(files, given) if _is_table(files) else _results(files, given)
-    _write(rank(found, RankOptions(given["k"], gates, given["resamples"], given["seed"])), given)
+    metrics = _metrics(given["metrics"])
+    found = _table(files, given, metrics) if _is_table(files) else _results(files, given)
+    _write(rank(found, RankOptions(given["k"], gates, given["resamples"], given["seed"], metrics)), given)
+
+
+def _metrics(text: str | None) -> tuple[str, ...] | None:
+    """The metrics that are asked for; None for those that all vendors have."""
+    from trialbed_verify.ranking import METRICS
+
+    if text is None:
+        return tuple(METRICS)
+    names = tuple(name.strip() for name in text.split(","))
+    if names == (AVAILABLE,):
+        return None
+    unknown = [name for name in names if name not in METRICS]
+    if unknown:
+        raise click.BadParameter(
+            f"{unknown[0]!r} is not a metric; choose from {', '.join(METRICS)}, or {AVAILABLE}", param_hint="--metrics"
+        )
+    return names
 
 
 def _is_table(files: tuple[str, ...]) -> bool:
@@ -73,12 +100,12 @@ def _is_table(files: tuple[str, ...]) -> bool:
     return bool(tables)
 
 
-def _table(files: tuple[str, ...], given: dict[str, Any]) -> list[Candidate]:
+def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ...] | None) -> list[Candidate]:
     from trialbed_verify.ranking import read_table
 
     if given["baselines"] or given["model"] or given["force"]:
         raise click.UsageError("--baseline, --model and --force apply to result files only; leave them out for a table")
-    return read_table(Path(files[0]))
+    return read_table(Path(files[0]), metrics or ())
 
 
 def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[Candidate]:

@@ -18,6 +18,11 @@ SHOWN = 5
 
 ABSENT = "absent"
 
+DEFAULTED = ("temperature",)
+"""Settings that requests may leave to the vendor's default: the comparison reports it and goes on."""
+
+LEFT_OUT = f" in the baseline and {ABSENT} in the vendor's"
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -105,10 +110,16 @@ def pair(
     )
     if not cases:
         _refuse("the files have no request in common, so they cannot be compared:", found)
-    if not force and any(True for _ in _problems(found, may_lack=may_lack)):
+    if not force and not _may_be_compared(found, may_lack=may_lack):
         hint = f"use --force to compare the {len(cases)} common cases"
         _refuse("the files do not contain the same requests:", found, hint)
     return found
+
+
+def _may_be_compared(found: Pairing, *, may_lack: bool) -> bool:
+    """Whether the files differ in nothing, or only in settings that are left to the vendor's default."""
+    problems = sum(1 for _ in _problems(found, may_lack=may_lack))
+    return problems == sum(map(_is_default, found.settings))
 
 
 def _refuse(what: str, found: Pairing, *hints: str) -> NoReturn:
@@ -176,6 +187,11 @@ def _differences(ours: str, theirs: str) -> tuple[str, ...]:
         for key in sorted({*one, *other})
         if one.get(key) != other.get(key)
     )
+
+
+def _is_default(difference: str) -> bool:
+    """Whether a difference is a setting of ``DEFAULTED`` that the baseline has and the vendor's requests leave out."""
+    return any(difference.startswith(f"{name} is ") for name in DEFAULTED) and difference.endswith(LEFT_OUT)
 
 
 def _shown(settings: dict[str, Any], key: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -96,10 +96,14 @@ class Gates:
         """For the document."""
         return asdict(self)
 
-    def exclusions(self, candidate: Candidate) -> list[str]:
-        """The reasons why a candidate is not ranked at all."""
+    def exclusions(self, candidate: Candidate, metrics: Collection[str] = METRICS) -> list[str]:
+        """The reasons why a candidate is not ranked at all, if these metrics count."""
+        return [*self._missing(candidate, metrics), *self.troubles(candidate)]
+
+    def troubles(self, candidate: Candidate) -> list[str]:
+        """The reasons why a candidate is not ranked whichever metrics count."""
         incomplete = [candidate.incomplete] if candidate.incomplete else []
-        return [*incomplete, *self._missing(candidate), *self._unreliable(candidate)]
+        return [*incomplete, *self._unreliable(candidate)]
 
     def failings(self, candidate: Candidate) -> list[str]:
         """The reasons why a candidate is placed last, after all ranked ones."""
@@ -113,10 +117,9 @@ class Gates:
             return [f"F1 {value:.4f} is below {least:g}"] if value < least else []
         return list(_by_chance(candidate))
 
-    def _missing(self, candidate: Candidate) -> Iterator[str]:
+    def _missing(self, candidate: Candidate, metrics: Collection[str]) -> Iterator[str]:
         for metric in METRICS:
-            found = candidate.metrics[metric]
-            if found.value is None:
+            if metric in metrics and candidate.metrics[metric].value is None:
                 yield f"{metric} is missing"
 
     def _unreliable(self, candidate: Candidate) -> Iterator[str]:

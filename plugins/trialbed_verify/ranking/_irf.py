@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -36,14 +36,18 @@ def average_ranks(values: Mapping[Name, float], *, more_is_better: bool) -> dict
     return ranks
 
 
-def ranks_by_metric(metrics: Mapping[Name, Mapping[str, float]]) -> dict[Name, dict[str, Fraction]]:
-    """The average ranks of all candidates in the six metrics.
+def ranks_by_metric(
+    metrics: Mapping[Name, Mapping[str, float]], chosen: Collection[str] = METRICS
+) -> dict[Name, dict[str, Fraction]]:
+    """The average ranks of all candidates in the chosen metrics.
 
     Args:
-        metrics: name -> metric -> value, complete.
+        metrics: name -> metric -> value, with all chosen metrics.
     """
     found: dict[Name, dict[str, Fraction]] = {name: {} for name in metrics}
     for metric, about in METRICS.items():
+        if metric not in chosen:
+            continue
         values = {name: own[metric] for name, own in metrics.items()}
         for name, rank in average_ranks(values, more_is_better=about.more_is_better).items():
             found[name][metric] = rank
@@ -89,15 +93,18 @@ class ResampledRanks:
         ]
 
 
-def resampled_ranks(candidates: Sequence[Candidate], k: int, resamples: int, seed: int) -> ResampledRanks | None:
+def resampled_ranks(
+    candidates: Sequence[Candidate], k: int, resamples: int, seed: int, chosen: Collection[str] = METRICS
+) -> ResampledRanks | None:
     """Rank resampled cases, the same ones for all candidates of a model; None if only figures are known."""
     drawn = [_draws(candidate, resamples, seed) for candidate in candidates]
     if not drawn or any(own is None for own in drawn):
         return None
     values = np.stack([own for own in drawn if own is not None], axis=1)
     scores = np.zeros(values.shape[:2])
-    for number, metric in enumerate(METRICS.values()):
-        scores += 1 / (_average_ranks(values[:, :, number], metric.more_is_better) + k)
+    for number, (name, metric) in enumerate(METRICS.items()):
+        if name in chosen:
+            scores += 1 / (_average_ranks(values[:, :, number], metric.more_is_better) + k)
     ahead = scores[:, :, None] + EPSILON < scores[:, None, :]
     return ResampledRanks(1 + ahead.sum(axis=2), scores)
 

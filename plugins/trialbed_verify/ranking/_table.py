@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ from trialbed_verify.ranking._candidates import METRICS, Candidate
 COLUMNS = ("model", "vendor", *METRICS)
 
 
-def read_table(path: Path) -> list[Candidate]:
+def read_table(path: Path, needed: Collection[str] = METRICS) -> list[Candidate]:
     """Read a CSV file with the columns model, vendor and the six metrics; other columns are ignored.
 
-    An empty cell is a missing figure. So is a 0 among times, rates of tokens and tokens, which cannot be 0.
+    A column of a metric that is not needed may be missing. An empty cell is a missing figure. So is a 0 among times,
+    rates of tokens and tokens, which cannot be 0.
 
     Raises:
         DataError: the file cannot be read, lacks a column, or has an invalid cell.
@@ -26,7 +27,7 @@ def read_table(path: Path) -> list[Candidate]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, skipinitialspace=True)
-            _check_columns(path, reader.fieldnames or ())
+            _check_columns(path, reader.fieldnames or (), needed)
             candidates = [_candidate(path, reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
@@ -36,12 +37,13 @@ def read_table(path: Path) -> list[Candidate]:
     return candidates
 
 
-def _check_columns(path: Path, found: Iterable[str]) -> None:
+def _check_columns(path: Path, found: Iterable[str], needed: Collection[str]) -> None:
     names = {name.strip() for name in found}
-    absent = [name for name in COLUMNS if name not in names]
+    wanted = [name for name in COLUMNS if name in needed or name not in METRICS]
+    absent = [name for name in wanted if name not in names]
     if absent:
         raise DataError(
-            f"{path}, line 1: missing columns: {', '.join(absent)}; a table needs the columns {','.join(COLUMNS)}"
+            f"{path}, line 1: missing columns: {', '.join(absent)}; a table needs the columns {','.join(wanted)}"
         )
 
 
@@ -53,7 +55,7 @@ def _candidate(path: Path, line: int, row: dict[str | None, Any]) -> Candidate:
     for name in ("model", "vendor"):
         if not cells[name]:
             raise DataError(f"{path}, line {line}: {name} is empty")
-    metrics = {metric: Estimate(_figure(path, line, metric, cells[metric])) for metric in METRICS}
+    metrics = {metric: Estimate(_figure(path, line, metric, cells.get(metric, ""))) for metric in METRICS}
     return Candidate(cells["model"], cells["vendor"], metrics)
 
 

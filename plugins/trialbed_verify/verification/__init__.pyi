@@ -11,6 +11,8 @@ from .targets import RequestSettings as RequestSettings
 from .targets import Target as Target
 from .targets import VerifyOptions as VerifyOptions
 from .targets import config_targets as config_targets
+from .targets import doubtful_models as doubtful_models
 from .targets import endpoint_target as endpoint_target
 from .targets import load_adapter as load_adapter
 from .targets import load_vendor as load_vendor
+from .targets import unified_models as unified_models

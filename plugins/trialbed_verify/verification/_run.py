@@ -90,10 +90,10 @@ class Verification:
         options = self.options
         journal = await stack.enter_async_context(Journal(target.output, secrets=target.secrets))
         existing = await asyncio.to_thread(self._existing, journal, target)
-        todo = [key for key in self._keys() if not existing.get(key)]
+        todo = [key for key in self._keys(target) if not existing.get(key)]
         staying = existing.keys() - set(todo)
         tally = await asyncio.to_thread(tally_rows, journal, staying)
-        session = await stack.enter_async_context(new_session(options))
+        session = await stack.enter_async_context(new_session(options.concurrency_at(target)))
         exchange = exchange_with(target, session, options)
         # Where targets wait for a slot, none holds one while its circuit breaker is open.
         breaker = CircuitBreaker(blocking=len(self.targets) <= options.vendor_concurrency)
@@ -115,10 +115,10 @@ class Verification:
             )
         return existing_answers(journal, target, self.cases)
 
-    def _keys(self) -> Iterator[Key]:
+    def _keys(self, target: Target) -> Iterator[Key]:
         return (
             (self.cases.index(number), trial)
-            for trial in range(self.options.trials)
+            for trial in range(self.options.trials_of(target))
             for number in range(len(self.cases))
         )
 
@@ -136,15 +136,17 @@ class Verification:
         """Serve targets in turn, a block at a time, so that what changes over time affects all of them alike."""
         busy = [queue for queue in queues if queue.left]
         slots = min(self.options.vendor_concurrency, len(busy))
-        whole = len(self.cases) * self.options.trials
-        size = whole if slots == len(busy) else BLOCK * self.options.request_concurrency
+        turns = slots < len(busy)
         numbers = {self.cases.index(number): number for number in range(len(self.cases))}
 
         def case_of(line: int) -> Case:
             return self.cases.case(numbers[line])
 
         async def serve(queue: TargetQueue) -> None:
-            await queue.send_block(case_of, self.options.request_concurrency, size, self.progress.advance)
+            concurrency = self.options.concurrency_at(queue.target)
+            await queue.send_block(
+                case_of, concurrency, BLOCK * concurrency if turns else queue.left, self.progress.advance
+            )
             if queue.down:
                 self.progress.down(queue.target, queue.left, queue.failure)
 

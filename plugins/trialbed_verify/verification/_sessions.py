@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from typing import Any
 
@@ -10,7 +9,7 @@ import aiohttp
 
 from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.redaction import redact
-from trialbed_verify.verification.targets import Proxy, Target, VerifyOptions
+from trialbed_verify.verification.targets import HEADER_NAME, Proxy, Target, VerifyOptions
 from trialbed_verify.verification.wire import Exchange, trace
 
 ENCODINGS = "gzip, deflate"
@@ -19,14 +18,11 @@ ENCODINGS = "gzip, deflate"
 LONGEST_HEADER = 64 * 2**10
 """Bytes of one header; some proxies send policies longer than the usual 8 KiB."""
 
-HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-"""A header name that HTTP allows."""
 
-
-def new_session(options: VerifyOptions) -> aiohttp.ClientSession:
+def new_session(concurrency: int) -> aiohttp.ClientSession:
     """A session with one connection per request in flight, without cookies or timeouts of its own."""
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=options.request_concurrency, limit_per_host=0),
+        connector=aiohttp.TCPConnector(limit=concurrency, limit_per_host=0),
         headers={"Accept-Encoding": ENCODINGS},
         trace_configs=[trace()],
         timeout=aiohttp.ClientTimeout(total=None),
@@ -69,7 +65,9 @@ def _headers(target: Target) -> dict[str, str]:
             raise DriverBroken(f"{target.name}: the vendor's driver makes a header whose name is not valid")
         if not (isinstance(value, str) and value.isprintable()):
             raise DriverBroken(f"{target.name}: the vendor's driver makes a header {name} that is not one line of text")
-    return headers
+    # Names of headers do not depend on the case of letters.
+    own = {name.lower() for name in target.headers}
+    return {**{name: value for name, value in headers.items() if name.lower() not in own}, **target.headers}
 
 
 def _login(proxy: Proxy) -> dict[str, str]:

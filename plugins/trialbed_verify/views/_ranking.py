@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.views import UNKNOWN, Table, number
@@ -41,20 +41,26 @@ def _rows(standing: Document) -> Iterator[tuple[str, Document]]:
 def _table(title: str, standing: Document, document: Document, *, of_all: bool = False) -> Table:
     intervals = document["resamples"] is not None
     columns = ["vendor", "rank", *(["rank 95 %"] if intervals else []), "IRF"]
-    columns += [about.label for about in METRICS.values()]
-    rows = [_cells(status, row, intervals=intervals, of_all=of_all) for status, row in _rows(standing)]
-    heading = f"{title}: IRF over six metrics, k = {document['k']}"
+    columns += [METRICS[metric].label for metric in document["metrics"]]
+    rows = [
+        _cells(status, row, document["metrics"], intervals=intervals, of_all=of_all) for status, row in _rows(standing)
+    ]
+    heading = f"{title}: IRF over {_count(document['metrics'])}, k = {document['k']}"
     if not standing["ranked"]:
         heading += "; no vendor is ranked"
-    return Table.of(heading, columns, rows, _notes(standing, of_all=of_all))
+    return Table.of(heading, columns, rows, _notes(standing, document["metrics"], of_all=of_all))
 
 
-def _cells(status: str, row: Document, *, intervals: bool, of_all: bool) -> list[str]:
+def _count(metrics: Sequence[str]) -> str:
+    return "six metrics" if len(metrics) == len(METRICS) else f"{len(metrics)} of six metrics"
+
+
+def _cells(status: str, row: Document, metrics: Sequence[str], *, intervals: bool, of_all: bool) -> list[str]:
     cells = [_name(row, of_all=of_all) + "*" * row["is_baseline"], _place(status, row)]
     if intervals:
         cells.append(_range(row))
     cells.append(number(row["irf"]) if status == "ranked" else UNKNOWN)
-    return cells + [number(row["metrics"][name]["value"], DIGITS.get(name, 4)) for name in METRICS]
+    return cells + [number(row["metrics"][name]["value"], DIGITS.get(name, 4)) for name in metrics]
 
 
 def _place(status: str, row: Document) -> str:
@@ -71,9 +77,9 @@ def _name(row: Document, *, of_all: bool) -> str:
     return f"{row['vendor']} ({row['model']})" if of_all else str(row["vendor"])
 
 
-def _notes(standing: Document, *, of_all: bool) -> Iterator[str]:
+def _notes(standing: Document, metrics: Sequence[str], *, of_all: bool) -> Iterator[str]:
     yield from _ties(standing["ranked"], of_all=of_all)
-    yield from _shared_ranks(standing["ranked"], of_all=of_all)
+    yield from _shared_ranks(standing["ranked"], metrics, of_all=of_all)
     for status, words in (("behind", "placed last"), ("not_ranked", "not ranked")):
         for row in standing[status]:
             yield f"{_name(row, of_all=of_all)} is {words}: {'; '.join(row['reasons'])}."
@@ -91,15 +97,15 @@ def _ties(ranked: list[Document], *, of_all: bool) -> Iterator[str]:
             yield f"{_name(row, of_all=of_all)} ties with {', '.join(others)}: neither is ahead in 95 % of resamples."
 
 
-def _shared_ranks(ranked: list[Document], *, of_all: bool) -> Iterator[str]:
+def _shared_ranks(ranked: list[Document], metrics: Sequence[str], *, of_all: bool) -> Iterator[str]:
     """Vendors that are equal in a metric, and the rank that they share there."""
-    for metric, about in METRICS.items():
+    for metric in metrics:
         sharing: dict[float, list[str]] = {}
         for row in ranked:
             sharing.setdefault(row["ranks"][metric], []).append(_name(row, of_all=of_all))
         for rank, names in sorted(sharing.items()):
             if len(names) > 1:
-                yield f"Equal in {about.label}, rank {rank:g} each: {', '.join(names)}."
+                yield f"Equal in {METRICS[metric].label}, rank {rank:g} each: {', '.join(names)}."
 
 
 def _record(status: str, row: Document, overall: Document) -> dict[str, Any]:

@@ -74,6 +74,12 @@ def _rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
         yield label, *(estimate(summary[key], 2, with_n=True) for summary in summaries)
     for key, label in FIGURES.items():
         yield label, *(_spread(summary[key]) for summary in summaries)
+    if any(summary.get("cost") for summary in summaries):
+        yield "cost", *(_cost(summary.get("cost")) for summary in summaries)
+
+
+def _cost(cost: Mapping[str, float] | None) -> str:
+    return UNKNOWN if cost is None else compact(cost["total"])
 
 
 def _spread(figures: Mapping[str, float] | None) -> str:
@@ -186,6 +192,7 @@ def _record(summary: Summary) -> dict[str, Any]:
         found = summary[key] or {}
         record |= {f"{key}_{name}": found.get(name) for name in ("mean", *QUANTILES, "n")}
     return record | {
+        "cost": (summary.get("cost") or {}).get("total"),
         "client_saturated": summary["client_saturated"],
         "base_url": about["configuration"]["base_url"],
         "model_id": about["configuration"]["model_id"],

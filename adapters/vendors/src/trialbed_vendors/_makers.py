@@ -35,6 +35,7 @@ class GeminiVendor(Vendor):
     contract = "1"
     base_url = "https://generativelanguage.googleapis.com/v1beta/openai"
     key_variable = "GEMINI_API_KEY"
+    models: ClassVar[Mapping[str, str]] = {"gemini-2.5-flash": "gemini-2.5-flash"}
 
 
 class DeepSeekVendor(Vendor):
@@ -52,7 +53,7 @@ class MoonshotVendor(Vendor):
     contract = "1"
     base_url = "https://api.moonshot.cn/v1"
     key_variable = "MOONSHOT_API_KEY"
-    models: ClassVar[Mapping[str, str]] = {"kimi-k2": "kimi-k2-0905-preview"}
+    models: ClassVar[Mapping[str, str]] = {"kimi-k2": "kimi-k2-0905-preview", "kimi-k2.5": "kimi-k2.5"}
 
     def prepare(self, request: dict[str, Any], model: str) -> dict[str, Any]:
         """Send kimi-k2.5 the only temperature that it accepts, 0.6, with thinking off as at other vendors."""
@@ -76,3 +77,4 @@ class BigModelVendor(Vendor):
     contract = "1"
     base_url = "https://open.bigmodel.cn/api/paas/v4"
     key_variable = "ZHIPUAI_API_KEY"
+    models: ClassVar[Mapping[str, str]] = {"glm-4.7": "glm-4.7"}

@@ -44,7 +44,9 @@ class SiliconFlowVendor(Vendor):
         "deepseek-v3.2": "deepseek-ai/DeepSeek-V3.2",
         "glm-4.7": "zai-org/GLM-4.7",
         "kimi-k2": "moonshotai/Kimi-K2-Instruct-0905",
+        "kimi-k2.5": "moonshotai/Kimi-K2.5",
         "minimax-m2": "MiniMaxAI/MiniMax-M2",
+        "minimax-m2.5": "MiniMaxAI/MiniMax-M2.5",
     }
 
 

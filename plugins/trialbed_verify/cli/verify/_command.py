@@ -23,20 +23,27 @@ Examples:
 """
 
 
+READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
 @click.command("verify", epilog=EPILOG)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=READABLE, required=False)
+@plain_option("--test-file-path", type=READABLE, metavar="FILE", help="The same as FILE, by another tool's name.")
+@plain_option("--list-models", is_flag=True, help="List unified names of models, with the vendors' own, and exit.")
 @option("-m", "--model", help="Name of the model.")
 @option("--base-url", metavar="URL", help="OpenAI-compatible endpoint, up to but without /chat/completions.")
 @plain_option("--api-key", metavar="KEY", envvar="OPENAI_API_KEY", help="Key for the endpoint; better kept in .env.")
 @option(
     "-c",
     "--config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "--config-file-path",
+    type=READABLE,
     help="Models and vendors.",
 )
 @option("--model-type", metavar="NAME", help="Model adapter. [default: the one that recognises the model]")
 @option("--temperature", type=Finite(), help="Overrides each request's own value.")
 @option("--max-tokens", type=click.IntRange(min=1), help="Overrides each request's own value.")
+@option("--stream/--no-stream", default=None, help="Overrides each request's own value.")
 @option("--extra-body", metavar="JSON", default="{}", help="Object merged into every request, last.")
 @option(
     "-j",
@@ -60,27 +67,52 @@ Examples:
 @option("--trials", type=click.IntRange(min=1), default=1, help="Number of times to send every case.")
 @plain_option("--incremental", is_flag=True, help="Keep existing answers, send what failed or is missing.")
 @plain_option("--fresh", is_flag=True, help="Discard existing results.")
-@plain_option("--use-raw-completions", is_flag=True, help="Use /completions; needs --tokenizer-model.")
+@plain_option(
+    "--use-raw-completions",
+    "--use_raw_completions",
+    is_flag=True,
+    help="Use /completions; needs --tokenizer-model.",
+)
 @option("--tokenizer-model", metavar="NAME|DIR", help="Tokenizer whose chat template renders the prompts.")
+@plain_option("--trust-tokenizer-code", is_flag=True, help="Run the code that comes with the tokenizer.")
 @markdown_option
 @csv_option
 @json_option
-def command(file: Path, *, as_json: bool, **given: Any) -> int:
+def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
     """Verify how well vendors' endpoints call tools.
 
     FILE is a test set with one chat completion request per line. Every request is sent to the endpoint of --base-url,
     or to every model and vendor of --config, and ends in exactly one outcome. Answers are saved as they arrive, so
     that no paid answer is lost. With --config, vendors are compared with their model's baseline and ranked.
     """
-    from trialbed_verify.cli.verify._setup import checked_files, chosen_options, chosen_targets, warn
+    from trialbed_verify.cli.verify._setup import checked_files, chosen_options, chosen_targets, test_set_file, warn
     from trialbed_verify.verification import TestSet
 
+    if given["list_models"]:
+        return _listed_models(as_json=as_json)
+    path = test_set_file(file, given["test_file_path"])
     targets = chosen_targets(given)
-    cases = TestSet(file)
-    checked_files(targets, file, given)
-    warn(cases)
+    cases = TestSet(path)
+    checked_files(targets, path, given)
+    warn(cases, targets)
     summaries = _sent(cases, targets, chosen_options(given, targets))
     return _reported(summaries, targets, given, as_json=as_json)
+
+
+def _listed_models(*, as_json: bool) -> int:
+    import json
+    import sys
+
+    from trialbed.views import print_tables
+    from trialbed_verify.verification import unified_models
+    from trialbed_verify.views import model_tables
+
+    found = unified_models()
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        print_tables(model_tables(found), sys.stdout)
+    return 0
 
 
 def _sent(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:

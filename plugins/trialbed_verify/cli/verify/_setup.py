@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,20 @@ NO_KEY = "no-key"
 
 Given = dict[str, Any]
 """The options by name."""
+
+
+def test_set_file(file: Path | None, named: Path | None) -> Path:
+    """The test set, which is given as an argument or by ``--test-file-path``.
+
+    Raises:
+        UsageError: it is missing, or given twice.
+    """
+    if file and named:
+        raise click.UsageError("FILE and --test-file-path both name the test set; leave one out")
+    found = file or named
+    if found is None:
+        raise click.UsageError("name the test set: bench verify FILE")
+    return found
 
 
 def chosen_targets(given: Given) -> list[Target]:
@@ -88,8 +103,12 @@ def chosen_options(given: Given, targets: list[Target]) -> VerifyOptions:
     )
 
 
-def warn(cases: TestSet) -> None:
-    """Warn about faults of the test set, which are not the vendors', and about keys that git would commit."""
+def warn(cases: TestSet, targets: Sequence[Target]) -> None:
+    """Warn about faults of the test set, which are not the vendors', about names of models, and about keys."""
+    from trialbed_verify.verification import doubtful_models
+
+    for doubt in doubtful_models(targets):
+        click.echo(f"Warning: {doubt}", err=True)
     for line in cases.bad_lines:
         click.echo(f"Warning: {cases.path}, line {line.index}: {line.reason}; the line is skipped", err=True)
     for index, name, fault in cases.faults():
@@ -111,12 +130,16 @@ def _settings(given: Given, model: str) -> RequestSettings:
 
     if given["use_raw_completions"] and not given["tokenizer_model"]:
         raise click.UsageError("--use-raw-completions needs --tokenizer-model")
+    if given["trust_tokenizer_code"] and not given["use_raw_completions"]:
+        raise click.UsageError("--trust-tokenizer-code applies to --use-raw-completions only")
     return RequestSettings(
         model=model,
         temperature=given["temperature"],
         max_tokens=given["max_tokens"],
+        stream=given["stream"],
         extra_body=_extra_body(given["extra_body"]),
         tokenizer=given["tokenizer_model"] if given["use_raw_completions"] else None,
+        trust_tokenizer_code=given["trust_tokenizer_code"],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -19,6 +20,10 @@ from trialbed_verify.verification.targets import Target, VerifyOptions
 
 SATURATED = 0.05
 """Seconds of lag, at the 95th percentile, above which the times say more about this process than about the vendor."""
+
+
+MILLION = 1_000_000
+"""Tokens to which a price applies."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ def summary(
         "not_sent": not_sent,
         "failure": failure,
         "client_saturated": _saturated(own),
+        "cost": cost(tally.k2_fields()["usage"], target.prices),
         "provenance": provenance(target, invocation),
     }
     return Redaction(target.secrets).document(document)
@@ -77,12 +83,24 @@ def provenance(target: Target, invocation: Invocation) -> dict[str, Any]:
             "model_adapter": _driver("model_adapters", target.adapter_name),
         },
         "proxy": target.proxy.url if target.proxy else None,
-        "trials": options.trials,
-        "request_concurrency": options.request_concurrency,
+        "trials": options.trials_of(target),
+        "request_concurrency": options.concurrency_at(target),
         "vendor_concurrency": options.vendor_concurrency,
+        "prices": dict(target.prices) or None,
         "timeout_s": options.timeout,
         "retries": options.retries,
     }
+
+
+def cost(usage: Mapping[str, int], prices: Mapping[str, float]) -> dict[str, float] | None:
+    """What the reported tokens cost at the prices of the configuration; None if it has none."""
+    if not prices:
+        return None
+    parts = {
+        "input": usage["prompt_tokens"] * prices.get("input", 0.0) / MILLION,
+        "output": usage["completion_tokens"] * prices.get("output", 0.0) / MILLION,
+    }
+    return {**parts, "total": sum(parts.values())}
 
 
 def write_summary(path: Path, document: dict[str, Any]) -> None:

@@ -3,7 +3,10 @@ from ._factories import config_targets as config_targets
 from ._factories import endpoint_target as endpoint_target
 from ._factories import load_adapter as load_adapter
 from ._factories import load_vendor as load_vendor
+from ._keys import HEADER_NAME as HEADER_NAME
 from ._keys import would_be_committed as would_be_committed
 from ._preparation import RequestSettings as RequestSettings
 from ._targets import Target as Target
 from ._targets import VerifyOptions as VerifyOptions
+from ._unified import doubtful_models as doubtful_models
+from ._unified import unified_models as unified_models

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from trialbed.errors import DataError
-
-FIELDS = {
-    "name": str,
-    "model_id": str,
-    "api_key": str,
-    "provider": str,
-    "url": str,
-    "validator": str,
-    "is_baseline": bool,
-}
-"""Keys of a vendor's entry -> the types of their values."""
-
-TYPES = {str: "a string", bool: "true or false"}
-"""Types in the words of a YAML file."""
-
-VALIDATORS = ("openai",)
+from trialbed_verify.verification.targets._entry_values import FIELDS
 
 
 @dataclass(frozen=True)
@@ -36,6 +21,8 @@ class VendorEntry:
         model: the unified name.
         key_line: the line of ``api_key``, if there is one.
         where: file and line of the entry, for messages.
+        lines: the line of each key.
+        prices: ``input`` and ``output``, per million tokens.
     """
 
     model: str
@@ -48,6 +35,15 @@ class VendorEntry:
     url: str | None = None
     validator: str = "openai"
     is_baseline: bool = False
+    trials: int | None = None
+    concurrency: int | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stream: bool | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    prices: Mapping[str, float] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_config(path: Path) -> list[VendorEntry]:
@@ -91,27 +87,33 @@ def _vendors(path: Path, model: str, body: yaml.Node) -> Iterator[VendorEntry]:
 
 
 def _entry(path: Path, model: str, node: yaml.MappingNode) -> VendorEntry:
-    values: dict[str, Any] = {"model": model, "where": _where(path, node)}
+    lines: dict[str, int] = {}
+    values: dict[str, Any] = {"model": model, "where": _where(path, node), "lines": lines}
     for key, value in _pairs(path, node):
         if key.value not in FIELDS:
             raise DataError(f"{_where(path, key)}: unknown key {key.value!r}; choose from {', '.join(FIELDS)}")
+        if key.value in lines:
+            raise DataError(f"{_where(path, key)}: {key.value} is given twice (first: line {lines[key.value]})")
+        lines[key.value] = key.start_mark.line + 1
         values[key.value] = _value(path, key, value)
-        if key.value == "api_key":
-            values["key_line"] = key.start_mark.line + 1
+    values["key_line"] = lines.get("api_key")
     if not values.get("name"):
         raise DataError(f"{_where(path, node)}: a vendor of {model} has no name")
-    if values.get("validator", "openai") not in VALIDATORS:
-        raise DataError(f"{_where(path, node)}: validator must be one of {', '.join(VALIDATORS)}")
     return VendorEntry(**{key: value for key, value in values.items() if value is not None})
 
 
-def _value(path: Path, key: yaml.Node, node: yaml.Node) -> Any:
-    value = yaml.SafeLoader("").construct_object(node, deep=True)
-    wanted = FIELDS[key.value]
-    if value is not None and not isinstance(value, wanted):
+def _value(path: Path, key: yaml.ScalarNode, node: yaml.Node) -> Any:
+    try:
+        value = yaml.SafeLoader("").construct_object(node, deep=True)
+    except yaml.YAMLError as error:
+        raise DataError(f"{_where(path, node)}: {key.value}: {getattr(error, 'problem', 'malformed')}") from None
+    if value is None:
+        return None
+    try:
+        return FIELDS[key.value](value)
+    except ValueError as error:
         # The value is not shown, as it may be a key.
-        raise DataError(f"{_where(path, node)}: {key.value} must be {TYPES[wanted]}")
-    return value
+        raise DataError(f"{_where(path, node)}: {key.value} must be {error}") from None
 
 
 def _check_names(entries: list[VendorEntry]) -> None:

@@ -14,7 +14,15 @@ from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import DriverBroken, TrialbedError, UsageError
 from trialbed_verify.verification.targets._config import VendorEntry, read_config
 from trialbed_verify.verification.targets._endpoints import checked_url, proxy_for
-from trialbed_verify.verification.targets._keys import checked_key, key_from_file, key_variables, vendor_key
+from trialbed_verify.verification.targets._keys import (
+    HEADER_NAME,
+    checked_key,
+    is_secret_header,
+    key_from_file,
+    key_variables,
+    vendor_key,
+    would_be_committed,
+)
 from trialbed_verify.verification.targets._preparation import RequestSettings
 from trialbed_verify.verification.targets._targets import Target
 
@@ -82,13 +90,46 @@ def _targets(
             driver_name=driver_name,
             adapter=adapter,
             adapter_name=adapter_name,
-            settings=replace(settings, model=entry.model, model_id=entry.model_id),
+            settings=_settings(entry, settings),
             api_key=_key(path, entry, vendor, variables),
             output=folder / f"{stem}_results.jsonl",
             summary=folder / f"{stem}_summary.json",
             is_baseline=entry.is_baseline,
             proxy=proxy_for(vendor.url),
+            trials=entry.trials,
+            concurrency=entry.concurrency,
+            headers=_headers(path, entry),
+            prices=entry.prices,
         )
+
+
+def _settings(entry: VendorEntry, settings: RequestSettings) -> RequestSettings:
+    """The settings for all targets, and in their place those that the entry has itself."""
+    own = {name: getattr(entry, name) for name in ("temperature", "max_tokens", "stream")}
+    return replace(
+        settings,
+        model=entry.model,
+        model_id=entry.model_id,
+        extra_body={**settings.extra_body, **entry.extra_body},
+        **{name: value for name, value in own.items() if value is not None},
+    )
+
+
+def _headers(path: Path, entry: VendorEntry) -> Mapping[str, str]:
+    """The entry's headers.
+
+    Raises:
+        UsageError: one of them looks like a key, and git would commit the file; or a name is not valid.
+    """
+    where = f"{path}, line {entry.lines.get('headers')}"
+    for name, value in entry.headers.items():
+        if HEADER_NAME.fullmatch(name) is None:
+            raise UsageError(f"{where}: headers: a name is not valid in HTTP")
+        if is_secret_header(name) and value and would_be_committed(path):
+            raise UsageError(
+                f"{where}: headers: {name} contains a key, and git does not ignore this file; add it to .gitignore"
+            )
+    return entry.headers
 
 
 def _vendor(entry: VendorEntry) -> tuple[str, Vendor]:
@@ -97,7 +138,7 @@ def _vendor(entry: VendorEntry) -> tuple[str, Vendor]:
     kind = load_vendor(entry.name) if known else Vendor
     vendor = _instance(entry, kind)
     if not vendor.url:
-        hint = "" if known else ", or install the vendor drivers: pip install trialbed-vendors"
+        hint = " (it publishes none)" if known else ", or install the vendor drivers: pip install trialbed-vendors"
         raise UsageError(f"{entry.where}: the address of {entry.name} is not known; add its `url`{hint}")
     vendor.url = checked_url(vendor.url, f"{entry.where}: the url of {entry.name}")
     return (entry.name if known else ""), vendor

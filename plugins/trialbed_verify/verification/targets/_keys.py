@@ -8,9 +8,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from trialbed.errors import UsageError
+from trialbed.secrets import is_secret
 
 PLACEHOLDER = re.compile(r"x+|\.+|\*+|<.*>|your.*", re.IGNORECASE)
 """A placeholder for a key, as in examples."""
+
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""A header name that HTTP allows."""
 
 KEY = re.compile(r"[\x21-\x7e]+")
 """A key that can be sent in a header."""
@@ -29,6 +33,11 @@ def checked_key(key: str, where: str) -> str:
     if KEY.fullmatch(stripped) is None:
         raise UsageError(f"{where}: the key is empty or contains characters that a key cannot have (it is not shown)")
     return stripped
+
+
+def is_secret_header(name: str) -> bool:
+    """Whether a header of this name carries a key or a login."""
+    return "authorization" in name.lower() or is_secret(name.replace("-", "_"))
 
 
 def vendor_key(name: str, variable: str, environment: Mapping[str, str]) -> str | None:

@@ -23,6 +23,7 @@ class RequestSettings:
         temperature, max_tokens, stream: replace the line's own; None leaves it.
         extra_body: merged in last, top level only.
         tokenizer: name or folder, for raw completions; None for chat completions.
+        trust_tokenizer_code: whether code that comes with the tokenizer may be run.
     """
 
     model: str
@@ -32,6 +33,7 @@ class RequestSettings:
     extra_body: Body = field(default_factory=dict)
     tokenizer: str | None = None
     stream: bool | None = None
+    trust_tokenizer_code: bool = False
 
     @property
     def raw(self) -> bool:
@@ -46,6 +48,7 @@ class Preparation:
         self._settings = settings
         self._vendor = vendor
         self._adapter = adapter
+        self._adapter.trust_tokenizer_code = settings.trust_tokenizer_code
 
     def __call__(self, body: Body) -> Prepared:
         """Prepare the request for one line, without changing the line."""

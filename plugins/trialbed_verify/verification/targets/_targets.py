@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from trialbed.contracts import ModelAdapter, Vendor
-from trialbed.secrets import is_secret, secret_values
+from trialbed.secrets import REDACTED, is_secret, secret_values
 from trialbed_verify.verification.targets._endpoints import Proxy
+from trialbed_verify.verification.targets._keys import is_secret_header
 from trialbed_verify.verification.targets._preparation import Preparation, RequestSettings
 
 CHAT = "/chat/completions"
@@ -28,6 +29,9 @@ class Target:
         api_key: never recorded.
         is_baseline: whether the model's other vendors are compared with this one.
         proxy: between this machine and the vendor, if any.
+        trials, concurrency: of this target; None for those of the options.
+        headers: further ones for every request; they replace the driver's.
+        prices: ``input`` and ``output``, per million tokens.
     """
 
     name: str
@@ -41,11 +45,16 @@ class Target:
     summary: Path
     is_baseline: bool = False
     proxy: Proxy | None = None
+    trials: int | None = None
+    concurrency: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    prices: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Texts that must not be recorded: the key, the environment's secrets, and secret fields of the extra body."""
-        return self.api_key, *secret_values(), *_secret_fields(self.settings.extra_body)
+        """Texts that must not be recorded: the key, the environment's secrets, secret headers and fields."""
+        headers = (value for name, value in self.headers.items() if is_secret_header(name))
+        return self.api_key, *secret_values(), *headers, *_secret_fields(self.settings.extra_body)
 
     @property
     def url(self) -> str:
@@ -72,7 +81,12 @@ class Target:
             "stream": settings.stream,
             "extra_body": settings.extra_body,
             "tokenizer": settings.tokenizer,
+            # Only where there are some, so that earlier results keep their configuration.
+            **({"headers": self._shown_headers()} if self.headers else {}),
         }
+
+    def _shown_headers(self) -> dict[str, str]:
+        return {name: REDACTED if is_secret_header(name) else value for name, value in sorted(self.headers.items())}
 
     def digest(self) -> str:
         """SHA-256 of the configuration, hex; answers are reused only under the same one."""
@@ -113,3 +127,11 @@ class VerifyOptions:
     retries: int = 3
     incremental: bool = False
     fresh: bool = False
+
+    def trials_of(self, target: Target) -> int:
+        """How often every case is sent to a target."""
+        return target.trials or self.trials
+
+    def concurrency_at(self, target: Target) -> int:
+        """How many requests may be in flight at a target."""
+        return target.concurrency or self.request_concurrency

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from trialbed.errors import UsageError
+from trialbed_plugins.model_adapters._tokenizers import _tokenizer
 from trialbed_plugins.model_adapters.generic import GenericAdapter
-from trialbed_plugins.model_adapters.kimi import KimiAdapter, _tokenizer
+from trialbed_plugins.model_adapters.kimi import KimiAdapter
 
 BEGIN, END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
 
@@ -89,6 +90,16 @@ def test_the_prompt_is_the_chat_template_without_running_foreign_code(transforme
     prompts = {adapter.prompt([{"role": "user"}], [{"type": "function"}], "some/folder") for _ in range(3)}
     assert prompts == {"[{'role': 'user'}] [{'type': 'function'}] {'tokenize': False, 'add_generation_prompt': True}"}
     assert transformers.loaded == [("some/folder", False)], "it is loaded once"
+
+
+def test_code_of_a_tokenizer_runs_only_if_it_is_trusted(transformers: ModuleType) -> None:
+    for adapter in (KimiAdapter(), GenericAdapter()):
+        adapter.prompt([], None, "plain")
+        adapter.trust_tokenizer_code = True
+        adapter.prompt([], None, "with-code")
+    assert transformers.loaded == [("plain", False), ("with-code", True)]
+    with pytest.raises(UsageError, match="--trust-tokenizer-code"):
+        KimiAdapter().prompt([], None, "missing")
 
 
 def test_a_tokenizer_that_cannot_be_loaded_is_named(transformers: ModuleType) -> None:

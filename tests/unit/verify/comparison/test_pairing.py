@@ -68,6 +68,15 @@ def test_files_of_different_requests_are_refused_with_their_lines(tmp_path: Path
     assert (len(forced.only_baseline), len(forced.only_vendor)) == (3, 1)
 
 
+def test_a_temperature_that_the_vendor_is_left_to_choose_is_reported_and_refuses_nothing(tmp_path: Path) -> None:
+    baseline = [k2_row(n, request=request(n, temperature=0.6)) for n in (1, 2)]
+    vendor = [k2_row(n, request=request(n)) for n in (1, 2)]
+    found = paired(tmp_path, baseline, vendor)
+    assert found.settings == {"temperature is 0.6 in the baseline and absent in the vendor's": 2}
+    with pytest.raises(UsageError, match="temperature is absent in the baseline"):
+        paired(tmp_path, vendor, baseline)
+
+
 def test_other_settings_are_refused_with_their_values(tmp_path: Path) -> None:
     baseline = [k2_row(n, request=request(n, temperature=0.6)) for n in (1, 2, 3)]
     vendor = [

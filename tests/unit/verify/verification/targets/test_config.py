@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import DataError, TrialbedError, UsageError
-from trialbed_verify.verification import RequestSettings, Target, config_targets
+from trialbed_verify.verification import RequestSettings, Target, VerifyOptions, config_targets
 from trialbed_verify.verification.targets._config import read_config
 
 SETTINGS = RequestSettings(model="")
@@ -85,6 +85,21 @@ def test_a_key_in_a_file_that_git_would_commit_is_refused_with_its_line(tmp_path
         ),
         ("m:\n  vendors: []\n", "names no vendors"),
         ("m: [\n", "not valid YAML: line"),
+        ("m:\n  vendors:\n    - name: a\n      trials: 0\n", "line 4: trials must be a whole number of at least 1"),
+        ("m:\n  vendors:\n    - name: a\n      concurrency: many\n", "line 4: concurrency must be a whole number"),
+        ("m:\n  vendors:\n    - name: a\n      temperature: warm\n", "line 4: temperature must be a number"),
+        ("m:\n  vendors:\n    - name: a\n      stream: sometimes\n", "line 4: stream must be true or false"),
+        ("m:\n  vendors:\n    - name: a\n      extra_body: [1]\n", "line 4: extra_body must be a mapping"),
+        ("m:\n  vendors:\n    - name: a\n      extra_body: {x: .nan}\n", "line 4: extra_body must be a mapping"),
+        ("m:\n  vendors:\n    - name: a\n      headers: {X-A: 5}\n", "line 4: headers must be a mapping"),
+        (
+            "m:\n  vendors:\n    - name: a\n      prices: {in: 1}\n",
+            "line 4: prices must be a mapping with input and output",
+        ),
+        (
+            "m:\n  vendors:\n    - name: a\n      trials: 2\n      trials: 3\n",
+            "line 5: trials is given twice (first: line 4)",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line_and_without_its_value(text: str, message: str, tmp_path: Path) -> None:
@@ -92,6 +107,44 @@ def test_what_is_wrong_is_named_with_its_line_and_without_its_value(text: str, m
         read_config(config(tmp_path, text))
     assert message in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+OWN = """
+m:
+  vendors:
+    - name: a
+      url: https://a.example/v1
+      trials: 5
+      concurrency: 2
+      temperature: 0.6
+      stream: true
+      extra_body: {top_p: 0.9}
+      headers: {X-Region: eu, X-Api-Token: tok-0123456789}
+      prices: {input: 0.5, output: 2}
+    - {name: b, url: "https://b.example/v1"}
+"""
+
+
+def test_an_entry_has_settings_of_its_own_before_those_of_all(tmp_path: Path) -> None:
+    shared = RequestSettings(model="", temperature=1.0, extra_body={"top_p": 1.0, "seed": 7})
+    first, second = config_targets(config(tmp_path, OWN), shared, None, tmp_path, {"a": "sk-a", "b": "sk-b"})
+    assert (first.settings.temperature, first.settings.stream) == (0.6, True)
+    assert first.settings.extra_body == {"top_p": 0.9, "seed": 7}
+    assert (second.settings.temperature, second.settings.stream) == (1.0, None)
+    options = VerifyOptions(trials=1, request_concurrency=9)
+    assert [options.trials_of(one) for one in (first, second)] == [5, 1]
+    assert [options.concurrency_at(one) for one in (first, second)] == [2, 9]
+    assert first.prices == {"input": 0.5, "output": 2.0}
+    assert first.configuration()["headers"] == {"X-Region": "eu", "X-Api-Token": "[redacted]"}
+    assert "tok-0123456789" in first.secrets
+    assert "headers" not in second.configuration(), "results of earlier versions keep their configuration"
+
+
+def test_a_secret_header_in_a_file_that_git_would_commit_is_refused(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    with pytest.raises(UsageError, match=r"config\.yaml, line 11: headers: X-Api-Token contains a key") as caught:
+        targets(tmp_path, OWN, a="sk-a", b="sk-b")
+    assert "tok-0123456789" not in str(caught.value)
 
 
 def test_a_vendor_that_nobody_knows_needs_a_url(tmp_path: Path) -> None:

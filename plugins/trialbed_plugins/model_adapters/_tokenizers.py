@@ -1,0 +1,47 @@
+"""Prompts of raw completions by the chat templates of tokenizers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from trialbed.errors import UsageError
+
+INSTALL = "pip install 'trialbed[raw]'"
+
+
+def chat_prompt(
+    name: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, *, trust: bool = False
+) -> str:
+    """The chat template of a tokenizer over a conversation.
+
+    Args:
+        name: of the tokenizer, or its folder.
+        trust: whether code that comes with the tokenizer may be run.
+
+    Raises:
+        UsageError: the tokenizer cannot be loaded, has no chat template, or its template cannot be applied.
+    """
+    tokenizer = _tokenizer(name, trust)
+    try:
+        return str(tokenizer.apply_chat_template(messages, tools=tools, tokenize=False, add_generation_prompt=True))
+    except ImportError as error:
+        raise UsageError(f"--tokenizer-model {name}: its chat template needs a library: {error}; {INSTALL}") from error
+    except Exception as error:
+        # Templates are programs: they raise errors of their own for conversations that they do not accept.
+        raise UsageError(f"--tokenizer-model {name}: its chat template cannot be applied: {error}") from error
+
+
+@lru_cache(maxsize=4)
+def _tokenizer(name: str, trust: bool) -> Any:
+    try:
+        from transformers import AutoTokenizer
+    except ImportError as error:
+        raise UsageError(f"raw completions need a tokenizer: {INSTALL}") from error
+    try:
+        return AutoTokenizer.from_pretrained(name, trust_remote_code=trust)
+    except ImportError as error:
+        raise UsageError(f"--tokenizer-model {name}: needs a library: {error}; {INSTALL}") from error
+    except (OSError, ValueError) as error:
+        hint = "" if trust else ". If it comes with code that you trust, add --trust-tokenizer-code"
+        raise UsageError(f"--tokenizer-model {name}: cannot be loaded: {error}{hint}") from error
