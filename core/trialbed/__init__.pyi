@@ -9,6 +9,7 @@ from .contracts import Comparer as Comparer
 from .contracts import Comparison as Comparison
 from .contracts import Dataset as Dataset
 from .contracts import DatasetDriver as DatasetDriver
+from .contracts import Example as Example
 from .contracts import Executor as Executor
 from .contracts import Judge as Judge
 from .contracts import ModelAdapter as ModelAdapter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import cast
 
@@ -20,7 +20,7 @@ from trialbed.errors import DriverBroken
 from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget
 from trialbed.plugins import plugin_manager
 from trialbed.records import Api, ModelEndpoint
-from trialbed.redaction import redaction_of
+from trialbed.redaction import Redaction, redaction_of
 from trialbed.settings import data_dir
 from trialbed_server._access import BearerGuard, RunGuard, SiteGuard
 from trialbed_server._application import Application
@@ -33,13 +33,14 @@ from trialbed_server.gateway.connection import Connection
 from trialbed_server.gateway.endpoints import Gateway
 from trialbed_server.gateway.retries import RetryPolicy
 from trialbed_server.gateway.upstream import Upstream
+from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import TrialRegistry, Untagged
 from trialbed_server.virtual.catalog import Catalog
 from trialbed_server.virtual.endpoint import VirtualApi
 from trialbed_server.virtual.mcp import McpEndpoint
 from trialbed_server.virtual.resolver import Resolver
-from trialbed_server.virtual.sources import CacheSource, FrozenSource, SimulatorSource
+from trialbed_server.virtual.sources import CacheSource, FrozenSource, RealSource, SimulatorSource, Source
 
 logger = logging.getLogger(__name__)
 
@@ -60,14 +61,15 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     simulators, untagged = Simulators(_simulator_access(options)), Untagged(clock)
     metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
     cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options, clock, metrics)
-    resolver = Resolver(cache, [CacheSource(cache), FrozenSource(cache), SimulatorSource(options.simulator_timeout)])
+    redaction = redaction_of(tuple(key for key in (options.upstream_key, options.real_key) if key))
+    real = _real_backend(options, clock, redaction)
+    resolver = _resolver(options, cache, real, metrics)
     catalog = Catalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
-    redaction = redaction_of((options.upstream_key,) if options.upstream_key else ())
     virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, max_body=options.max_body, redaction=redaction)
     gateway = Gateway(
         trials, untagged, upstream, clock, metrics, max_body=options.max_body, silence=options.upstream_timeout
     )
-    app = _application(options, virtual, _lifespan(cache, resolver, upstream, trials))
+    app = _application(options, virtual, _lifespan(cache, resolver, simulators, (upstream, real), trials))
     _add_trial_routes(app, virtual, gateway)
     mcp = McpEndpoint(virtual, trials, metrics, max_body=options.max_body)
     app.router.routes.append(Route("/t/{trial}/mcp", mcp, methods=["POST"]))
@@ -108,15 +110,21 @@ def _application(
 
 
 def _lifespan(
-    cache: ResponseCache, resolver: Resolver, upstream: Upstream | None, trials: TrialRegistry
+    cache: ResponseCache,
+    resolver: Resolver,
+    simulators: Simulators,
+    clients: Sequence[Upstream | RealBackend | None],
+    trials: TrialRegistry,
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(cache)
+            stack.push_async_callback(simulators.close)
             stack.push_async_callback(resolver.close)
-            if upstream is not None:
-                await stack.enter_async_context(upstream)
+            for client in clients:
+                if client is not None:
+                    await stack.enter_async_context(client)
             sweep = asyncio.create_task(_sweep(trials))
             stack.callback(sweep.cancel)
             yield
@@ -137,6 +145,28 @@ def _add_trial_routes(app: FastAPI, virtual: VirtualApi, gateway: Gateway) -> No
         app.router.routes.append(Route(f"{prefix}/v1/{{path:path}}", gateway, methods=METHODS))
 
 
+def _real_backend(options: ServerOptions, clock: Clock, redaction: Redaction) -> RealBackend | None:
+    if options.real_url is None:
+        return None
+    return RealBackend(
+        options.real_url,
+        options.real_key,
+        clock,
+        timeout=options.real_timeout,
+        max_answer=options.max_body,
+        redaction=redaction,
+    )
+
+
+def _resolver(options: ServerOptions, cache: ResponseCache, real: RealBackend | None, metrics: Metrics) -> Resolver:
+    """The sources in order: cache, real API, simulator. To refresh the cache, the real API comes first."""
+    known = CacheSource(cache, authoritative=options.refresh)
+    asked = [] if real is None else [RealSource(real, metrics)]
+    first: list[Source] = [*asked, known] if options.refresh else [known, *asked]
+    sources = [*first, FrozenSource(cache), SimulatorSource(options.simulator_timeout, cache)]
+    return Resolver(cache, sources, "none" if options.read_only else "all" if options.refresh else "new")
+
+
 def _upstream(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstream | None:
     if options.upstream is None:
         return None
@@ -149,11 +179,12 @@ def _upstream(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstrea
 
 def _simulator_access(options: ServerOptions) -> Callable[[], ModelAccess] | None:
     """What gives each simulator the model that it may ask, with a budget of its own."""
-    if options.simulator_model is None or options.upstream is None:
+    url, key = options.upstream, options.upstream_key
+    if options.simulator_upstream is not None:
+        url, key = options.simulator_upstream, options.simulator_key
+    if options.simulator_model is None or url is None:
         return None
-    endpoint = ModelEndpoint(
-        base_url=options.upstream, api_key=options.upstream_key or "", model=options.simulator_model, temperature=0.0
-    )
+    endpoint = ModelEndpoint(base_url=url, api_key=key or "", model=options.simulator_model, temperature=0.0)
     cache = None if options.completions is None else CompletionCache(options.completions)
 
     def access() -> ModelAccess:

@@ -41,6 +41,7 @@ class Metrics(Collector):
         self._outcomes = Counter({"hit": 0, "miss": 0, "error": 0, "refused": 0})
         self._statuses: Counter[int] = Counter()
         self._attempts: Counter[int] = Counter()
+        self._real: Counter[str] = Counter()
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
@@ -66,6 +67,10 @@ class Metrics(Collector):
     def upstream_attempt(self, status: int) -> None:
         """The upstream answered an attempt with this status, 0 if it did not answer."""
         self._attempts[status] += 1
+
+    def real_request(self, outcome: str) -> None:
+        """The real API was asked: ``answered`` or ``failed``."""
+        self._real[outcome] += 1
 
     def page(self) -> bytes:
         """The counters as a page."""
@@ -93,6 +98,10 @@ class Metrics(Collector):
         for status, count in self._attempts.items():
             attempts.add_metric([str(status)], count)
         yield attempts
+        real = CounterMetricFamily("trialbed_real_requests", "Calls of the real API by outcome.", labels=["outcome"])
+        for outcome, count in self._real.items():
+            real.add_metric([outcome], count)
+        yield real
         if self.circuit is not None:
             circuit = GaugeMetricFamily(
                 "trialbed_upstream_circuit",

@@ -17,6 +17,7 @@ from trialbed.settings import state_dir
 UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
+REAL_KEY_VARIABLE = "TRIALBED_REAL_KEY"
 MIN_TOKEN = 16
 """Characters of a token."""
 
@@ -42,6 +43,11 @@ class ServerOptions:
         data_dir: folder of imported datasets; None is the user's.
         simulator: answers for Apis without a trial; None is the dataset's own, ``template`` for unknown Apis.
         simulator_model: a model of the upstream that simulators may ask; None for none.
+        simulator_upstream, simulator_key: another endpoint for that model, and its key.
+        real_url: where real Apis are called, by ToolBench's protocol; None for nowhere. real_key: its key.
+        real_timeout: seconds for one real call.
+        read_only: whether answers are not kept in the cache.
+        refresh: whether what is in the cache is asked for again, and replaced.
         max_helper_requests, max_helper_tokens: the most that each simulator asks of it; None for any number.
         completions: the file in which the replies to simulators are kept; None keeps none.
         watch_stdin: end when standard input does, because the parent process is gone.
@@ -70,6 +76,13 @@ class ServerOptions:
     data_dir: Path | None = None
     simulator: str | None = None
     simulator_model: str | None = None
+    simulator_upstream: str | None = None
+    simulator_key: str | None = field(default=None, repr=False)
+    real_url: str | None = None
+    real_key: str | None = field(default=None, repr=False)
+    real_timeout: float = 30.0
+    read_only: bool = False
+    refresh: bool = False
     max_helper_requests: int | None = None
     max_helper_tokens: int | None = None
     completions: str | None = None
@@ -85,14 +98,23 @@ class ServerOptions:
         check_token(self.token, self.host)
         for origin in self.allow_origins:
             _check_origin(origin)
-        if self.upstream is not None:
-            object.__setattr__(self, "upstream", checked_upstream(self.upstream))
-        elif self.simulator_model is not None:
+        for name, option in (
+            ("upstream", "--upstream"),
+            ("simulator_upstream", "--simulator-base-url"),
+            ("real_url", "--real-url"),
+        ):
+            url = getattr(self, name)
+            if url is not None:
+                object.__setattr__(self, name, checked_upstream(url, option))
+        if self.simulator_model is not None and not (self.upstream or self.simulator_upstream):
             raise UsageError(f"--simulator-model {self.simulator_model} needs an endpoint: give --base-url URL")
+        if self.read_only and self.refresh:
+            raise UsageError("--read-only and --refresh exclude each other: one keeps nothing, the other replaces")
 
     def secrets(self) -> tuple[str, ...]:
         """The texts that must not be seen anywhere."""
-        return tuple(secret for secret in (self.upstream_key, self.token, self.control_token) if secret)
+        known = (self.upstream_key, self.simulator_key, self.real_key, self.token, self.control_token)
+        return tuple(secret for secret in known if secret)
 
 
 def check_token(token: str | None, host: str) -> None:
@@ -133,20 +155,25 @@ def secrets_from(environ: Mapping[str, str]) -> dict[str, str | None]:
     """The options that come from the environment, so that they do not appear in process lists."""
     return {
         "upstream_key": environ.get(UPSTREAM_KEY_VARIABLE) or None,
+        "real_key": environ.get(REAL_KEY_VARIABLE) or None,
         "token": environ.get(TOKEN_VARIABLE) or None,
         "control_token": environ.get(CONTROL_VARIABLE) or None,
     }
 
 
-def checked_upstream(url: str) -> str:
+def checked_upstream(url: str, option: str = "--upstream") -> str:
     """The URL without its final ``/``.
+
+    Args:
+        option: where it comes from, for the error.
 
     Raises:
         UsageError: it is not an http(s) URL.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"--upstream {url!r} is not an http(s) URL; give one such as https://api.openai.com/v1")
+        example = "http://localhost:8080/rapidapi" if option == "--real-url" else "https://api.openai.com/v1"
+        raise UsageError(f"{option} {url!r} is not an http(s) URL; give one such as {example}")
     return url.rstrip("/")
 
 
@@ -155,8 +182,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m trialbed_server",
         description="Serve the virtual API and the gateway to models. Prints one line of JSON when it listens.",
         epilog=f"Environment: {UPSTREAM_KEY_VARIABLE} is the upstream's key; {TOKEN_VARIABLE} the token that "
-        f"clients must send, required beyond loopback; {CONTROL_VARIABLE} the token of the one run that the server is "
-        "for: with it the server answers for that run's trials only.",
+        f"clients must send, required beyond loopback; {REAL_KEY_VARIABLE} the real API's key; "
+        f"{CONTROL_VARIABLE} the token of the one run that the server is for: with it the server answers for "
+        "that run's trials only.",
     )
     defaults = ServerOptions()
     add = parser.add_argument
@@ -174,6 +202,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--max-helper-requests", metavar="N", type=int, help="most requests of each simulator")
     add("--max-helper-tokens", metavar="N", type=int, help="tokens after which each simulator asks no more")
     add("--completions", metavar="FILE", help="cache of the replies to simulators")
+    add("--real-url", metavar="URL", help="endpoint of ToolBench's protocol that calls real Apis")
+    add("--real-timeout", metavar="SECONDS", type=float, default=defaults.real_timeout)
+    add("--read-only", action="store_true", help="keep no answer in the response cache")
+    add("--refresh", action="store_true", help="ask again for what is cached, and replace it")
     add("--watch-stdin", action="store_true", help="exit when standard input closes")
     add("--max-body", metavar="MIB", type=float, default=defaults.max_body / MEBIBYTE)
     add("--memory", metavar="MIB", type=float, default=defaults.memory / MEBIBYTE, help="memory for cached responses")

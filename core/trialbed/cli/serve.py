@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,12 @@ from trialbed.cli.setting_options import (
 )
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
+KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 EPILOG = """\b
 Examples:
   bench serve
+  bench serve --real-url http://localhost:9000/rapidapi --simulator llm --simulator-model gpt-4o-mini
+  bench serve --simulator none --no-real --read-only
   bench serve --port 0 --dataset stabletoolbench:G1_instruction
   bench serve --base-url https://api.openai.com/v1
   bench serve --port 0 --faults status:429,none
@@ -48,6 +52,29 @@ Examples:
 @setting_option("simulator_model")
 @setting_option("max_helper_requests")
 @setting_option("max_helper_tokens")
+@option("--simulator-base-url", metavar="URL", help="Endpoint of --simulator-model. [default: that of --base-url]")
+@option(
+    "--simulator-api-key-env",
+    metavar="VARIABLE",
+    help="Environment variable that holds the key of --simulator-base-url. [default: that of --api-key-env]",
+)
+@option(
+    "--simulator-timeout",
+    type=FiniteRange(min=0, min_open=True),
+    default=30.0,
+    help="Seconds that a simulator has for one answer.",
+)
+@option("--real-url", metavar="URL", help="Endpoint of ToolBench's protocol that calls the real Apis.")
+@option(
+    "--real-key-env",
+    metavar="VARIABLE",
+    default="TOOLBENCH_KEY",
+    help="Environment variable (or line of .env) that holds the key of --real-url.",
+)
+@option("--real-timeout", type=FiniteRange(min=0, min_open=True), default=30.0, help="Seconds for one real call.")
+@plain_option("--no-real", is_flag=True, help="Call no real Api, even if --real-url is set.")
+@plain_option("--read-only", is_flag=True, help="Keep no answer in the response cache.")
+@plain_option("--refresh", is_flag=True, help="Ask the real API and the simulators again, and replace what is cached.")
 @option(
     "--allow-host",
     "allow_hosts",
@@ -70,12 +97,21 @@ Examples:
 )
 @plain_option("--faults", metavar="SCRIPT", help="Simulate a faulty vendor instead: a file, JSON, or names.")
 def command(
-    api_key_env: str, base_url: str | None, response_cache: Path | None, faults: str | None, **given: Any
+    api_key_env: str,
+    base_url: str | None,
+    response_cache: Path | None,
+    faults: str | None,
+    real_key_env: str,
+    simulator_api_key_env: str | None,
+    *,
+    no_real: bool,
+    **given: Any,
 ) -> None:
     """Run the virtual API and the gateway alone.
 
     StableToolBench clients can post to /virtual without changes, and `bench run --server-url URL` uses this server.
-    With --faults, it is an OpenAI-compatible endpoint without a model that fails as the script says.
+    Calls are answered from the response cache, else by the real API (--real-url), else by a simulator. With --faults,
+    the server is an OpenAI-compatible endpoint without a model that fails as the script says.
     """
     if faults is not None:
         _serve_faults(faults, given["host"], given["port"])
@@ -86,16 +122,43 @@ def command(
 
     cache = response_cache or default_cache()
     make_folder(cache.parent, "--response-cache")
+    real_url = None if no_real else given.pop("real_url")
+    given.pop("real_url", None)
+    simulator_url = given.pop("simulator_base_url")
+    keys = {
+        "upstream_key": api_key_env if base_url else None,
+        "real_key": real_key_env if real_url else None,
+        "simulator_key": (simulator_api_key_env or api_key_env) if simulator_url else None,
+    }
+    _say_keys(list(dict.fromkeys(name for name in keys.values() if name)))
     server = load_driver("components", "server")
     options = server.ServerOptions(
         cache=str(cache),
         completions=str(completion_cache()),
         upstream=base_url,
-        upstream_key=os.environ.get(api_key_env) if base_url else None,
+        real_url=real_url,
+        simulator_upstream=simulator_url,
         token=os.environ.get(TOKEN_VARIABLE) or None,
+        **{name: (os.environ.get(variable) or None) if variable else None for name, variable in keys.items()},
         **given,
     )
     server.serve(options)
+
+
+def _say_keys(used: list[str]) -> None:
+    """Say which .env was read, and which keys were found: their names only."""
+    from dotenv import dotenv_values
+
+    from trialbed.settings import read_env_file
+
+    path = read_env_file(Path.cwd())
+    if path is None:
+        click.echo("no .env found in this folder or above", err=True)
+    else:
+        named = [name for name in dotenv_values(path) if KEY_NAME.search(name)]
+        click.echo(f"{path} read; keys in it: {', '.join(named) or 'none'}", err=True)
+    for name in used:
+        click.echo(f"key {name}: {'found' if os.environ.get(name) else 'not set'}", err=True)
 
 
 def _serve_faults(script: str, host: str, port: int) -> None:

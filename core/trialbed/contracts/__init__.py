@@ -16,7 +16,7 @@ from trialbed.contracts._judge import (
 )
 from trialbed.contracts._reporter import Reporter
 from trialbed.contracts._selector import SelectionFactory, SelectionStage, ToolSelector
-from trialbed.contracts._simulator import Simulation, Simulator
+from trialbed.contracts._simulator import Example, Simulation, Simulator
 from trialbed.contracts._vendor import VENDOR_CONTRACT, ModelAdapter, Vendor
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Comparison",
     "Dataset",
     "DatasetDriver",
+    "Example",
     "Executor",
     "Judge",
     "ModelAdapter",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from trialbed.records import Api, Json, Record
@@ -18,19 +19,37 @@ class Simulation(Record):
     error: str = ""
 
 
+class Example(Record):
+    """A cached answer of an Api, to another input, as an example of what it answers."""
+
+    arguments: Json
+    response: Json
+
+
 class Simulator(ABC):
     """Answers for Apis that neither the cache nor a real endpoint answers for.
 
     A driver of the group ``trialbed.simulators`` is a subclass that takes no arguments.
 
     Class attributes:
-        provenance: how its answers are marked in the cache and the wire log (``template``, ``llm:<model>``).
+        provenance: how its answers are marked in the cache and the wire log (``template``, ``mini``).
         model: the model that it may ask (``--simulator-model``), set before its first answer; None if the user names
             none.
+        needs_model: whether it can answer nothing without one; it is refused then, before it is asked.
+        invented: whether its Apis exist nowhere else, so that no real API is asked for them.
+        max_examples: how many cached answers of the Api ``simulate_like`` is given at most; with 0 it is not called.
     """
 
     provenance: ClassVar[str]
+    needs_model: ClassVar[bool] = False
+    invented: ClassVar[bool] = False
+    max_examples: ClassVar[int] = 0
     model: ModelAccess | None = None
+
+    @property
+    def label(self) -> str:
+        """How its answers are marked: the provenance, and what else they depend on (``llm:<model>``)."""
+        return self.provenance
 
     def revision(self, api: Api | None) -> str:  # noqa: ARG002 - simulators override it
         """A text that changes whenever a stored answer for this Api would no longer be given.
@@ -38,6 +57,10 @@ class Simulator(ABC):
         Stored answers of another revision are not used. Empty: stored answers stay valid forever.
         """
         return ""
+
+    def settings(self) -> Mapping[str, Json]:
+        """What its answers were made with, such as the model's settings; stored beside each of them."""
+        return {}
 
     @abstractmethod
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:
@@ -51,3 +74,17 @@ class Simulator(ABC):
         Raises:
             SimulationError: no answer can be given; becomes an API error.
         """
+
+    async def simulate_like(
+        self,
+        api: Api | None,
+        ref: str,
+        arguments: dict[str, Json],
+        examples: Sequence[Example],  # noqa: ARG002
+    ) -> Simulation:
+        """Answer one call, given answers that the Api gave to other inputs.
+
+        Raises:
+            SimulationError: no answer can be given; becomes an API error.
+        """
+        return await self.simulate(api, ref, arguments)

@@ -63,20 +63,30 @@ class ResponseCache:
         entry = best(await self._run(self._readers, lambda: self._store.find(keys)), keys[0], origin)
         return None if entry is None else self._remember(keys[0], origin, entry)
 
-    async def add(self, entry: Entry) -> CachedResponse:
+    async def add(self, entry: Entry, *, replace: bool = False) -> CachedResponse:
         """Keep this entry and return what is kept, which is another process's if that was first.
+
+        Args:
+            replace: whether it takes the place of one that is there.
 
         Raises:
             DataError: the database cannot be written.
         """
-        stored = await self._run(self._writer, lambda: self._keep(entry))
+        stored = await self._run(self._writer, lambda: self._keep(entry, replace=replace))
         return self._remember(entry.key, entry.origin, stored)
+
+    async def examples(self, name: StandardName, origin: Origin, limit: int) -> list[Entry]:
+        """Entries of this Api that may show a simulator of this origin what it answers."""
+        return await self._run(self._readers, lambda: self._store.examples(name, origin, limit))
 
     async def inputs(self, name: StandardName) -> list[str]:
         """The inputs that have an entry for this Api, as canonical JSON."""
         return await self._run(self._readers, lambda: self._store.inputs(name))
 
-    def _keep(self, entry: Entry) -> Entry:
+    def _keep(self, entry: Entry, *, replace: bool) -> Entry:
+        if replace:
+            self._store.replace(entry)
+            return entry
         if self._store.add([entry]):
             return entry
         stored = (found for found in self._store.find([entry.key]) if found.origin == entry.origin)

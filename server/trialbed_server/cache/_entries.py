@@ -22,6 +22,9 @@ class Origin(NamedTuple):
 ANY = Origin("*")
 """Stands for every origin: with it, any entry is good."""
 
+NO_ONE = Origin("")
+"""Stands for no origin: with it, only authoritative entries are good."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -32,6 +35,7 @@ class Entry:
         name: the standardised triple.
         input: canonical JSON of the input.
         body: JSON of the whole answer, ``{"error": …, "response": …}``.
+        settings: JSON of what it was made with, such as the model's settings; empty where there is nothing to say.
     """
 
     key: str
@@ -39,6 +43,7 @@ class Entry:
     input: str
     body: str
     origin: Origin
+    settings: str = ""
 
 
 def best(entries: Sequence[Entry], key: str, origin: Origin) -> Entry | None:

@@ -22,11 +22,14 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    case,
     create_engine,
     event,
+    inspect,
     make_url,
     select,
     text,
+    update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
@@ -36,9 +39,9 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from trialbed.errors import DataError, UsageError
 from trialbed.standard_names import StandardName
-from trialbed_server.cache._entries import Entry, Origin
+from trialbed_server.cache._entries import AUTHORITATIVE, Entry, Origin
 
-VERSION = 1
+VERSION = 2
 """The version of this schema; a database of another version is not touched."""
 
 metadata = MetaData()
@@ -56,6 +59,7 @@ responses = Table(
     Column("input", Text, nullable=False),
     Column("body", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("settings", Text, nullable=False, server_default=""),
     Index("trialbed_responses_api", "api"),
 )
 
@@ -103,6 +107,23 @@ class ResponseStore:
         with self._described(), self._engine.begin() as connection:
             return sum(connection.execute(statement.values(**_values(entry, now))).rowcount for entry in entries)
 
+    def replace(self, entry: Entry) -> None:
+        """Keep this entry instead of the one of its key and origin."""
+        values = _values(entry, datetime.now(UTC))
+        changed = {name: values[name] for name in ("body", "settings", "created_at")}
+        statement = _INSERTS[self._engine.dialect.name](responses).values(**values)
+        with self._described(), self._engine.begin() as connection:
+            connection.execute(statement.on_conflict_do_update(index_elements=responses.primary_key, set_=changed))
+
+    def examples(self, name: StandardName, origin: Origin, limit: int) -> list[Entry]:
+        """Entries of this Api: real and imported ones first, then those of this origin; at most ``limit``."""
+        known = responses.c.provenance.in_(AUTHORITATIVE)
+        own = (responses.c.provenance == origin.provenance) & (responses.c.revision == origin.revision)
+        query = select(responses).where(responses.c.api == json.dumps(name), known | own)
+        order = (case((known, 0), else_=1), responses.c.input)
+        with self._described(), self._engine.connect() as connection:
+            return [_entry(row) for row in connection.execute(query.order_by(*order).limit(limit))]
+
     def inputs(self, name: StandardName, limit: int = 1000) -> list[str]:
         """The distinct inputs, as canonical JSON, that have an entry for this Api; at most ``limit``."""
         query = select(responses.c.input).where(responses.c.api == json.dumps(name)).distinct()
@@ -117,6 +138,8 @@ class ResponseStore:
         with self._described(), self._engine.begin() as connection:
             _create_tables(connection)
             versions = set(connection.scalars(select(schema_version.c.version)))
+            if versions == {1}:
+                versions = _add_settings(connection)
             if not versions:
                 connection.execute(
                     _INSERTS[self._engine.dialect.name](schema_version).values(version=VERSION).on_conflict_do_nothing()
@@ -149,6 +172,15 @@ def _create_tables(connection: Connection) -> None:
         connection.execute(CreateTable(table, if_not_exists=True))
         for index in table.indexes:
             connection.execute(CreateIndex(index, if_not_exists=True))
+
+
+def _add_settings(connection: Connection) -> set[int]:
+    """Bring a database of version 1 to version 2, unless another server has just done so."""
+    present = {column["name"] for column in inspect(connection).get_columns(responses.name)}
+    if "settings" not in present:
+        connection.execute(text(f"ALTER TABLE {responses.name} ADD COLUMN settings TEXT NOT NULL DEFAULT ''"))
+    connection.execute(update(schema_version).values(version=VERSION))
+    return {VERSION}
 
 
 def _engine(location: str) -> Engine:
@@ -210,9 +242,10 @@ def _values(entry: Entry, now: datetime) -> dict[str, Any]:
         "input": entry.input,
         "body": entry.body,
         "created_at": now,
+        "settings": entry.settings,
     }
 
 
 def _entry(row: Row[Any]) -> Entry:
     name = StandardName(*json.loads(row.api))
-    return Entry(row.key, name, row.input, row.body, Origin(row.provenance, row.revision))
+    return Entry(row.key, name, row.input, row.body, Origin(row.provenance, row.revision), row.settings)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from trialbed.contracts import Simulator
 from trialbed.drivers import load_driver
-from trialbed.errors import DriverBroken, TrialbedError
+from trialbed.errors import DriverBroken, TrialbedError, UsageError
 
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
@@ -30,11 +30,17 @@ class Simulators:
 
         Raises:
             DriverError: it is missing or broken.
+            UsageError: it needs a model, and there is none.
         """
         if name not in self._loaded:
             made = _made(name)
             if self._access is not None:
                 made.model = self._access()
+            if made.needs_model and made.model is None:
+                raise UsageError(
+                    f"the simulator {name!r} asks a model: name one with --simulator-model MODEL, and its endpoint "
+                    "with --base-url URL"
+                )
             self._loaded[name] = made
         return self._loaded[name]
 
@@ -46,6 +52,12 @@ class Simulators:
         """
         loaded = self._loaded.get(name)
         return loaded if loaded is not None else await asyncio.to_thread(self.get, name)
+
+    async def close(self) -> None:
+        """Close the connections to their models."""
+        for simulator in self._loaded.values():
+            if simulator.model is not None:
+                await simulator.model.close()
 
 
 def _made(name: str) -> Simulator:

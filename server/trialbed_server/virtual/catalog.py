@@ -74,4 +74,4 @@ class Catalog:
 def _origin(simulator: Simulator, api: Api | None) -> Origin:
     if isinstance(simulator, FrozenSimulator):
         return ANY
-    return Origin(simulator.provenance, simulator.revision(api))
+    return Origin(simulator.label, simulator.revision(api))

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from trialbed.errors import TrialbedError
 from trialbed_server.cache import CachedResponse, Entry, ResponseCache
@@ -17,6 +17,8 @@ from trialbed_server.virtual.sources import Call, Made, Source
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
+
+Saving = Literal["new", "all", "none"]
 
 
 class Reply(NamedTuple):
@@ -65,11 +67,17 @@ class SingleFlight(Generic[Result]):
 
 
 class Resolver:
-    """Answers calls from memory, else from its sources in order. Equal calls at the same time are resolved once."""
+    """Answers calls from memory, else from its sources in order. Equal calls at the same time are resolved once.
 
-    def __init__(self, cache: ResponseCache, sources: Sequence[Source]) -> None:
+    Args:
+        saving: how answers are kept: ``new`` where there is none yet, ``all`` in the place of what is there, ``none``
+            not at all.
+    """
+
+    def __init__(self, cache: ResponseCache, sources: Sequence[Source], saving: Saving = "new") -> None:
         self._cache = cache
         self._sources = sources
+        self._saving = saving
         self._single: SingleFlight[Reply] = SingleFlight()
 
     def recent(self, target: Target, key: str) -> CachedResponse | None:
@@ -105,9 +113,12 @@ class Resolver:
             return Reply(found.body, f"cache:{found.provenance}")
         if not found.keep:
             return Reply(found.body.encode("ascii"), "")
+        if self._saving == "none":
+            return Reply(found.body.encode("ascii"), found.origin.provenance)
         name, text = call.target.name, canonical_json(call.tool_input)
         try:
-            kept = await self._cache.add(Entry(call.key, name, text, found.body, found.origin))
+            entry = Entry(call.key, name, text, found.body, found.origin, found.settings)
+            kept = await self._cache.add(entry, replace=self._saving == "all")
         except TrialbedError as error:
             # The answer is good even if it cannot be kept.
             logger.error("%s", error)  # noqa: TRY400 - the cause is in the text

@@ -8,9 +8,13 @@ import json
 import logging
 from dataclasses import dataclass
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
-from trialbed.errors import SimulationError
-from trialbed_server.cache import CachedResponse, Origin, ResponseCache
+from trialbed.contracts import Example, Simulation
+from trialbed.errors import SimulationError, TrialbedError
+from trialbed_server._metrics import Metrics
+from trialbed_server.cache import ANY, NO_ONE, CachedResponse, Origin, ResponseCache
+from trialbed_server.real import RealBackend, RealFailed
 from trialbed_server.virtual.catalog import Target
 from trialbed_server.virtual.keys import canonical_json, request_key, standard_input
 
@@ -30,11 +34,12 @@ class Call:
 
 @dataclass(frozen=True)
 class Made:
-    """An answer made for a call: JSON of it, by whom, and whether it is good to be kept."""
+    """An answer made for a call: JSON of it, by whom, whether it is good to be kept, and what it was made with."""
 
     body: str
     origin: Origin
     keep: bool
+    settings: str = ""
 
 
 class Source(Protocol):
@@ -49,16 +54,53 @@ class Source(Protocol):
 
 
 class CacheSource:
-    """Answers that were given before, also those imported under standardised parameter names."""
+    """Answers that were given before, also those imported under standardised parameter names.
 
-    def __init__(self, cache: ResponseCache) -> None:
+    Args:
+        authoritative: whether only real and imported ones count, unless the Api is frozen.
+    """
+
+    def __init__(self, cache: ResponseCache, *, authoritative: bool = False) -> None:
         self._cache = cache
+        self._authoritative = authoritative
 
     async def answer(self, call: Call) -> CachedResponse | None:
         """The stored answer, if there is one."""
         alias = request_key(call.target.name, standard_input(call.tool_input))
         keys = list(dict.fromkeys((call.key, alias)))
-        return await self._cache.find(keys, call.target.origin)
+        origin = call.target.origin
+        return await self._cache.find(keys, NO_ONE if self._authoritative and origin != ANY else origin)
+
+
+REAL = Origin("real")
+
+
+class RealSource:
+    """Answers of the real API. Its failures are counted, and left to the next source."""
+
+    def __init__(self, backend: RealBackend, metrics: Metrics) -> None:
+        self._backend = backend
+        self._metrics = metrics
+        self._settings = json.dumps({"url": _without_credentials(backend.url)})
+
+    async def answer(self, call: Call) -> Made | None:
+        """The real answer, if there is one."""
+        if call.target.simulator.invented or not isinstance(call.tool_input, dict):
+            return None
+        try:
+            body = await self._backend.call(call.target.name, standard_input(call.tool_input))
+        except RealFailed as error:
+            self._metrics.real_request("failed")
+            logger.info("%s: no real answer: %s", call.target.path, error)
+            return None
+        self._metrics.real_request("answered")
+        return Made(body, REAL, keep=True, settings=self._settings)
+
+
+def _without_credentials(url: str) -> str:
+    """The URL without what stands before its host, and without its query: either may hold a key."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 class FrozenSource:
@@ -85,8 +127,9 @@ class FrozenSource:
 class SimulatorSource:
     """Answers that the target's simulator makes, within a time limit in seconds."""
 
-    def __init__(self, timeout: float) -> None:
+    def __init__(self, timeout: float, cache: ResponseCache) -> None:
         self._timeout = timeout
+        self._cache = cache
 
     async def answer(self, call: Call) -> Made:
         """Returns the simulator's answer.
@@ -100,7 +143,7 @@ class SimulatorSource:
             raise SimulationError(f"{target.path}: tool_input must be a JSON object, this is a {kind}")
         try:
             async with asyncio.timeout(self._timeout):
-                simulation = await target.simulator.simulate(target.api, target.path, call.tool_input)
+                simulation = await self._simulate(call)
             body = json.dumps({"error": simulation.error, "response": simulation.response}, allow_nan=False)
         except SimulationError:
             raise
@@ -109,4 +152,28 @@ class SimulatorSource:
         except Exception as error:
             logger.exception("simulator of %s failed", target.path)
             raise SimulationError(f"{target.path}: the simulator failed: {type(error).__name__}: {error}") from error
-        return Made(body, Origin(target.simulator.provenance, target.origin.revision), keep=not simulation.error)
+        settings = target.simulator.settings()
+        made_by = Origin(target.simulator.label, target.origin.revision)
+        return Made(body, made_by, keep=not simulation.error, settings=json.dumps(dict(settings)) if settings else "")
+
+    async def _simulate(self, call: Call) -> Simulation:
+        target, simulator = call.target, call.target.simulator
+        if not simulator.max_examples:
+            return await simulator.simulate(target.api, target.path, call.tool_input)
+        examples = await self._examples(call)
+        return await simulator.simulate_like(target.api, target.path, call.tool_input, examples)
+
+    async def _examples(self, call: Call) -> list[Example]:
+        """Cached answers of the Api, real and imported ones first; none where the cache cannot be read."""
+        target = call.target
+        most = target.simulator.max_examples
+        try:
+            entries = await self._cache.examples(target.name, target.origin, 2 * most)
+        except TrialbedError as error:
+            logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
+            return []
+        answers = [(entry, json.loads(entry.body)) for entry in entries]
+        good = [(entry, answer) for entry, answer in answers if answer["error"] == "" and answer["response"] != ""]
+        return [
+            Example(arguments=json.loads(entry.input), response=answer["response"]) for entry, answer in good[:most]
+        ]

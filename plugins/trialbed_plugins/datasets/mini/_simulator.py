@@ -25,6 +25,7 @@ class MiniSimulator(Simulator):
     """
 
     provenance: ClassVar[str] = "mini"
+    invented: ClassVar[bool] = True
 
     def revision(self, api: Api | None) -> str:  # noqa: ARG002 - all Apis share the tables
         """The digest of the embedded data and of the code that answers from them."""

@@ -1,0 +1,92 @@
+"""Answers of MirrorAPI, the models that StableToolBench trained to behave like its Apis."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from trialbed.contracts import Simulation, Simulator
+from trialbed.errors import ModelFailed, SimulationError
+from trialbed.records import Api, Json
+from trialbed_server.simulators._documents import api_document, model_settings, read_truncated, revision_of
+
+PROMPT = "mirrorapi-1"
+"""The version of the prompts; part of the revision."""
+
+SAMPLING: Mapping[str, Any] = {"temperature": 0.1, "seed": 42, "max_tokens": 2048}
+"""How StableToolBench's server asks these models."""
+
+SYSTEM = """\
+Act as the server of an API. From the documentation and a request, work out what the request is for, and write the \
+answer of the API as JSON that can be parsed directly, without any other text:
+{
+    "error": "",
+    "response": ""
+}
+"error" stays empty while the call is processed without a fault. "response" holds the content that the API returns \
+for these parameters: rich, effective and practical, in the form that its documentation implies. Where a call must \
+fail, for wrong parameters or missing rights, answer as the API would."""
+
+SYSTEM_COT = """\
+Act as the server of an API. From the documentation and a request, first infer how the API works inside: what it does \
+with its parameters, and where its values come from. Then write its answer as JSON that can be parsed directly, \
+without any other text:
+{
+    "mechanism_of_the_api": "",
+    "error": "",
+    "response": ""
+}
+"mechanism_of_the_api" explains how the API works and what this request makes it do. "error" stays empty while the \
+call is processed without a fault. "response" holds the content that the API returns for these parameters, consistent \
+with that mechanism."""
+
+
+class MirrorSimulator(Simulator):
+    """Asks a MirrorAPI model in the style of its fine-tuning: the documentation and the request.
+
+    A reply that breaks off inside its response is used as far as it goes, as StableToolBench's server does.
+    """
+
+    provenance: ClassVar[str] = "mirrorapi"
+    needs_model: ClassVar[bool] = True
+    system: ClassVar[str] = SYSTEM
+
+    @property
+    def label(self) -> str:
+        """``mirrorapi:<model>``."""
+        return self.provenance if self.model is None else f"{self.provenance}:{self.model.model}"
+
+    def settings(self) -> Mapping[str, Json]:
+        """The model and how it is asked."""
+        return model_settings(self.model, f"{PROMPT}:{self.provenance}", **SAMPLING)
+
+    def revision(self, api: Api | None) -> str:
+        """A digest of the prompts, the settings and the documentation."""
+        return revision_of(PROMPT, self.settings(), api)
+
+    async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:
+        """Answer one call.
+
+        Raises:
+            SimulationError: the model gives no answer that can be read, or its budget is used up.
+        """
+        if self.model is None:
+            raise SimulationError(f"{ref}: the simulator {self.provenance!r} has no model")
+        document = json.dumps(api_document(api, ref), ensure_ascii=False)
+        request = json.dumps(arguments, ensure_ascii=False)
+        messages = [
+            {"role": "system", "content": self.system},
+            {"role": "user", "content": f"API doc:\n{document}\n\nRequest:\n{request}"},
+        ]
+        try:
+            return await self.model.ask_for(read_truncated, messages, **SAMPLING)
+        except ModelFailed as error:
+            raise SimulationError(f"{ref}: the simulator's model gave no answer: {error}") from error
+
+
+class MirrorCotSimulator(MirrorSimulator):
+    """As ``mirrorapi``, in the style with reasoning: the model first writes how the Api works, which is dropped."""
+
+    provenance: ClassVar[str] = "mirrorapi-cot"
+    system: ClassVar[str] = SYSTEM_COT

@@ -1,0 +1,136 @@
+"""Apis that a model simulates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from support.servers import TRIAL, Serve, closed, listening, registration, virtual
+
+from trialbed.errors import UsageError
+from trialbed.standard_names import requested_name
+from trialbed_server.cache import Entry, Origin, ResponseStore
+from trialbed_server.virtual.keys import canonical_json, request_key
+
+NAME = requested_name("Weather", "Weather Now", "Current")
+
+
+class Model:
+    """A model that says what it is told to say; the last of it again and again."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.requests: list[dict[str, Any]] = []
+        self.says = ['{"error": "", "response": {"temperature": 21}}']
+        self.app = Starlette(routes=[Route("/v1/chat/completions", self.chat, methods=["POST"])])
+
+    async def chat(self, request: Request) -> Response:
+        self.requests.append(await request.json())
+        content = self.says.pop(0) if len(self.says) > 1 else self.says[0]
+        message = {"role": "assistant", "content": content}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return JSONResponse({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]})
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[Model]:
+    found = Model()
+    async with listening(found.app) as url:
+        found.url = f"{url}/v1"
+        yield found
+
+
+def options(model: Model, simulator: str = "llm") -> dict[str, Any]:
+    return {"simulator": simulator, "simulator_model": "m1", "simulator_upstream": model.url}
+
+
+def remember(folder: Path, tool_input: dict[str, Any], response: Any, provenance: str = "imported") -> None:
+    body = json.dumps({"error": "", "response": response})
+    store = ResponseStore(str(folder / "responses.db"))
+    text, key = canonical_json(tool_input), request_key(NAME, tool_input)
+    store.add([Entry(key, NAME, text, body, Origin(provenance))])
+    store.close()
+
+
+async def test_a_model_answers_once_by_documentation_and_examples(serve: Serve, model: Model, tmp_path: Path) -> None:
+    for number in range(7):
+        remember(tmp_path, {"city": f"Place {number}"}, {"temperature": number})
+    remember(tmp_path, {"city": "Elsewhere"}, "of another simulator", "template")
+    client = await serve(**options(model))
+    await client.post("/control/trials", json=registration(simulator="llm"))
+    replies = [(await client.post(f"/t/{TRIAL}/virtual", json=virtual())).json() for _ in range(2)]
+    assert replies == [{"error": "", "response": {"temperature": 21}}] * 2
+    assert [call["provenance"] for call in (await closed(client))["api_calls"]] == ["llm:m1", "cache:llm:m1"]
+    (asked,) = model.requests
+    task = asked["messages"][1]["content"]
+    assert (task.count('"input"'), "another simulator" in task) == (5, False)
+    assert '"api_description": "The current weather of a city"' in task
+    assert task.endswith('Input:\n{"city":"Oslo"}')
+    store = ResponseStore(str(tmp_path / "responses.db"))
+    (kept,) = store.find([request_key(NAME, {"city": "Oslo"})])
+    store.close()
+    assert kept.origin.provenance == "llm:m1"
+    assert json.loads(kept.settings)["model"] == "m1"
+
+
+async def test_a_reply_that_is_no_answer_is_asked_for_again_and_never_kept(
+    serve: Serve, model: Model, tmp_path: Path
+) -> None:
+    model.says = ["Sorry.", '{"error": "", "response": ""}', '{"error": "", "response": "good"}']
+    client = await serve(**options(model))
+    failed = (await client.post("/virtual", json=virtual())).json()
+    assert "the simulator's model gave no answer" in failed["error"]
+    assert len(model.requests) == 2
+    assert (await client.post("/virtual", json=virtual())).json() == {"error": "", "response": "good"}
+
+
+async def test_an_error_that_the_model_answers_is_the_apis_and_not_kept(serve: Serve, model: Model) -> None:
+    model.says = ['{"error": "no such city", "response": ""}']
+    client = await serve(**options(model))
+    for _ in range(2):
+        assert (await client.post("/virtual", json=virtual())).json()["error"] == "no such city"
+    assert len(model.requests) == 2
+
+
+async def test_an_endpoint_that_is_down_or_a_spent_budget_is_an_api_error(serve: Serve, model: Model) -> None:
+    client = await serve(**options(model), max_helper_requests=1)
+    assert (await client.post("/virtual", json=virtual({"n": 1}))).json()["error"] == ""
+    spent = await client.post("/virtual", json=virtual({"n": 2}))
+    assert (spent.status_code, "budget of 1 requests" in spent.json()["error"]) == (200, True)
+
+
+@pytest.mark.parametrize(("simulator", "mechanism"), [("mirrorapi", False), ("mirrorapi-cot", True)])
+async def test_mirrorapi_is_asked_in_both_styles_and_may_break_off(
+    serve: Serve, model: Model, simulator: str, mechanism: bool
+) -> None:
+    model.says = ['{"error": "", "response": "It is warm and']
+    client = await serve(**options(model, simulator))
+    await client.post("/control/trials", json=registration(simulator=simulator))
+    assert (await client.post(f"/t/{TRIAL}/virtual", json=virtual())).json()["response"] == "It is warm and"
+    (asked,) = model.requests
+    assert (asked["temperature"], asked["seed"], asked["max_tokens"]) == (0.1, 42, 2048)
+    system, user = (message["content"] for message in asked["messages"])
+    assert ("mechanism_of_the_api" in system) is mechanism
+    assert user.startswith('API doc:\n{"api_name": "Current"')
+    assert user.endswith('\n\nRequest:\n{"city": "Oslo"}')
+
+
+async def test_an_unknown_api_is_simulated_by_its_name(serve: Serve, model: Model) -> None:
+    client = await serve(**options(model, "mirrorapi"))
+    assert (await client.post("/virtual", json=virtual())).json()["error"] == ""
+    assert "Weather/Weather Now/Current" in model.requests[0]["messages"][1]["content"]
+
+
+async def test_a_simulator_without_its_model_is_refused_at_the_start(serve: Serve) -> None:
+    with pytest.raises(UsageError, match="--simulator-model MODEL"):
+        await serve(simulator="llm")
+    client = await serve()
+    refused = await client.post("/control/trials", json=registration(simulator="llm"))
+    assert (refused.status_code, "--simulator-model" in refused.json()["error"]) == (400, True)
