@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 import httpx
 import pytest
+from support.bench import bench_in
 
 from trialbed.cli import cli, main
 
@@ -104,6 +105,10 @@ def python(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+def bench(folder: Path, *arguments: str) -> str:
+    return bench_in(folder, environment(folder))(*arguments).out
+
+
 def test_the_agent_of_the_guide_runs(tmp_path: Path) -> None:
     code = blocks(DOCS / "how-to" / "benchmark-your-own-agent.md", "python")[0]
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -121,7 +126,7 @@ def test_the_agent_of_the_guide_runs(tmp_path: Path) -> None:
 
 def test_the_dataset_of_the_guide_runs_and_is_solved(tmp_path: Path) -> None:
     (tmp_path / "parcels.json").write_text(blocks(DOCS / "how-to" / "write-a-dataset.md", "json")[0])
-    printed = python(tmp_path, "-m", "trialbed", "run", "--dataset", "parcels.json", "--json")
+    printed = bench(tmp_path, "run", "--dataset", "parcels.json", "--json")
     (document,) = json.loads(printed)
     assert document["metadata"]["test_set"] == "parcels"
     assert document["summary"]["average_sopr_score"] == 1.0
@@ -144,11 +149,11 @@ def test_the_scorer_of_the_guide_scores(tmp_path: Path, monkeypatch: pytest.Monk
     install(tmp_path, "acme_scores", "trialbed.plugins", "acme = acme_scores", scorer)
     install(tmp_path, "acme_hello", "trialbed.commands", "acme-hello = acme_hello:command", hello)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
-    (document,) = json.loads(python(tmp_path, "-m", "trialbed", "run", "--limit", "2", "--json"))
+    (document,) = json.loads(bench(tmp_path, "run", "--limit", "2", "--json"))
     summary = document["summary"]
     assert summary["average_acme_begins_right"] == 1.0
     assert summary["acme_api_calls"] > 0
-    assert python(tmp_path, "-m", "trialbed", "acme-hello") == "Hello from Acme\n"
+    assert bench(tmp_path, "acme-hello") == "Hello from Acme\n"
 
 
 def test_the_selector_of_the_guide_selects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +168,7 @@ def test_the_selector_of_the_guide_selects(tmp_path: Path, monkeypatch: pytest.M
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     command = ("run", "--selector", "shortest", "--max-tools", "20", "--limit", "2", "--json")
-    (document,) = json.loads(python(tmp_path, "-m", "trialbed", *command))
+    (document,) = json.loads(bench(tmp_path, *command))
     assert document["metadata"]["selector"] == "shortest"
     assert [result["selected_tools_count"] for result in document["results"]] == [20, 20]
 
@@ -195,7 +200,7 @@ def test_the_tutorial_can_be_followed(tmp_path: Path) -> None:
     followed = 0
     for command in re.findall(r"^\$ bench (.+)$", text, re.MULTILINE):
         if "scripted:slow" not in command:  # which the reader interrupts
-            python(tmp_path, "-m", "trialbed", *shlex.split(command.replace("--limit 20", "--limit 2")))
+            bench(tmp_path, *shlex.split(command.replace("--limit 20", "--limit 2")))
             followed += 1
     assert followed >= 4
     snippet = re.search(r'^\$ python -c "\n(.*?)^"$', text, re.MULTILINE | re.DOTALL)
@@ -212,7 +217,7 @@ def rows(text: str) -> list[str]:
 
 def test_the_tables_shown_are_those_printed(tmp_path: Path) -> None:
     command = ("run", "--framework", "reference", "--framework", "langgraph", "--limit", "1")
-    printed = rows(python(tmp_path, "-m", "trialbed", *command))
+    printed = rows(bench(tmp_path, *command))
     assert len(printed) > 10
     for page in (ROOT / "README.md", DOCS / "tutorial" / "first-comparison.md"):
         assert rows(blocks(page, "text")[0]) == printed

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.warm import run_warm
 
 from trialbed_server.faults import ANSWERS, FAULTS
 from trialbed_verify.verification.results import vocabulary
@@ -54,15 +55,7 @@ def environment(folder: Path, **variables: str) -> dict[str, str]:
 
 
 def bench(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trialbed", *arguments],
-        cwd=folder,
-        env=environment(folder, **variables),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return run_warm("trialbed", arguments, cwd=folder, env=environment(folder, **variables), timeout=120)
 
 
 @contextmanager

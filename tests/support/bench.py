@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from support.warm import run_warm
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,8 @@ def bench_in(folder: Path, environment: dict[str, str], *, timeout: float = 300)
     """What runs ``bench`` in this folder and environment, for so many seconds at most."""
 
     def run(*arguments: object, code: int | None = 0, **variables: str) -> Finished:
-        done = subprocess.run(
-            [sys.executable, "-m", "trialbed", *map(str, arguments)],
-            cwd=folder,
-            env={**environment, **variables},
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
+        done = run_warm(
+            "trialbed", [*map(str, arguments)], cwd=folder, env={**environment, **variables}, timeout=timeout
         )
         assert code is None or done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         return Finished(done.returncode, done.stdout, done.stderr)

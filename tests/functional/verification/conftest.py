@@ -9,11 +9,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from support.bench import Finished, own_environment
+from support.bench import Finished, bench_in, own_environment
 from support.verification import KEY
 
 Command = Callable[..., "subprocess.Popen[str]"]
 Verify = Callable[..., Awaitable[Finished]]
+
+
+def variables(given: dict[str, str]) -> dict[str, str]:
+    return own_environment(OPENAI_API_KEY=KEY, COLUMNS="100") | given
 
 
 @pytest.fixture
@@ -24,7 +28,7 @@ def command(tmp_path: Path) -> Command:
         return subprocess.Popen(
             [sys.executable, "-m", "trialbed", *map(str, arguments)],
             cwd=tmp_path,
-            env=own_environment(OPENAI_API_KEY=KEY, COLUMNS="100") | environment,
+            env=variables(environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -35,14 +39,13 @@ def command(tmp_path: Path) -> Command:
 
 
 @pytest.fixture
-def bench(command: Command) -> Verify:
+def bench(tmp_path: Path) -> Verify:
     """Run ``bench`` to its end; ``code`` is the exit code that is right."""
+    run_bench = bench_in(tmp_path, variables({}), timeout=120)
 
     async def run(*arguments: object, code: int = 0, **environment: str) -> Finished:
-        process = command(*arguments, **environment)
-        out, err = await asyncio.to_thread(process.communicate, None, 120)
-        assert process.returncode == code, f"exit code {process.returncode}\n{out}\n{err}"
-        assert "Traceback" not in err
-        return Finished(process.returncode, out, err)
+        done = await asyncio.to_thread(run_bench, *arguments, code=code, **environment)
+        assert "Traceback" not in done.err
+        return done
 
     return run
