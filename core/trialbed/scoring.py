@@ -21,7 +21,7 @@ class ScoreContext:
         timing: wall time and its parts, in seconds.
         judge: the run's judge.
         judge_name: ``rule`` or the judge model's name.
-        unasked: the calls of Apis that no answer of the model asked for; they score nothing.
+        unasked: the calls of Apis that no answer of the model asked for; they give no points.
     """
 
     query: Query

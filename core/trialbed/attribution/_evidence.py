@@ -16,13 +16,13 @@ MAX_VALUES = 1000
 def is_used(call: AskedCall, query: Query, answer: str, calls: Iterable[AskedCall]) -> bool | None:
     """Whether something of a call's response is in the answer, or in the arguments of a later call.
 
-    What the query or the call's own arguments say already is no evidence.
+    What the query or the call's own arguments already say does not count.
 
     Args:
         calls: those of the trial; the later ones count.
 
     Returns:
-        None where the response has nothing that could be looked for.
+        None where the response has no values to look for.
     """
     given = " ".join([query.text, *evidence_values(call.arguments)])
     later = (other for other in calls if other.started > call.started)

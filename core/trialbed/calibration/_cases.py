@@ -83,7 +83,7 @@ def read_cases(path: Path) -> list[Case]:
     """The cases of a file of JSON Lines.
 
     Raises:
-        DataError: it cannot be read, a line is wrong, an id is there twice, or there is no case; names the line.
+        DataError: it cannot be read or has no cases, a line is wrong, or an id occurs twice; names the line.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -93,7 +93,7 @@ def read_cases(path: Path) -> list[Case]:
         raise DataError(f"{path}: is not UTF-8: {error}") from error
     cases = list(_cases(lines, str(path)))
     if not cases:
-        raise DataError(f"{path}: there is no labelled case in it")
+        raise DataError(f"{path}: the file has no labelled cases")
     return cases
 
 
@@ -111,7 +111,9 @@ def _cases(lines: Iterable[str], name: str) -> Iterator[Case]:
         place = f"{name}, line {number}"
         task = _task(line, place)
         if task.id in seen:
-            raise DataError(f"{place}: the id {task.id!r} is that of line {seen[task.id]} too; give each its own")
+            raise DataError(
+                f"{place}: the id {task.id!r} is already used in line {seen[task.id]}; give each task its own"
+            )
         seen[task.id] = number
         yield from _of_task(task, place)
 

@@ -33,7 +33,7 @@ def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> 
     """Compare the frameworks of later runs with those of the first, or of one run with its first framework.
 
     Raises:
-        UsageError: a value is no stored run, there is nothing to compare, or the runs are over different queries.
+        UsageError: a value is not a stored run, a single run has one framework only, or the runs' queries differ.
     """
     from trialbed.preference import preference_records, preference_table, undecided_lines
     from trialbed.run_settings import RunSettings

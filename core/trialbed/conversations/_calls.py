@@ -22,7 +22,7 @@ def read_call(value: Any, place: str = "call") -> ToolCall:
         place: where it stands, for errors.
 
     Raises:
-        DataError: it is none of these.
+        DataError: it has another form.
     """
     if type(value) is ToolCall:
         return value
@@ -107,7 +107,7 @@ def _arguments(value: Any, place: str) -> tuple[Mapping[str, Any] | None, str]:
 
 
 def _parsed(text: str) -> tuple[Mapping[str, Any], str]:
-    """The arguments of a JSON text. What a model wrote may be anything, and is no error of the file."""
+    """The arguments of a JSON text. A malformed one is the model's fault, not the file's."""
     if not text.strip():
         return {}, ""
     try:

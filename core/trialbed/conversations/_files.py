@@ -45,14 +45,14 @@ def read_samples(path: Path) -> list[Sample]:
 
     Raises:
         DataError: something cannot be read; names the file, line and key.
-        NothingMeasured: there is nothing in it.
+        NothingMeasured: the file or folder is empty.
     """
     files = _files(path)
     samples: list[Sample] = []
     for file in files:
         samples += _read(file)
     if not samples:
-        raise NothingMeasured(f"{path}: nothing could be scored: it has no conversations and no calls")
+        raise NothingMeasured(f"{path}: nothing could be scored, because it has neither conversations nor calls")
     return samples
 
 
@@ -95,7 +95,7 @@ def _files(path: Path) -> list[Path]:
         return [path]
     files = sorted(file for file in path.iterdir() if file.suffix in (".json", ".jsonl") and file.is_file())
     if not files:
-        raise DataError(f"{path}: there is no .json or .jsonl file in this folder")
+        raise DataError(f"{path}: the folder has no .json or .jsonl files")
     return files
 
 

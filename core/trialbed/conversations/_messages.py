@@ -36,7 +36,7 @@ def read_message(value: Any, place: str = "message") -> Message:
         place: where it stands, for errors.
 
     Raises:
-        DataError: it is none of these; names the key.
+        DataError: it has another form; names the key.
     """
     if type(value) is Message:
         return value

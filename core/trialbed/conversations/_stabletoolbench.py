@@ -152,7 +152,7 @@ def _sample(query_id: str, place: str, form: str, messages: tuple[Message, ...],
 
 
 def _without_finish(message: Message) -> Message:
-    """The message with the call of ``Finish``, which is no call of a tool, as its text."""
+    """The message with the call of ``Finish``, which does not call a tool, as its text."""
     ends = [call for call in message.calls or () if call.name == FINISH]
     if not ends:
         return message

@@ -16,7 +16,7 @@ class ToolCall:
     Attributes:
         name: of the tool.
         args: the arguments by name. None in a reference that names the tool only: any arguments are right then.
-        id: as the model gave it; empty where there is none.
+        id: as the model gave it; empty where it gave none.
         problem: why ``args`` is not what the model sent, such as arguments that are not JSON; empty where it is.
     """
 
@@ -36,8 +36,8 @@ class Message:
 
     Attributes:
         content: its text; parts that are not text stand in it as ``[image_url]``, by their kind.
-        calls: what an assistant's message calls. None where it has no list of calls at all.
-        call_id: the call that a tool's message answers; empty where it is not said.
+        calls: what an assistant's message calls. None where the message has no list of calls.
+        call_id: the call that a tool's message answers; empty where that is not known.
     """
 
     role: Role
@@ -56,7 +56,7 @@ class Sample:
         format: the format it was read from.
         messages: None where the format has calls only.
         calls: every call that was made, in order.
-        reference: the calls that are right; None where it is not said.
+        reference: the calls that are right; None where that is not known.
         reference_topics: the topics that the assistant is to keep to.
         reference_goal: the outcome that the user wanted.
         tools: name of a tool -> JSON Schema of its arguments.

@@ -61,7 +61,7 @@ async def standing_judge(settings: RunSettings) -> AsyncIterator[tuple[Judge, Ru
     """The judge of these settings outside of a run, with the settings completed; no server is needed for it.
 
     Raises:
-        UsageError: there is no such judge, or its model cannot be asked without a server.
+        UsageError: the judge does not exist, or its model cannot be asked without a server.
     """
     settings = with_endpoint(settings)
     _, model = judge_choice(settings)

@@ -54,7 +54,7 @@ async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSetting
         settings: of the judge.
 
     Raises:
-        UsageError: there is no such judge, or its model cannot be asked.
+        UsageError: the judge does not exist, or its model cannot be asked.
     """
     async with standing_judge(settings) as (judge, completed):
         label = judge_label(completed)
@@ -113,11 +113,11 @@ class _Kept(Judge):
         """The verdict that is kept.
 
         Raises:
-            JudgeError: there is none.
+            JudgeError: the trial has no verdict.
         """
         score = self._score
         if score is None or score.value is None or score.label is None:
-            raise JudgeError(score.failure.message if score and score.failure else "there is no verdict")
+            raise JudgeError(score.failure.message if score and score.failure else "the trial has no verdict")
         status: AnswerStatus = score.label  # type: ignore[assignment] # the label of a verdict is its status
         return Verdict(status=status, value=score.value, reason=str(score.detail.get("reason", "")), votes=(status,))
 

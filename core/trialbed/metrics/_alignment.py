@@ -99,7 +99,7 @@ def _arguments(
             "default" in part and comparer.compare(tool, name, given, part["default"], part).points == 1
         )
         if ignored or usual:
-            why = "" if ignored else "null is the same as nothing" if given is None else "it is the default"
+            why = "" if ignored else "null counts as left out" if given is None else "it is the default"
             yield ArgumentFinding(name, "ignored", given, None, "ignore" if ignored else "default", None, why)
         else:
             yield ArgumentFinding(name, "extra", given, None, "extra", 0.0)
@@ -107,7 +107,7 @@ def _arguments(
 
 def _left_out(tool: str, name: str, wanted: Any, schema: Schema, comparer: Comparer) -> ArgumentFinding:
     if wanted is None:
-        return ArgumentFinding(name, "default", None, None, "default", 1.0, "null is the same as nothing")
+        return ArgumentFinding(name, "default", None, None, "default", 1.0, "null counts as left out")
     if "default" in schema and comparer.compare(tool, name, schema["default"], wanted, schema).points == 1:
         return ArgumentFinding(name, "default", None, wanted, "default", 1.0)
     return ArgumentFinding(name, "missing", None, wanted, "missing", 0.0)

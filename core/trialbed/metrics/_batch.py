@@ -98,7 +98,7 @@ def lacking(metric: str, sample: Sample, options: ScoringOptions) -> str:
     """What a sample lacks for a metric, in words; empty where it has all.
 
     Raises:
-        UsageError: there is no such metric.
+        UsageError: the metric does not exist.
     """
     if metric not in METRICS:
         raise UsageError(f"there is no metric {metric!r}; the metrics are {', '.join(METRICS)}")
@@ -120,7 +120,7 @@ async def score_samples(
     What a sample lacks, and a model that gives no usable answer, leave it without a value, which says why.
 
     Raises:
-        UsageError: there is no such metric, or a rule is wrong.
+        UsageError: a metric does not exist, or a rule is wrong.
     """
     free = asyncio.Semaphore(options.at_once)
 

@@ -139,7 +139,7 @@ class Comparer:
 
 
 def same_value(given: Any, wanted: Any) -> bool:
-    """Whether two values of JSON are the same. Numbers are by value, true and false are no numbers."""
+    """Whether two values of JSON are the same. Numbers are compared by value; true and false are not numbers."""
     if isinstance(given, bool) or isinstance(wanted, bool):
         return given is wanted
     if is_number(given) and is_number(wanted):

@@ -21,7 +21,7 @@ class ArgumentFinding:
     """One argument of a pair of calls.
 
     Attributes:
-        given: the value in the call made; ``wanted``: in the reference. None where there is none: see ``status``.
+        given: the value in the call made; ``wanted``: in the reference. None where it is absent: see ``status``.
         rule: by which the two were compared.
         points: from 0 to 1; None where it does not count.
         note: what else is to be said.
@@ -59,7 +59,7 @@ class CallFinding:
     """One row of the alignment: a call made, a call wanted, or a pair of them.
 
     Attributes:
-        made: the place of the call made, from 0; ``right``: that of the reference. None where there is none.
+        made: the place of the call made, from 0; ``right``: that of the reference. None where it is absent.
         points: what the row gave, from 0 to 1.
         arguments: of a pair; empty for other rows.
         args: the arguments of the call made, or, where it is missing, of the reference; None where they are not known.

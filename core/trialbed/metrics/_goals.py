@@ -21,8 +21,8 @@ ASK_GOAL = (
     "things were in at its end (end_state). Take from tool outputs, not from the AI's words, what was really done."
 )
 ASK_SAME = (
-    "Decide whether the outcome that was arrived at is the desired outcome. The verdict is '1' if whoever desired the "
-    "one would be content with the other, and '0' if not. Give the reason in a sentence."
+    "Decide whether the outcome that was arrived at is the desired outcome. The verdict is '1' if a user who "
+    "desired the one would be content with the other, and '0' if not. Give the reason in a sentence."
 )
 GOAL_SCHEMA = {
     "type": "object",

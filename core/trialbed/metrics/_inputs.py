@@ -44,7 +44,7 @@ def made_calls(value: Any, place: str = "predicted") -> Sequence[Any]:
 
 
 def conversation_in(value: Any) -> Any:
-    """The messages of a sample of Ragas's; None for what is no sample."""
+    """The messages of one of Ragas's samples; None for any other value."""
     return getattr(value, "user_input", None)
 
 
@@ -88,12 +88,12 @@ def messages_of(value: Any, place: str = "conversation") -> tuple[Message, ...]:
     """The messages of a sample or a list.
 
     Raises:
-        DataError: it has none; or they are malformed.
+        DataError: it has no messages, or they are malformed.
     """
     value = as_sample(value)
     if isinstance(value, Sample):
         if value.messages is None:
-            raise DataError(f"{value.place or place}: has no messages, which this metric is about")
+            raise DataError(f"{value.place or place}: this metric needs the messages of the conversation")
         return value.messages
     conversation = conversation_in(value)
     return read_messages(value if conversation is None else conversation, place)
@@ -103,7 +103,7 @@ def check_compat(compat: str | None) -> None:
     """Check the name of the program whose rules are asked for.
 
     Raises:
-        UsageError: there is no such program.
+        UsageError: the program is not known.
     """
     if compat not in (None, "ragas"):
         raise UsageError(f"compat: must be 'ragas' or None, not {compat!r}")
@@ -113,7 +113,7 @@ def check_order(order: str) -> None:
     """Check the order that is asked for.
 
     Raises:
-        UsageError: there is no such order.
+        UsageError: the order is not known.
     """
     if order not in ("strict", "flexible"):
         raise UsageError(f"order: must be 'strict' or 'flexible', not {order!r}")

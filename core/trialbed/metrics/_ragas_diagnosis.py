@@ -91,7 +91,7 @@ def _arguments(made: Mapping[str, Any], right: Mapping[str, Any]) -> list[Argume
 
 def _formula(rows: Sequence[CallFinding], made: Sequence[Any], right: Sequence[Any]) -> str:
     if not made and not right:
-        return "no call was made, and none is right"
+        return "no calls were made, and none were expected"
     if _broken(rows):
         return "0, as the names of all calls are not the same in the same order"
     return f"{counted(sum(row.points for row in rows), 'point')} / {counted(len(right), 'call')}"

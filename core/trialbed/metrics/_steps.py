@@ -61,7 +61,7 @@ class ChatModel:
         """The model's answer to a step. An answer that is not the object asked for is asked for once more.
 
         Raises:
-            JudgeError: there is none.
+            JudgeError: the model gave no usable answer.
         """
         try:
             return await self._access.ask_for(partial(_read, step), step.messages(), schema=step.schema)
@@ -95,7 +95,7 @@ def replayed(outputs: Mapping[str, Any]) -> StepModel:
             recorded = next((item for item in fitting if id(item) not in given), fitting[-1] if fitting else None)
             given.add(id(recorded))
         if not isinstance(recorded, Mapping):
-            raise JudgeError(f"there is no recorded output of the step {step.name} for {dict(step.inputs)!r:.200}")
+            raise JudgeError(f"no output of the step {step.name} was recorded for {dict(step.inputs)!r:.200}")
         return recorded
 
     return answer
@@ -119,7 +119,7 @@ async def ask(model: StepModel, step: Step) -> Mapping[str, Any]:
 
 
 def object_in(text: str) -> dict[str, Any] | None:
-    """The last JSON object in a text, which may stand in a fence or after other words; None where there is none."""
+    """The last JSON object in a text, which may stand in a fence or after other words; None if the text has none."""
     decoder = json.JSONDecoder()
     found = None
     place = text.find("{")
@@ -138,7 +138,7 @@ def text_of(answer: Mapping[str, Any], key: str, step: str) -> str:
     """A text of an answer.
 
     Raises:
-        JudgeError: it is not there.
+        JudgeError: it is missing.
     """
     value = answer.get(key)
     if isinstance(value, str):

@@ -26,6 +26,7 @@ from trialbed.metrics._ragas_diagnosis import accuracy_diagnosis, f1_diagnosis
 ACCURACY = "tool_call_accuracy"
 F1 = "tool_call_f1"
 NO_JUDGEMENTS: Judgements = {}
+NO_CALLS = "no calls were made, and none were expected"
 READY = {ToolCall}
 
 
@@ -54,7 +55,7 @@ def tool_call_accuracy(
         The value, from 0 to 1, with its diagnosis.
 
     Raises:
-        UsageError: an argument is wrong, or there is no reference.
+        UsageError: an argument is wrong, or the reference is missing.
         DataError: a call or message is malformed; names the place.
     """
     if compat is None:
@@ -96,7 +97,7 @@ def tool_call_f1(
         The value, from 0 to 1; its diagnosis has precision and recall.
 
     Raises:
-        UsageError: an argument is wrong, or there is no reference.
+        UsageError: an argument is wrong, or the reference is missing.
         DataError: a call or message is malformed; names the place.
     """
     if compat is None:
@@ -113,9 +114,7 @@ def tool_call_f1(
 def _accuracy(rows: tuple[CallFinding, ...], order: Order) -> MetricResult:
     points = sum(row.points for row in rows)
     value = points / len(rows) if rows else 1.0
-    formula = (
-        f"{counted(points, 'point')} of {counted(len(rows), 'call')}" if rows else "no call was made, and none is right"
-    )
+    formula = f"{counted(points, 'point')} of {counted(len(rows), 'call')}" if rows else NO_CALLS
     return MetricResult(ACCURACY, value, Diagnosis(ACCURACY, value, formula, rows, order))
 
 
@@ -125,7 +124,7 @@ def _f1(rows: tuple[CallFinding, ...], made: int, right: int) -> MetricResult:
     value = 2 * points / (made + right) if made + right else 1.0
     formula = f"2 x {counted(points, 'point')} / ({counted(made, 'call')} made + {right} right)"
     if not rows:
-        formula = "no call was made, and none is right"
+        formula = NO_CALLS
     return MetricResult(F1, value, Diagnosis(F1, value, formula, rows, "", "", precision, recall))
 
 
@@ -161,5 +160,5 @@ def _wanted(predicted: Any, reference: Any) -> Any:
         return reference
     found = reference_in(predicted, "reference_tool_calls")
     if found is None:
-        raise UsageError("there is no reference: give the calls that are right, or a sample with reference_tool_calls")
+        raise UsageError("the reference is missing: give the right calls, or a sample with reference_tool_calls")
     return found

@@ -36,7 +36,7 @@ _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def steers(text: str) -> bool:
-    """Whether a text speaks to whoever grades it."""
+    """Whether a text addresses its grader."""
     return _STEERING.search(text) is not None
 
 

@@ -61,7 +61,7 @@ CATALOG = (
     ),
     ScoreInfo(
         "used_results", "share of the results of which something is in the answer or in a later call",
-        missing="no accepted call gave anything that could be looked for", failed="left out", ideal=1.0,
+        missing="no accepted call returned a value that could be looked for", failed="left out", ideal=1.0,
     ),
     ScoreInfo("has_finish", "the agent ended by itself"),
     ScoreInfo(

@@ -48,7 +48,9 @@ def _run(target: str, **given: Any) -> int:
         _refuse(FOR_RUNS, f"is about stored runs, and {target} is a file", allowed=_files.SHARED)
         return _files.score(path, given)
     if not RUN.fullmatch(target):
-        raise click.UsageError(f"there is no file {target!r}, and it is no run's id.", click.get_current_context())
+        raise click.UsageError(
+            f"{target!r} is neither a file that exists nor the id of a run.", click.get_current_context()
+        )
     if given["metrics"]:
         return _trials.score(target, given)
     _refuse(FOR_FILES, f"is about files, and {target} is a run", allowed=_stored.SHARED)

@@ -126,9 +126,9 @@ def _samples(path: Path, reference: Path | None) -> list[Sample]:
     right = read_references(reference)
     unknown = sorted(set(right) - {sample.id for sample in samples})
     if len(unknown) == len(right):
-        raise DataError(f"{reference}: no id in it is that of a conversation in {path}, such as {samples[0].id!r}")
+        raise DataError(f"{reference}: none of its ids occurs in {path}, whose first is {samples[0].id!r}")
     if unknown:
-        click.echo(f"{reference}: {len(unknown)} ids are those of no conversation, such as {unknown[0]!r}", err=True)
+        click.echo(f"{reference}: {len(unknown)} of its ids do not occur in {path}, such as {unknown[0]!r}", err=True)
     return [replace(sample, **right.get(sample.id, {})) for sample in samples]
 
 
@@ -142,7 +142,7 @@ def settings(given: Mapping[str, Any]) -> ScoringOptions:
 
     rules = parse_rules(given["rules"])
     if rules and given["compat"]:
-        raise UsageError(f"--rule: --compat {given['compat']} compares as it does, and takes no rules")
+        raise UsageError(f"--rule: --compat {given['compat']} compares in its own way, and takes no rules")
     return ScoringOptions(order=given["order"], rules=rules, tools=_tools(given["tools"]), compat=given["compat"])
 
 
@@ -199,7 +199,7 @@ async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
 
     async with standing_judge(settings) as (judge, _):
         if judge.model is None:
-            raise UsageError(f"--judge {settings.judge}: has no model that could be asked; give --judge MODEL")
+            raise UsageError(f"--judge {settings.judge}: does not ask a model; give --judge MODEL")
         yield ChatModel(judge.model)
 
 
@@ -260,7 +260,7 @@ def _table(name: str, scores: Sequence[SampleScores], summaries: Sequence[Metric
     ]
     by_name = sum(1 for found in scores if _has_names_only(found.sample))
     if by_name:
-        notes.append(f"{by_name} compared by the names of tools only, as the reference has no arguments")
+        notes.append(f"{by_name} compared by the names of tools only, because the reference has no arguments")
     title = f"{name}, {len(scores)} {'sample' if len(scores) == 1 else 'samples'}"
     return Table.of(title, ("metric", "mean", "95 % interval", "scored", "not scored"), rows, notes)
 
@@ -313,7 +313,7 @@ def thresholds(given: Mapping[str, Any], summaries: Sequence[MetricSummary]) -> 
 
 
 def exit_code(summaries: Sequence[MetricSummary], thresholds: Mapping[str, float]) -> int:
-    """3 if nothing could be scored, or not what the model was asked for; 1 if a mean is below its threshold; else 0."""
+    """3 if nothing could be scored or the model failed, 1 if a mean is below its threshold, else 0."""
     failed = False
     for found in summaries:
         least = thresholds.get(found.name)

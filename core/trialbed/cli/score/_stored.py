@@ -60,7 +60,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
         The exit code: 3 if the judge gave no verdict on an answer, 1 if a mean is below its threshold.
 
     Raises:
-        UsageError, DataError: there is no such run, its dataset is out of reach, or there is no such judge.
+        UsageError, DataError: the run or the judge does not exist, or the run's dataset cannot be read.
     """
     from trialbed.cli.stored import print_json
     from trialbed.cli.thresholds import below, parse_thresholds

@@ -23,13 +23,13 @@ def score(target: str, given: Mapping[str, Any]) -> int:
         The exit code: 1 if a mean is below its threshold, 3 if nothing could be scored or the model failed.
 
     Raises:
-        UsageError, DataError: there is no such run, its dataset is out of reach, or an option is wrong.
+        UsageError, DataError: the run does not exist, its dataset cannot be read, or an option is wrong.
     """
     if given["reference"] is not None:
         raise UsageError("--reference is about files; a run is compared with its queries' gold calls")
     run_id, found = _samples(target, given)
     if not found:
-        raise UsageError(f"run {run_id} has no trial that was measured")
+        raise UsageError(f"run {run_id} has no measured trials")
     settings = _files.settings(given)
     warn_of_unused(settings.rules, [sample for samples in found.values() for sample in samples], settings.tools)
     scored = {framework: asyncio.run(_files.scored(samples, given, settings)) for framework, samples in found.items()}

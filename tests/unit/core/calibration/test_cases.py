@@ -46,10 +46,10 @@ def test_several_answers_to_one_task(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([], "no labelled case"),
+        ([], "no labelled cases"),
         (["{"], "line 1: is not JSON"),
         (["[]"], "must be an object"),
-        ([CASE, CASE], "line 2: the id 'a' is that of line 1"),
+        ([CASE, CASE], "line 2: the id .a. is already used in line 1"),
         ([CASE | {"label": "solved"}], "line 1: label"),
         ([{"id": "a", "query": "q?"}], "must have answer and label"),
         ([CASE | {"answers": [{"answer": "x", "label": "Solved"}]}], "must have answer and label, or answers"),

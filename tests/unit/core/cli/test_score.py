@@ -119,9 +119,9 @@ def test_references_of_their_own(run: Run) -> None:
     result = run("talks.jsonl", "--reference", "right.jsonl")
     assert "tool_call_f1        1.0000" in result.output
     assert "tool_call_f1: 1 without a value: it has no reference calls" in result.output
-    assert "1 ids are those of no conversation, such as '9'" in result.output
+    assert "1 of its ids do not occur in talks.jsonl, such as '9'" in result.output
     write("right.jsonl", {"id": 9, "reference": []})
-    refused(run("talks.jsonl", "--reference", "right.jsonl"), DataError, "no id in it is that of a conversation")
+    refused(run("talks.jsonl", "--reference", "right.jsonl"), DataError, "none of its ids occurs in talks.jsonl")
 
 
 def test_names_only_are_said(run: Run) -> None:
