@@ -13,27 +13,12 @@ import click
 
 from trialbed.cli.options import FILE, Decorated, json_option
 from trialbed.cli.setting_options import setting_option
+from trialbed.run_settings import JUDGE_SETTINGS
 
 if TYPE_CHECKING:
     from trialbed.calibration import Calibration, Finding
     from trialbed.run_settings import RunSettings
     from trialbed.views import Table
-
-JUDGE_SETTINGS = (
-    "judge",
-    "judge_votes",
-    "judge_model",
-    "judge_base_url",
-    "judge_api_key_env",
-    "judge_prompts",
-    "base_url",
-    "api_key_env",
-    "max_helper_requests",
-    "max_helper_tokens",
-    "completions",
-    "concurrency",
-)
-"""The settings of a run that are about its judge."""
 
 SHOWN = 20
 """Cases that are listed in which judge and label differ."""

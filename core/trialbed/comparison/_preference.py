@@ -9,23 +9,10 @@ from typing import Any
 
 from trialbed.contracts import Comparison, Judge
 from trialbed.errors import UsageError
+from trialbed.run_settings import JUDGE_SETTINGS
 from trialbed.store import StoredRun, open_store
 
-SETTINGS = (
-    "judge",
-    "judge_votes",
-    "judge_model",
-    "judge_base_url",
-    "judge_api_key_env",
-    "judge_prompts",
-    "base_url",
-    "api_key_env",
-    "max_helper_requests",
-    "max_helper_tokens",
-    "completions",
-    "concurrency",
-    "data_dir",
-)
+SETTINGS = (*JUDGE_SETTINGS, "data_dir")
 """The settings of a run that are options of a comparison by preference."""
 
 

@@ -16,6 +16,7 @@ import click
 from trialbed.cli.options import FILE, SingleOption
 from trialbed.cli.score._rules import parse_rules, warn_of_unused
 from trialbed.errors import DataError, UsageError
+from trialbed.run_settings import JUDGE_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -24,15 +25,10 @@ if TYPE_CHECKING:
     from trialbed.metrics import MetricSummary, SampleScores, ScoringOptions, StepModel
     from trialbed.views import Table
 
-SHARED = (
-    "judge_model",
-    "judge_base_url",
-    "judge_api_key_env",
-    "max_helper_requests",
-    "max_helper_tokens",
-    "completions",
-    "concurrency",
-)
+OWN = ("judge", "base_url", "api_key_env")
+"""The settings of a judge that have options of their own here, whose help speaks of files too."""
+
+SHARED = tuple(name for name in JUDGE_SETTINGS if name not in (*OWN, "judge_votes", "judge_prompts"))
 """Options for stored runs that are for files too: those of the model that is asked."""
 
 
@@ -192,7 +188,7 @@ async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
         return
     from trialbed.run_settings import RunSettings
 
-    names = ("judge", "base_url", "api_key_env", *SHARED)
+    names = (*OWN, *SHARED)
     settings = RunSettings(**{name: given[name] for name in names if given[name] is not None})
     from trialbed.engine import standing_judge
     from trialbed.metrics import ChatModel

@@ -10,26 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli.score._files import OWN
+from trialbed.run_settings import JUDGE_SETTINGS
+
 if TYPE_CHECKING:
     from trialbed.engine import Rescored
     from trialbed.records import Score, TrialResult
     from trialbed.views import Table
 
-SETTINGS = (
-    "judge_votes",
-    "judge_model",
-    "judge_base_url",
-    "judge_api_key_env",
-    "judge_prompts",
-    "max_helper_requests",
-    "max_helper_tokens",
-    "completions",
-    "concurrency",
-    "data_dir",
-)
+SETTINGS = (*(name for name in JUDGE_SETTINGS if name not in OWN), "data_dir")
 """The settings of a run that are options for stored runs only."""
 
-SHARED = ("judge", "base_url", "api_key_env", "fail_under")
+SHARED = (*OWN, "fail_under")
 """Options for files that are for stored runs too."""
 
 
@@ -85,7 +77,7 @@ async def _rescored(target: str, given: Mapping[str, Any]) -> tuple[Rescored, li
     from trialbed.settings import store_file
     from trialbed.store import Store, open_store
 
-    values = {name: given[name] for name in (*SETTINGS, "judge", "base_url", "api_key_env") if given[name] is not None}
+    values = {name: given[name] for name in (*OWN, *SETTINGS) if given[name] is not None}
     settings = RunSettings(**values)
     place = given["store"] or store_file()
     with open_store(place) as reader:
