@@ -15,7 +15,7 @@ from trialbed.engine._plan import open_dataset
 from trialbed.errors import DataError, DriverBroken
 from trialbed.plugins import plugin_manager
 from trialbed.records import Query, Run, RunConfig, ToolSpec, TrialResult
-from trialbed.results import quality_scores, result_document
+from trialbed.results import first_trials_apart, quality_scores, result_document
 from trialbed.run_settings import MARGIN
 from trialbed.store import StoredRun, counted_attempts
 
@@ -51,6 +51,7 @@ def run_documents(
     counted = {id(result) for result in results}
     quality = quality_scores(results)
     common = _common(run, results) if allow_incomplete else None
+    apart = _first_apart(run, results, common)
     documents = []
     for framework in run.config.frameworks:
         own = [result for result in attempts if result.key.framework == framework]
@@ -58,7 +59,17 @@ def run_documents(
         earlier = [result for result in own if id(result) not in counted]
         extra = listeners.aggregate(run, counting)
         documents.append(
-            result_document(run, framework, queries, counting, extra, quality=quality, common=common, earlier=earlier)
+            result_document(
+                run,
+                framework,
+                queries,
+                counting,
+                extra,
+                quality=quality,
+                common=common,
+                earlier=earlier,
+                first_apart=apart,
+            )
         )
     if tools is not None:
         attribute_documents(documents, results, queries, tools)
@@ -104,6 +115,16 @@ def run_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query]:
 def leave_out(error: DriverBroken) -> None:
     """Say that a plugin that is broken is not asked."""
     log.warning("%s The run continues without it.", error)
+
+
+def _first_apart(run: Run, results: Sequence[TrialResult], common: frozenset[Pair] | None) -> bool:
+    """Whether the times of all frameworks leave out first trials, over all trials and over those in common."""
+    names = run.config.frameworks
+    shared = [result for result in results if common is None or (result.key.query_id, result.key.repeat) in common]
+    return all(
+        first_trials_apart([result for result in some if result.key.framework == name] for name in names)
+        for some in (results, shared)
+    )
 
 
 def _common(run: Run, results: Sequence[TrialResult]) -> frozenset[Pair] | None:

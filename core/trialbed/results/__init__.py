@@ -11,7 +11,7 @@ from trialbed.results._calls import (
 )
 from trialbed.results._document import document_schema, result_document
 from trialbed.results._files import check_folder, document_path, kept_path, safe_name, write_document
-from trialbed.results._means import ALWAYS, quality_scores
+from trialbed.results._means import ALWAYS, first_trials_apart, quality_scores
 from trialbed.results._reasons import reason_lines
 from trialbed.results._wire import compute_timing, failed, observed_usage, repeated_requests
 from trialbed.results._worst import WorstQuery, trial_name, worst_queries
@@ -30,6 +30,7 @@ __all__ = [
     "document_path",
     "document_schema",
     "failed",
+    "first_trials_apart",
     "kept_path",
     "observed_pairs",
     "observed_usage",

@@ -32,6 +32,7 @@ def result_document(
     quality: Collection[str] = (),
     common: Collection[tuple[QueryId, int]] | None = None,
     earlier: Sequence[TrialResult] = (),
+    first_apart: bool | None = None,
 ) -> dict[str, Any]:
     """``{"metadata", "summary", "results"}``, ready to be written as JSON; its schema is ``document_schema()``.
 
@@ -49,6 +50,8 @@ def result_document(
             0. Those of these results where none are given.
         common: the queries and repeats that were measured for every framework, for figures over those.
         earlier: the framework's attempts that do not count; what they used is in the totals.
+        first_apart: whether times leave out each worker's first trial, as ``first_trials_apart`` says of all
+            frameworks of the run; None for wherever there are others.
 
     Raises:
         DataError: a plugin's key is one that the summary has, or a trial is about a query that is not given.
@@ -56,7 +59,7 @@ def result_document(
     ordered = _ordered(queries, results)
     quality = quality or quality_scores(ordered)
     bare = without_arguments(queries.values())
-    figures = summary(run, ordered, quality, common, earlier, bare)
+    figures = summary(run, ordered, quality, common, earlier, bare, first_apart)
     taken = sorted(figures.keys() & extra_summary.keys())
     if taken:
         raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary already has; rename it")

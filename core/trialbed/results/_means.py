@@ -74,21 +74,46 @@ def zero_scores(quality: Collection[str], query_id: int | str, bare: Collection[
 
 
 def score_values(
-    results: Sequence[TrialResult], quality: Collection[str], bare: Collection[int | str] = ()
+    results: Sequence[TrialResult],
+    quality: Collection[str],
+    bare: Collection[int | str] = (),
+    *,
+    first_apart: bool | None = None,
 ) -> list[ScoreValues]:
     """Every score over these trials.
 
     Args:
         quality: the scores in which a trial that failed counts as 0; in others only trials with an answer count.
         bare: the queries whose gold calls have no arguments.
+        first_apart: as ``timed`` takes it.
     """
     given = (score.name for result in results if result.status == "answered" for score in result.scores)
-    return [_values(name, results, quality, bare) for name in dict.fromkeys([*ALWAYS, *given, *quality])]
+    names = dict.fromkeys([*ALWAYS, *given, *quality])
+    times = timed(results, first_apart=first_apart)
+    return [_values(name, times if name in TIMES else results, quality, bare) for name in names]
 
 
-def timed(results: Sequence[TrialResult]) -> list[TrialResult]:
-    """The trials with an answer whose times count: without each worker's first, unless there are no others."""
+def first_trials_apart(groups: Iterable[Sequence[TrialResult]]) -> bool:
+    """Whether the times of each worker's first trial can be left out for all frameworks alike.
+
+    They cannot if any framework has no other times: it alone would be shown with the start-up of its workers.
+
+    Args:
+        groups: the trials of each framework.
+    """
+    answered = ([result for result in group if result.status == "answered"] for group in groups)
+    return all(any(not result.outcome.first for result in group) for group in answered if group)
+
+
+def timed(results: Sequence[TrialResult], *, first_apart: bool | None = None) -> list[TrialResult]:
+    """The trials with an answer whose times count.
+
+    Args:
+        first_apart: whether each worker's first is left out; None for wherever there are others.
+    """
     answered = [result for result in results if result.status == "answered"]
+    if first_apart is False:
+        return answered
     return [result for result in answered if not result.outcome.first] or answered
 
 
@@ -113,7 +138,7 @@ def _values(
 ) -> ScoreValues:
     values: dict[int | str, list[float]] = defaultdict(list)
     bounded = True
-    for result in timed(results) if name in TIMES else results:
+    for result in results:
         is_zero = name in zero_scores(quality, result.key.query_id, bare)
         score = _score(result, name, is_zero)
         if score is not None and score.value is not None and math.isfinite(score.value):

@@ -27,6 +27,7 @@ def summary(
     common: Collection[Pair] | None = None,
     earlier: Sequence[TrialResult] = (),
     bare: Collection[int | str] = (),
+    first_apart: bool | None = None,
 ) -> dict[str, Any]:
     """The document's ``summary``.
 
@@ -40,10 +41,12 @@ def summary(
         common: the queries and repeats that were measured for every framework, where some were not.
         earlier: attempts that do not count; what they used is in the totals.
         bare: the queries whose gold calls have no arguments.
+        first_apart: whether times leave out each worker's first trial; None for wherever there are others.
     """
     measured = [result for result in results if result.status != "not measured"]
     answered = [result for result in results if result.status == "answered"]
-    scores = score_values(measured, quality, bare)
+    scores = score_values(measured, quality, bare, first_apart=first_apart)
+    times = timed(answered, first_apart=first_apart)
     return {
         "total_queries": len({result.key.query_id for result in results}),
         "total_trials": len(results),
@@ -52,16 +55,16 @@ def summary(
         **_finish(measured),
         **{f"average_{score.name}": score.mean for score in scores},
         "average_gold_answer_time": None,
-        "average_system_answer_time": mean(result.outcome.wall_time for result in timed(answered)),
+        "average_system_answer_time": mean(result.outcome.wall_time for result in times),
         "average_evaluation_time": mean(result.evaluation_time for result in answered),
         "overall_time": run.overall_time,
         "quality_scores": [score.name for score in scores if score.name in quality],
-        "over_answered": figures(score_values(answered, ()), len(answered)),
-        "common": _common(measured, quality, common, bare),
+        "over_answered": figures(score_values(answered, (), first_apart=first_apart), len(answered)),
+        "common": _common(measured, quality, common, bare, first_apart),
         **_spread(scores),
         **repeat_figures(measured),
-        "first_trials": _first_trials(answered),
-        "denominators": _denominators(measured, answered, scores),
+        "first_trials": _first_trials(answered, times),
+        "denominators": _denominators(measured, answered, times, scores),
         "intervals": {score.name: score.interval for score in scores if score.interval},
         "interval_level": LEVEL,
         "untold_scores": _untold(answered),
@@ -126,11 +129,12 @@ def _common(
     quality: Collection[str],
     common: Collection[Pair] | None,
     bare: Collection[int | str],
+    first_apart: bool | None,
 ) -> dict[str, Any] | None:
     if common is None:
         return None
     shared = [result for result in measured if (result.key.query_id, result.key.repeat) in common]
-    return figures(score_values(shared, quality, bare), len(shared))
+    return figures(score_values(shared, quality, bare, first_apart=first_apart), len(shared))
 
 
 def _spread(scores: Sequence[ScoreValues]) -> dict[str, Any]:
@@ -144,16 +148,19 @@ def _spread(scores: Sequence[ScoreValues]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _first_trials(answered: Sequence[TrialResult]) -> dict[str, Any]:
-    """The times of each worker's first trial, which are left out of the means and medians if there are others."""
+def _first_trials(answered: Sequence[TrialResult], times: Sequence[TrialResult]) -> dict[str, Any]:
+    """The times of each worker's first trial, and whether they are left out of the means and medians."""
     first = [result for result in answered if result.outcome.first]
-    kept_apart = bool(first) and len(first) < len(answered)
+    kept_apart = len(times) < len(answered)
     times = {score.name: score.mean for score in score_values(first, ()) if score.name in TIMES}
     return {"count": len(first), "kept_apart": kept_apart, "averages": times}
 
 
 def _denominators(
-    measured: Sequence[TrialResult], answered: Sequence[TrialResult], scores: Sequence[ScoreValues]
+    measured: Sequence[TrialResult],
+    answered: Sequence[TrialResult],
+    times: Sequence[TrialResult],
+    scores: Sequence[ScoreValues],
 ) -> dict[str, int]:
     judged = len(_of("sopr_score", measured)) + _failed(measured)
     return {
@@ -161,7 +168,7 @@ def _denominators(
         **dict.fromkeys((status.lower() for status in STATUS_VALUES), judged),
         "finish": len(_of("has_finish", measured)) + _failed(measured),
         "gold_answer_time": 0,
-        "system_answer_time": len(timed(answered)),
+        "system_answer_time": len(times),
         "evaluation_time": len(answered),
     }
 

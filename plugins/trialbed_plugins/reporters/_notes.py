@@ -130,7 +130,7 @@ def _own(document: Document, *, times: bool) -> Iterator[str]:
     yield from _on_claims(summary["claims"])
     yield from _on_wire(summary, about["max_tokens"])
     if times:
-        yield from _on_first_trials(summary["first_trials"])
+        yield from _on_first_trials(summary["first_trials"], summary["denominators"].get("wall_time"))
     yield from _on_repeated(summary["repeated"])
 
 
@@ -204,8 +204,13 @@ def _options(limits: Mapping[str, int] | None) -> str:
     return " or ".join(f"--{name.replace('_', '-')}" for name in limits or {"max_steps": 0})
 
 
-def _on_first_trials(first: Document) -> Iterator[str]:
+def _on_first_trials(first: Document, timed: int | None) -> Iterator[str]:
     wall = first["averages"].get("wall_time")
+    if first["count"] and not first["kept_apart"]:
+        yield (
+            f"times include the start-up of its workers: {first['count']} of {_number(timed or 0, 'trial')} "
+            f"{'was' if first['count'] == 1 else 'were'} the first of a worker"
+        )
     if first["kept_apart"] and wall is not None:
         yield (
             f"times leave out the first trial of each worker ({first['count']}), "
