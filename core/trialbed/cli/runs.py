@@ -119,7 +119,9 @@ def _mean(framework: str, trials: Sequence[StoredTrial]) -> float | None:
 
 
 COLUMNS = ("run", "status", "dataset", "queries", "model", "trials", "framework", "sopr_score")
-NARROW = ("run", "model", "framework", "sopr_score")
+NARROW = ("run", "status", "trials", "framework", "sopr_score")
+NARROWEST = ("run", "status", "trials")
+"""Columns for narrow terminals: how a run ended and how much of it there is matter more than what it was of."""
 
 
 def _print(rows: list[dict[str, Any]], place: str, *, more: bool) -> None:
@@ -135,13 +137,16 @@ def _print(rows: list[dict[str, Any]], place: str, *, more: bool) -> None:
         notes.append("There are more runs; --limit shows them.")
     notes.append(f"Show one with `bench show {rows[0]['run_id']}`, or the newest with `bench show latest`.")
     lines = [line for row in rows for line in _lines(row)]
-    narrow = Table.of("", _narrow(COLUMNS), map(_narrow, lines), notes)
-    print_tables([replace(Table.of("", COLUMNS, lines, notes), narrow=narrow)], sys.stdout)
+    table: Table | None = None
+    for columns in (NARROWEST, NARROW, COLUMNS):
+        rows_shown = (_cells(line, columns) for line in lines if columns is not NARROWEST or line[0])
+        table = replace(Table.of("", columns, rows_shown, notes), narrow=table)
+    print_tables([table] if table else [], sys.stdout)
 
 
-def _narrow(cells: Sequence[str]) -> tuple[str, ...]:
-    """The cells that a narrow terminal shows."""
-    return tuple(cell for name, cell in zip(COLUMNS, cells, strict=True) if name in NARROW)
+def _cells(line: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
+    """The cells of some columns."""
+    return tuple(cell for name, cell in zip(COLUMNS, line, strict=True) if name in columns)
 
 
 def _lines(row: dict[str, Any]) -> list[tuple[str, ...]]:

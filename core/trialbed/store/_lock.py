@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,9 @@ SIZE = 8
 KEEPALIVE = {"tcp_keepalives_idle": "60", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "6"}
 """PostgreSQL frees the lock of a machine that vanished after two minutes, instead of the system's two hours."""
 
+PATIENCE = 0.3
+"""Seconds in which to take the lock of a file: who only looks whether it is held may have it for a moment."""
+
 UNDER_WAY = "the same run is running in another process; wait until it ends, or change --seed or --store to run both"
 
 
@@ -33,14 +37,51 @@ def hold(engine: Engine, name: str) -> Iterator[None]:
         yield
 
 
+def is_held(engine: Engine, name: str) -> bool:
+    """Whether a process holds the lock of this name; nothing is changed, and True where the system cannot tell."""
+    if engine.dialect.name == "postgresql":
+        return _is_advisory_held(engine, name)
+    try:
+        import fcntl
+
+        lock = os.open(_path(engine, name), os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    except (ImportError, OSError):
+        return True
+    try:
+        # Shared: several may look at once, and closing the file lets go.
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _is_advisory_held(engine: Engine, name: str) -> bool:
+    key = int.from_bytes(_digest(name))
+    held = text(
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1 "
+        "AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+        "AND classid::bigint = :high AND objid::bigint = :low"
+    )
+    with engine.connect() as connection:
+        return bool(connection.scalar(held, {"high": key >> 32, "low": key & 0xFFFF_FFFF}))
+
+
+def _path(engine: Engine, name: str) -> Path:
+    return Path(f"{Path(engine.url.database or '').resolve()}.{_digest(name).hex()}.lock")
+
+
 def _digest(name: str) -> bytes:
     return hashlib.blake2b(name.encode(), digest_size=SIZE).digest()
 
 
 @contextmanager
 def _file(engine: Engine, name: str) -> Iterator[None]:
-    path = Path(f"{Path(engine.url.database or '').resolve()}.{_digest(name).hex()}.lock")
-    lock = FileLock(path, timeout=0)
+    path = _path(engine, name)
+    lock = FileLock(path, timeout=PATIENCE)
     try:
         lock.acquire()
     except Timeout as error:

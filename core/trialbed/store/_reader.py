@@ -32,8 +32,13 @@ from trialbed.store._attempts import counted_attempts
 from trialbed.store._database import Database, open_database
 from trialbed.store._frames import trial_frame
 from trialbed.store._json import encode_id
+from trialbed.store._lock import is_held
 from trialbed.store._runs import each_run, find_run, fits, read_selection
 from trialbed.store._trials import read_results, read_trials, read_wire
+
+
+RECORDED: dict[RunStatus, tuple[RunStatus, ...]] = {"interrupted": ("running",)}
+"""Status -> others that the records of such runs may have."""
 
 
 def open_store(url_or_path: str | None = None) -> StoreReader:
@@ -95,15 +100,16 @@ class StoreReader:
             framework: runs of this framework; ``langgraph`` fits ``langgraph==1.1.0`` too.
             model: runs of this model.
             dataset: runs of this dataset, as given to ``--dataset``, or of this test set.
-            status: ``running``, ``interrupted``, ``incomplete`` or ``finished``.
+            status: ``running``, ``interrupted``, ``incomplete`` or ``finished``, as ``StoredRun.status`` has it.
             since: runs that began then or later; a time with its zone.
             limit: this many at most; None for all.
         """
         with self._open().read() as connection:
             found = (
-                run
-                for run in each_run(connection, status)
+                seen
+                for run in each_run(connection, () if status is None else {status, *RECORDED.get(status, ())})
                 if fits(run.config, framework, model, dataset) and (since is None or run.created_at >= since)
+                if (seen := self._seen(run)).status == status or status is None
             )
             return tuple(StoredRun(self, run) for run in islice(found, limit))
 
@@ -117,7 +123,16 @@ class StoreReader:
             DataError: the store has no such run, or several; lists them.
         """
         with self._open().read() as connection:
-            return StoredRun(self, find_run(connection, run_id))
+            return StoredRun(self, self._seen(find_run(connection, run_id)))
+
+    def _seen(self, run: Run) -> Run:
+        """The run with the status that it has now: the record of one whose process was killed says ``running``."""
+        if run.status != "running":
+            return run
+        with self._open().explained():
+            locks = (run.config_digest, run.run_id)
+            is_under_way = any(is_held(self._open().engine, name) for name in locks)
+        return run if is_under_way else run.model_copy(update={"status": "interrupted"})
 
     def _open(self) -> Database:
         if self._database is None:
@@ -180,7 +195,10 @@ class StoredRun:
 
     @property
     def status(self) -> RunStatus:
-        """``running``, ``interrupted``, ``incomplete`` (some trials were not measured) or ``finished``."""
+        """``running``, ``interrupted``, ``incomplete`` (some trials were not measured) or ``finished``.
+
+        A run whose process was killed is ``interrupted`` too.
+        """
         return self.record.status
 
     @property

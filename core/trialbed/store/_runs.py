@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, select, update
@@ -62,11 +62,11 @@ def read_runs(connection: Connection, limit: int | None) -> list[Run]:
     return [run_of(row) for row in connection.execute(query)]
 
 
-def each_run(connection: Connection, status: str | None) -> Iterator[Run]:
-    """Every run, or those of one status, latest first."""
+def each_run(connection: Connection, statuses: Collection[str] = ()) -> Iterator[Run]:
+    """Every run, or those of some statuses, latest first."""
     query = select(runs).order_by(runs.c.created.desc(), runs.c.run_id.desc())
-    if status is not None:
-        query = query.where(runs.c.status == status)
+    if statuses:
+        query = query.where(runs.c.status.in_(statuses))
     for row in connection.execute(query):
         yield run_of(row)
 

@@ -33,7 +33,7 @@ class Table:
         rows: each with as many cells as there are columns after the first. None for a text that is all notes.
         notes: how to read the figures, and what else readers must know.
         pinned: how many of the first columns after the labels are repeated in each block of a folded table.
-        narrow: what a terminal shows instead where the table is wider than it.
+        narrow: what a terminal shows instead where the table is wider than it; it may have one of its own.
     """
 
     title: str

@@ -39,7 +39,7 @@ def print_tables(tables: Iterable[Table], stream: TextIO) -> None:
 
 
 def _print(console: Console, table: Table, room: int) -> None:
-    if table.narrow is not None and _width(_natural([table.columns, *table.lines])) > room:
+    while table.narrow is not None and _width(_natural([table.columns, *table.lines])) > room:
         table = table.narrow
     in_corner = bool(table.rows) and not table.columns[0] and cell_len(table.title) <= LABEL_WIDTH
     columns = [table.title if in_corner else table.columns[0], *table.columns[1:]] if table.rows else []

@@ -15,6 +15,7 @@ from click.testing import Result
 from trialbed.cli import cli
 from trialbed.cli.stored import Since, seconds, show_command
 from trialbed.errors import DataError
+from trialbed.store import Store
 
 OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
 
@@ -34,8 +35,31 @@ def test_runs_are_listed_newest_first(bench: Any) -> None:
 def test_a_narrow_terminal_shows_what_matters_most(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "72")
     lines = bench("runs").output.splitlines()
-    assert lines[0].split() == ["run", "model", "framework", "sopr_score"]
+    assert lines[0].split() == ["run", "status", "trials", "framework", "sopr_score"]
     assert all(len(line) <= 72 for line in lines)
+
+
+def test_how_runs_ended_is_shown_at_sixty_columns(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = bench("runs").output.splitlines()
+    assert lines[0].split() == ["run", "status", "trials"]
+    assert [line.split() for line in lines[2:4]] == [[NEW, "finished", "3/4"], [OLD, "finished", "2/2"]]
+
+
+def test_a_run_whose_process_was_killed_is_interrupted(bench: Any, stored: Path) -> None:
+    """Its record says that it is running, as nothing could be written any more."""
+    with Store.open(str(stored)) as store:
+        store.update_run(NEW, status="running")
+        with store.lock(NEW):
+            assert ids(bench("runs", "--json", "--status", "running")) == [NEW]
+    before = stored.read_bytes()
+    assert ids(bench("runs", "--json", "--status", "interrupted")) == [NEW]
+    assert ids(bench("runs", "--json", "--status", "running")) == []
+    assert f"{NEW}: interrupted, began" in bench("show", NEW).output
+    assert json.loads(bench("show", NEW, "--json").output)["run"]["status"] == "interrupted"
+    assert stored.read_bytes() == before
+    with Store.open(str(stored)) as store:
+        assert store.run(NEW).status == "running"
 
 
 @pytest.mark.parametrize(

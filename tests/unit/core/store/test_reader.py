@@ -50,13 +50,24 @@ def test_runs_are_listed_latest_first_and_filtered(reader: StoreReader) -> None:
     assert ids(*reader.runs(framework="langgraph")) == ids(*reader.runs(framework="langgraph==1.1.0")) == ["r2"]
     assert ids(*reader.runs(model="scripted:gold")) == ids(*reader.runs(dataset="mini")) == ["r1"]
     assert ids(*reader.runs(dataset="a:b", status="finished")) == ["r2"]
-    assert reader.runs(status="interrupted") == ()
+    assert reader.runs(status="incomplete") == ()
+
+
+def test_a_run_is_running_as_long_as_a_process_holds_its_lock(reader: StoreReader, store: Store) -> None:
+    with store.lock("d1"):
+        assert reader.run("r1").status == "running"
+        assert ids(*reader.runs(status="running")) == ["r1"]
+        with pytest.raises(UsageError), store.lock("d1"):
+            pass  # looking did not take it
+    assert reader.run("r1").status == "interrupted"
+    assert ids(*reader.runs(status="interrupted")) == ["r1"]
+    assert reader.runs(status="running") == ()
 
 
 def test_a_run_shows_what_was_measured(reader: StoreReader, make_run: MakeRun) -> None:
     run = reader.run("r1")
-    assert run.record == make_run("r1")
-    assert (run.config.model, run.status, run.overall_time) == ("scripted:gold", "running", 0)
+    assert run.record == make_run("r1", status="interrupted")
+    assert (run.config.model, run.status, run.overall_time) == ("scripted:gold", "interrupted", 0)
     with pytest.raises(DataError, match=r"no run 'nope'; its latest runs are r2, r1"):
         reader.run("nope")
 
