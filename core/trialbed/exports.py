@@ -23,7 +23,7 @@ class Exported:
 
     Attributes:
         trials: how many it holds.
-        left_out: how many were not measured.
+        left_out: how many of the run's were not measured, or not yet.
     """
 
     path: Path
@@ -35,24 +35,30 @@ def export_stabletoolbench(run: StoredRun, queries: Mapping[QueryId, Query], fol
     """Write a run as StableToolBench's converted answers: ``{folder}/{framework}/{test set}.json``.
 
     Every framework is a model of its own; so is every repeat, where there are several (``{framework}_r1``). Trials
-    that were not measured are left out, failed ones have no ``Finish``.
+    that were not measured are left out, failed ones have no ``Finish``. A file is not written without trials.
 
     Args:
         queries: the run's queries by id.
 
     Raises:
-        DataError: a file cannot be written, or the run has a query that is not given.
+        DataError: no trial was measured, a file cannot be written, or the run has a query that is not given.
     """
+    if all(trial.status == "not measured" for trial in run.trials()):
+        raise DataError(
+            f"run {run.run_id} is {run.status} and has no trial that was measured: there is nothing to write"
+        )
     for framework in run.config.frameworks:
         places = {query_id: place for place, query_id in enumerate(run.config.query_ids)}
         trials = sorted(run.trials(framework=framework), key=lambda trial: places.get(trial.key.query_id, len(places)))
         for repeat in range(run.config.repeat):
             own = [trial for trial in trials if trial.key.repeat == repeat]
             measured = [trial for trial in own if trial.status != "not measured"]
+            if not measured:
+                continue
             name = framework if run.config.repeat == 1 else f"{framework}_r{repeat}"
             path = folder / safe_name(name) / f"{safe_name(run.config.test_set)}.json"
             _write(path, {str(trial.key.query_id): _converted(run, trial, queries) for trial in measured})
-            yield Exported(path, len(measured), len(own) - len(measured))
+            yield Exported(path, len(measured), max(len(own), len(places)) - len(measured))
 
 
 def _converted(run: StoredRun, trial: StoredTrial, queries: Mapping[QueryId, Query]) -> object:

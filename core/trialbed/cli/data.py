@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from trialbed.cli.completion import completes, datasets, runs
 from trialbed.cli.options import FOLDER, json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option, response_cache_option
 from trialbed.cli.stored import store_option
+
+if TYPE_CHECKING:
+    from trialbed.store import StoredRun
 
 EPILOG = """\b
 Examples:
@@ -122,6 +125,7 @@ def export(run_id: str, form: str, output: Path, store: str | None, data_dir: Pa
         run = reader.run(run_id)
         queries = run_queries(run.config, _folder(data_dir))
         written = list(export_stabletoolbench(run, queries, output))
+        _say_incomplete(run)
     if as_json:
         _print_json([{"file": str(one.path), "trials": one.trials, "left_out": one.left_out} for one in written])
         return
@@ -129,6 +133,16 @@ def export(run_id: str, form: str, output: Path, store: str | None, data_dir: Pa
         left_out = f"; {one.left_out} that were not measured are left out" if one.left_out else ""
         trials = "1 trial" if one.trials == 1 else f"{one.trials:,} trials"
         click.echo(f"written: {one.path} ({trials}{left_out})")
+
+
+def _say_incomplete(run: StoredRun) -> None:
+    """Say on stderr that a run is not finished, and which of its frameworks have nothing to write."""
+    if run.status != "finished":
+        click.echo(f"INCOMPLETE: run {run.run_id} is {run.status}; trials that are missing are left out", err=True)
+    measured = {trial.key.framework for trial in run.trials() if trial.status != "not measured"}
+    for framework in run.config.frameworks:
+        if framework not in measured:
+            click.echo(f"not written: no trial of {framework} was measured", err=True)
 
 
 @command.command("show", epilog="Example: bench data show mini --query-id 1")

@@ -146,6 +146,7 @@ def _cost(found: Mapping[str, Any], tokens: Mapping[str, float | None]) -> Itera
 
 
 def _last_notes(document: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"INCOMPLETE: {note}." for note in document["incomplete"])
     yield (
         f"Two-sided tests at {document['alpha']:g}, "
         f"adjusted for {_counted(document['comparisons'], 'comparison')}, as the verdicts of bench run and compare."

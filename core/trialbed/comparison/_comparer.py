@@ -31,6 +31,11 @@ class RunComparer(Comparer):
                 ["--fail-on-regression"], is_flag=True, help="Exit with 1 if a run's verdict on any score is worse."
             ),
             SingleOption(
+                ["--allow-incomplete"],
+                is_flag=True,
+                help="Accept runs that lack trials: compare what both have measured.",
+            ),
+            SingleOption(
                 ["--preference"],
                 is_flag=True,
                 help="Have --judge say which of two answers to each query is better, instead of comparing scores.",
@@ -58,12 +63,21 @@ class RunComparer(Comparer):
         from trialbed.comparison._tables import comparison_records, comparison_tables
         from trialbed.run_settings import MARGIN
 
-        how = CompareOptions(options["margin"] or MARGIN, options["force"], options["resamples"], options["seed"])
+        how = CompareOptions(
+            margin=options["margin"] or MARGIN,
+            force=options["force"],
+            resamples=options["resamples"],
+            seed=options["seed"],
+            allow_incomplete=bool(options.get("allow_incomplete")),
+        )
         groups = [read_sides(value, options["store"]) for value in values]
         documents = [compare(baseline, candidate, how) for baseline, candidate in _pairs(groups)]
         every = told_apart([side for group in groups for side in group])
-        # A score that cannot be compared between some of them ranks none.
-        shared = [name for name in HEADLINE if all(name in document["findings"] for document in documents)]
+        # A score that cannot be compared between some of them ranks none, and so do figures over different queries.
+        is_complete = not any(side.missing for side in every)
+        shared = [
+            name for name in HEADLINE if is_complete and all(name in document["findings"] for document in documents)
+        ]
         ranks = open_ranks(every, how.margin, shared)
         for document in documents:
             document["ranks"] = {
@@ -90,9 +104,10 @@ def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
     """Baseline and candidate of each comparison.
 
     Raises:
-        UsageError: there is only one side, or a framework of a later run is not in a first run of several.
+        UsageError: there is only one side, a framework of a later run is not in a first run of several, or both sides
+            would be the same trials.
     """
-    from trialbed.comparison._sides import told_apart
+    from trialbed.comparison._sides import are_same_trials, told_apart
 
     first, *others = groups
     if not others:
@@ -108,6 +123,12 @@ def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
             raise UsageError(
                 f"{candidate.source} has results of {candidate.name}, but {first[0].source} only of "
                 f"{', '.join(side.name for side in first)}; compare result documents, each of one framework"
+            )
+        if are_same_trials(same[0], candidate):
+            raise UsageError(
+                f"{same[0].source} and {candidate.source} are the same trials: those of {candidate.name} in run "
+                f"{candidate.about['run_id']}; name another run (`bench runs` lists them), or one run alone to compare "
+                "its frameworks"
             )
         baseline, named = told_apart([same[0], candidate])
         yield baseline, named

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from trialbed.comparison._findings import HEADLINE, Finding, paired_findings
-from trialbed.comparison._sides import SETTINGS, Side
+from trialbed.comparison._sides import SETTINGS, Side, incomplete_note, shared_trials
 from trialbed.errors import UsageError
 from trialbed.run_settings import MARGIN
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate, paired_interval
@@ -29,24 +29,28 @@ class CompareOptions:
         force: compare the queries of the same id even where the datasets differ, and verdicts of different judges.
         resamples: of the bootstrap behind the intervals.
         seed: of the resamples.
+        allow_incomplete: compare what both have measured of runs that lack trials.
     """
 
     margin: float = MARGIN
     force: bool = False
     resamples: int = RESAMPLES
     seed: int = 0
+    allow_incomplete: bool = False
 
 
 def compare(baseline: Side, candidate: Side, options: CompareOptions) -> dict[str, Any]:
     """The comparison of a candidate with the baseline, as JSON.
 
     Raises:
-        UsageError: they are of different datasets, or have no query in common.
+        UsageError: they are the same trials, of different datasets, incomplete, or have no query in common.
     """
+    check_complete((baseline, candidate), allowed=options.allow_incomplete)
+    baseline, candidate = shared_trials(baseline, candidate)
     notes = list(_checked(baseline, candidate, options))
     ours, theirs = set(baseline.queries), set(candidate.queries)
     names = [name for name in baseline.scores if name in set(candidate.scores)]
-    if not options.force and _judges_differ(baseline, candidate):
+    if not options.force and judges_differ(baseline, candidate):
         names = [name for name in names if name != JUDGED]
     return {
         "baseline": _about(baseline),
@@ -69,10 +73,31 @@ def compare(baseline: Side, candidate: Side, options: CompareOptions) -> dict[st
     }
 
 
+def check_complete(sides: Sequence[Side], *, allowed: bool) -> None:
+    """Check that runs have measured all of their trials, or that this is not asked for.
+
+    Raises:
+        UsageError: one has not.
+    """
+    for side in sides:
+        if side.missing and not allowed:
+            raise UsageError(
+                f"{incomplete_note(side)}, so its scores would be over other queries than those of the finished run; "
+                "run the same `bench run` again to finish it, or give --allow-incomplete to compare what both have "
+                "measured"
+            )
+
+
 def _checked(baseline: Side, candidate: Side, options: CompareOptions) -> list[str]:
     """Notes on conditions that distort the figures; raises where the figures would mean nothing."""
-    notes = []
+    notes = [
+        f"INCOMPLETE: {note}; the figures are over the queries and repeats that both have measured"
+        for side in (baseline, candidate)
+        if (note := incomplete_note(side))
+    ]
     common = set(baseline.queries) & set(candidate.queries)
+    if not common and (baseline.missing or candidate.missing):
+        raise UsageError(f"{baseline.source} and {candidate.source} have measured no query in common yet")
     if not common:
         raise UsageError(
             f"{baseline.source} and {candidate.source} have no query in common, so there is nothing to compare: they "
@@ -86,7 +111,7 @@ def _checked(baseline: Side, candidate: Side, options: CompareOptions) -> list[s
                 f"tasks; with --force the {len(common)} queries of the same id are compared"
             )
         notes.append(f"{said}: queries of the same id may be different tasks")
-    if _judges_differ(baseline, candidate):
+    if judges_differ(baseline, candidate):
         said = "the judges differ, and verdicts of different judges are not comparable"
         notes.append(
             f"{said}; they are compared because of --force" if options.force else f"{said}: {JUDGED} is left out"
@@ -110,7 +135,8 @@ def _unlike_queries(baseline: Side, candidate: Side, common: Collection[Any]) ->
             yield f"{what} differ in {unlike} of the {len(common)} common queries"
 
 
-def _judges_differ(baseline: Side, candidate: Side) -> bool:
+def judges_differ(baseline: Side, candidate: Side) -> bool:
+    """Whether the verdicts of two sides are of different judges."""
     keys = ("evaluator_model", "judge_model", "judge_prompt")
     return any(baseline.about.get(key) != candidate.about.get(key) for key in keys)
 
@@ -120,7 +146,7 @@ def _digest(side: Side) -> str:
 
 
 def _about(side: Side) -> dict[str, Any]:
-    return {"source": side.source, "name": side.name, **side.about, "failures": side.failures}
+    return {"source": side.source, "name": side.name, **side.about, "missing": side.missing, "failures": side.failures}
 
 
 def _settings(baseline: Side, candidate: Side) -> dict[str, list[Any]]:

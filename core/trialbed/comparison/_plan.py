@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import fmean
 from typing import Any
 
 from trialbed.comparison._findings import ALPHA
 from trialbed.comparison._run import chosen_baseline
-from trialbed.comparison._sides import QueryId, Side, read_sides, told_apart
-from trialbed.errors import DataError
+from trialbed.comparison._sides import QueryId, Side, are_same_trials, incomplete_note, read_sides, told_apart
+from trialbed.errors import DataError, UsageError
 from trialbed.run_settings import MARGIN
 from trialbed.statistics import (
     WORST_CASE,
@@ -68,6 +69,7 @@ def plan(sides: Sequence[Side], baseline: Side | None, options: PlanOptions) -> 
         "comparisons": comparisons,
         "margin": options.margin,
         "pilots": [_pilot(*found, options, ALPHA / comparisons) for found in spreads],
+        "incomplete": [note for side in sides if (note := incomplete_note(side))],
         "tokens_per_trial": {side.name: tokens_per_trial(side) for side in sides},
     }
 
@@ -152,6 +154,12 @@ def plan_sides(values: Sequence[str], store: str | None, against: str | None) ->
         UsageError, DataError: a value or the framework is none, or several.
     """
     sides = told_apart([side for value in values for side in read_sides(value, store)])
+    for one, other in combinations(sides, 2):
+        if are_same_trials(one, other):
+            raise UsageError(
+                f"the pilot has the trials of {one.about['agent_name']} in run {one.about['run_id']} twice; name each "
+                "run once"
+            )
     if against is None and len(sides) < 2:
         return sides, None
     names = {side.name: side for side in sides}

@@ -19,8 +19,9 @@ SETTINGS = (*JUDGE_SETTINGS, "data_dir")
 def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
     """Compare the frameworks of later runs with those of the first, or of one run with its first framework.
 
-    Raises:
-        UsageError: a value is not a stored run, a single run has one framework only, or the runs' queries differ.
+        Raises:
+            UsageError: a value is not a stored run, a single run has one framework only, a run lacks trials, or the runs'
+            queries differ.
     """
     from trialbed.preference import preference_records, preference_table, undecided_lines
     from trialbed.run_settings import RunSettings
@@ -31,6 +32,8 @@ def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> 
             if Path(value).exists():
                 raise UsageError(f"{value}: --preference needs the answers in the store; name the run by its id")
         runs = [reader.run(value) for value in values]
+        if not options.get("allow_incomplete"):
+            _check_complete(runs)
         documents = asyncio.run(_documents(runs, RunSettings(**given), force=bool(options["force"])))
     return Comparison(
         document=documents[0] if len(documents) == 1 else documents,
@@ -38,6 +41,15 @@ def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> 
         records=preference_records(documents),
         incomplete=undecided_lines(documents),
     )
+
+
+def _check_complete(runs: Sequence[StoredRun]) -> None:
+    for run in runs:
+        if run.status != "finished":
+            raise UsageError(
+                f"run {run.run_id} is {run.status}; run the same `bench run` again to finish it, or give "
+                "--allow-incomplete to compare what both have measured"
+            )
 
 
 async def _documents(runs: Sequence[StoredRun], settings: Any, *, force: bool) -> list[dict[str, Any]]:
@@ -78,6 +90,8 @@ def _pairs(runs: Sequence[StoredRun]) -> list[tuple[Framework, Framework]]:
         return [((first, labels[0]), (first, label)) for label in labels[1:]]
     pairs = []
     for other in others:
+        if other.run_id == first.run_id:
+            raise UsageError(f"run {first.run_id} is named twice; name another run to compare it with")
         for label in other.config.frameworks:
             if label not in labels and len(labels) > 1:
                 raise UsageError(f"run {other.run_id} has {label}, but run {first.run_id} only {', '.join(labels)}")

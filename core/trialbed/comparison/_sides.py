@@ -76,9 +76,10 @@ class Side:
         source: where they come from: a file or the id of a run.
         name: what to call it.
         about: ``agent_name``, ``framework_version``, ``run_id``, ``test_set``, ``dataset_digest``, ``judge`` (what
-            documents say of it) and ``SETTINGS``.
+            documents say of it), ``status`` and ``SETTINGS``.
         bounded: the scores that lie in [0, 1].
         quality: those of them that say how good an answer is: a trial that failed has them as 0.
+        missing: how many trials the run has still to measure for it; 0 of a run that is finished.
         tasks: query -> its text and gold Apis, where they are known.
     """
 
@@ -88,6 +89,7 @@ class Side:
     trials: Sequence[Trial]
     bounded: frozenset[str]
     quality: frozenset[str]
+    missing: int = 0
     tasks: Mapping[QueryId, str] = field(default_factory=dict)
 
     @property
@@ -127,6 +129,11 @@ class Side:
                 yield trial, 0.0
             elif not trial.failure and score in trial.scores:
                 yield trial, trial.scores[score]
+
+    @property
+    def measured(self) -> set[tuple[QueryId, int]]:
+        """The queries and repeats that were measured."""
+        return {(trial.query_id, trial.repeat) for trial in self.trials if trial.measured}
 
     @property
     def tools(self) -> dict[QueryId, frozenset[str]]:
@@ -172,6 +179,33 @@ def told_apart(sides: Sequence[Side]) -> list[Side]:
     return [replace(side, name=f"{side.name} ({side.source})") for side in sides]
 
 
+def are_same_trials(one: Side, other: Side) -> bool:
+    """Whether two sides are one framework in one run, under one judge, wherever they are read from."""
+    keys = ("run_id", "agent_name", "evaluator_model", "judge_model", "judge_prompt")
+    return bool(one.about["run_id"]) and all(one.about.get(key) == other.about.get(key) for key in keys)
+
+
+def shared_trials(baseline: Side, candidate: Side) -> tuple[Side, Side]:
+    """Both sides, with the queries and repeats alone that were measured for both where either lacks trials."""
+    if not (baseline.missing or candidate.missing):
+        return baseline, candidate
+    shared = baseline.measured & candidate.measured
+    first, second = (
+        replace(side, trials=[trial for trial in side.trials if (trial.query_id, trial.repeat) in shared])
+        for side in (baseline, candidate)
+    )
+    return first, second
+
+
+def incomplete_note(side: Side) -> str:
+    """How much of a side's trials there is; empty where there is all of it."""
+    if not side.missing:
+        return ""
+    measured, about = len(side.measured), side.about
+    trials = f"{measured:,} of {measured + side.missing:,} trials"
+    return f"run {about['run_id']} is {about['status']}, with {trials} of {about['agent_name']} measured"
+
+
 def _are_documents(found: Any) -> bool:
     documents = _documents(found)
     return bool(documents) and all(
@@ -197,6 +231,7 @@ def document_side(document: Mapping[str, Any]) -> Side:
 
 def _of_document(source: str, document: Mapping[str, Any]) -> Side:
     about = document["metadata"]
+    trials = _trials(document["results"])
     return Side(
         source=source,
         name=about["agent_name"],
@@ -207,14 +242,23 @@ def _of_document(source: str, document: Mapping[str, Any]) -> Side:
             # Earlier versions told frameworks the model's own name.
             "model_name": about.get("model_name", about.get("model")),
         },
-        trials=_trials(document["results"]),
+        trials=trials,
         bounded=frozenset(document["summary"]["intervals"]),
         quality=frozenset(document["summary"].get("quality_scores", document["summary"]["intervals"])),
+        missing=_missing(about.get("status"), about.get("num_queries"), about.get("repeat"), trials),
         tasks={entry["query_id"]: _task(entry) for entry in document["results"] if "query_text" in entry},
     )
 
 
-_ABOUT = ("framework_version", "run_id", "test_set", "dataset_digest")
+_ABOUT = ("framework_version", "run_id", "status", "test_set", "dataset_digest")
+
+
+def _missing(status: str | None, queries: int | None, repeat: int | None, trials: Sequence[Trial]) -> int:
+    """The trials that a run has still to measure; documents of the first version do not tell its status."""
+    if status in (None, "finished"):
+        return 0
+    measured = sum(1 for trial in trials if trial.measured)
+    return max((queries or 0) * (repeat or 1), len(trials)) - measured
 
 
 def _trials(entries: Sequence[Mapping[str, Any]]) -> list[Trial]:
@@ -257,6 +301,7 @@ def _sides_of(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
     config = run.config
     shared = {
         "run_id": run.run_id,
+        "status": run.status,
         "test_set": config.test_set,
         "dataset_digest": config.dataset_digest,
         **{key: getattr(config, key, None) for key in SETTINGS},
@@ -273,13 +318,15 @@ def _sides_of(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
     bounded = frozenset(score.name for score in scores if score.bounded)
     quality = frozenset(score.name for score in scores if score.bounded and score.quality).union(ALWAYS)
     for framework, trials in every.items():
+        own = [_stored(trial, quality) for trial in trials]
         yield Side(
             source=run.run_id,
             name=framework,
             about={"agent_name": framework, "framework_version": versions.get(framework), **shared},
-            trials=[_stored(trial, quality) for trial in trials],
+            trials=own,
             bounded=bounded | quality,
             quality=quality,
+            missing=_missing(run.status, len(config.query_ids), config.repeat, own),
         )
 
 

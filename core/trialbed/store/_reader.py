@@ -36,7 +36,6 @@ from trialbed.store._lock import is_held
 from trialbed.store._runs import each_run, find_run, fits, read_selection
 from trialbed.store._trials import read_results, read_trials, read_wire
 
-
 RECORDED: dict[RunStatus, tuple[RunStatus, ...]] = {"interrupted": ("running",)}
 """Status -> others that the records of such runs may have."""
 

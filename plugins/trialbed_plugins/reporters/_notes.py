@@ -97,6 +97,8 @@ def _on_incomplete(documents: Sequence[Document], shown: Sequence[str]) -> Itera
     if len(documents) > 1 and shown:
         common = documents[0]["summary"]["common"]["trials"]
         yield f"The scores are over the {common} queries and repeats that were measured for every framework."
+    elif len(documents) > 1 and any(document["summary"]["common"] for document in documents):
+        yield "No scores are shown, as no query was measured for every framework yet."
     elif len(documents) > 1:
         yield (
             "No scores are shown, as those of different frameworks would be over different queries; "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,16 +106,35 @@ def _table(rescored: Rescored) -> Table:
     from trialbed.views import Table
 
     frameworks = rescored.run.config.frameworks
+    rescored, incomplete = _over_common(rescored)
     title = f"run {rescored.run.run_id}"
     if rescored.name is None:
         added = sorted({score.name for result in rescored.after for score in result.scores} - _names(rescored.before))
         rows = [(name, *(_mean(_own(rescored.after, framework), name) for framework in frameworks)) for name in added]
         notes = ["Scores that the trials lacked; the others are as they were."] if added else ["No score was missing."]
-        return Table.of(title, ("score", *frameworks), rows, notes)
+        return Table.of(title, ("score", *frameworks), rows, [*incomplete, *notes])
     columns = ("framework", JUDGED, rescored.name, "same status", "no verdict")
     rows = [(framework, *_judged(rescored, framework, rescored.name)) for framework in frameworks]
     notes = ["Each mean is over the answers with a verdict, and trials that failed, which count as 0."]
-    return Table.of(title, columns, rows, notes)
+    return Table.of(title, columns, rows, [*incomplete, *notes])
+
+
+def _over_common(rescored: Rescored) -> tuple[Rescored, list[str]]:
+    """What is shown side by side of a run that lacks trials: those that every framework has; and a note on that."""
+    from dataclasses import replace
+
+    run = rescored.run
+    if run.status == "finished":
+        return rescored, []
+    measured = Counter((one.key.query_id, one.key.repeat) for one in rescored.before if one.status != "not measured")
+    shared = {pair for pair, count in measured.items() if count == len(run.config.frameworks)}
+    before, after = (
+        [one for one in results if (one.key.query_id, one.key.repeat) in shared]
+        for results in (rescored.before, rescored.after)
+    )
+    note = f"INCOMPLETE: the run is {run.status}; the figures are over the {len(shared):,} queries and repeats that "
+    every = "every framework has." if len(run.config.frameworks) > 1 else "were measured."
+    return replace(rescored, before=before, after=after), [note + every]
 
 
 def _names(results: Sequence[TrialResult]) -> set[str]:

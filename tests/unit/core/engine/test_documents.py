@@ -36,7 +36,9 @@ def trial(framework: str, query_id: int, wall: float, *, first: bool) -> TrialRe
 def documents(*trials: TrialResult) -> dict[str, dict[str, Any]]:
     frameworks = tuple(dict.fromkeys(one.key.framework for one in trials))
     queries = {one.key.query_id: Query(query_id=one.key.query_id, text="", apis=()) for one in trials}
-    config = run_config(frameworks=frameworks, query_ids=tuple(queries), adapter_versions=dict.fromkeys(frameworks, "1"))
+    config = run_config(
+        frameworks=frameworks, query_ids=tuple(queries), adapter_versions=dict.fromkeys(frameworks, "1")
+    )
     run = new_run(config).model_copy(update={"status": "finished"})
     return {
         document["metadata"]["agent_name"]: document
