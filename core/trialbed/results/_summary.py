@@ -152,8 +152,8 @@ def _first_trials(answered: Sequence[TrialResult], times: Sequence[TrialResult])
     """The times of each worker's first trial, and whether they are left out of the means and medians."""
     first = [result for result in answered if result.outcome.first]
     kept_apart = len(times) < len(answered)
-    times = {score.name: score.mean for score in score_values(first, ()) if score.name in TIMES}
-    return {"count": len(first), "kept_apart": kept_apart, "averages": times}
+    averages = {score.name: score.mean for score in score_values(first, ()) if score.name in TIMES}
+    return {"count": len(first), "kept_apart": kept_apart, "averages": averages}
 
 
 def _denominators(
