@@ -1,7 +1,7 @@
 """Attribution: for each gold call of a trial, whether its result reached the user, or where it was lost."""
 
 from trialbed.attribution._documents import attribute_documents
-from trialbed.attribution._evidence import is_used
+from trialbed.attribution._evidence import Uses
 from trialbed.attribution._stages import STAGES, AttributedCall, Stage, attribute
 from trialbed.attribution._waterfall import USED, percentages, waterfall
 
@@ -10,9 +10,9 @@ __all__ = [
     "USED",
     "AttributedCall",
     "Stage",
+    "Uses",
     "attribute",
     "attribute_documents",
-    "is_used",
     "percentages",
     "waterfall",
 ]

@@ -1,11 +1,12 @@
-"""Whether the result of a call was used."""
+"""Whether the results of calls were used."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import islice
 
-from trialbed.evidence import evidence_values, mentions
+from trialbed.evidence import Passages, evidence_values
 from trialbed.records import Query
 from trialbed.results import AskedCall
 
@@ -13,24 +14,36 @@ MAX_VALUES = 1000
 """Values of a response that are looked for; the first ones."""
 
 
-def is_used(call: AskedCall, query: Query, answer: str, calls: Iterable[AskedCall]) -> bool | None:
-    """Whether something of a call's response is in the answer, or in the arguments of a later call.
-
-    What the query or the call's own arguments already say does not count.
+class Uses:
+    """Where the results of a trial's calls may have been used: the answer, and the arguments of later calls.
 
     Args:
-        calls: those of the trial; the later ones count.
-
-    Returns:
-        None where the response has no values to look for.
+        query: what it says already does not count.
+        answer: the trial's.
+        calls: those of the trial.
     """
-    given = " ".join([query.text, *evidence_values(call.arguments)])
-    later = (other for other in calls if other.started > call.started)
-    used = " ".join([answer, *(value for other in later for value in evidence_values(other.arguments))])
-    found: bool | None = None
-    for value in islice(evidence_values(call.response), MAX_VALUES):
-        if not mentions(given, (value,)):
-            if mentions(used, (value,)):
-                return True
-            found = False
-    return found
+
+    def __init__(self, query: Query, answer: str, calls: Iterable[AskedCall]) -> None:
+        ordered = sorted(calls, key=lambda call: call.started)
+        self._starts = [call.started for call in ordered]
+        self._asked = Passages(" ".join(evidence_values(call.arguments)) for call in ordered)
+        self._answer = Passages([answer])
+        self._query = Passages([query.text])
+
+    def of(self, call: AskedCall) -> bool | None:
+        """Whether something of a call's response is in the answer, or in the arguments of a later call.
+
+        What the query or the call's own arguments already say does not count.
+
+        Returns:
+            None where the response has no values to look for.
+        """
+        own = Passages([" ".join(evidence_values(call.arguments))])
+        later = bisect_right(self._starts, call.started)
+        found: bool | None = None
+        for value in islice(evidence_values(call.response), MAX_VALUES):
+            if not (self._query.mention(value) or own.mention(value)):
+                if self._answer.mention(value) or self._asked.mention(value, later):
+                    return True
+                found = False
+        return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from trialbed.alignment import AlignedCall, align_gold_calls
-from trialbed.attribution._evidence import is_used
+from trialbed.attribution._evidence import Uses
 from trialbed.records import ApiCall, GoldCall, LostCall, Query, ToolSpec, TrialResult
 from trialbed.results import NOT_MADE, AskedCall, asked_calls
 
@@ -123,7 +123,7 @@ def _unused(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[
         return "not used", "the agent did not finish"
     if answer.finish != "give_answer":
         return "not used", "the agent gave up"
-    if is_used(call, query, answer.final_answer, calls) is False:
+    if Uses(query, answer.final_answer, calls).of(call) is False:
         return "not used", "nothing of its response is in the answer or in a later call"
     return None
 

@@ -19,8 +19,8 @@ SETTINGS = (*JUDGE_SETTINGS, "data_dir")
 def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
     """Compare the frameworks of later runs with those of the first, or of one run with its first framework.
 
-        Raises:
-            UsageError: a value is not a stored run, a single run has one framework only, a run lacks trials, or the runs'
+    Raises:
+        UsageError: a value is not a stored run, a single run has one framework only, a run lacks trials, or the runs'
             queries differ.
     """
     from trialbed.preference import preference_records, preference_table, undecided_lines

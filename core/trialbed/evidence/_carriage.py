@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from trialbed.evidence._dates import dates
+from trialbed.evidence._dates import Found, dates
 from trialbed.evidence._negation import is_denied
 from trialbed.evidence._tokens import readable, tokens
 
@@ -37,7 +37,7 @@ def mentions(text: str, values: Iterable[str]) -> bool:
     return any(shown.has(value) for value in values)
 
 
-class _Wanted(NamedTuple):
+class Wanted(NamedTuple):
     """A value that is looked for: its words, and the days that it names if it is a date."""
 
     words: list[str]
@@ -45,28 +45,41 @@ class _Wanted(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _wanted(value: str) -> _Wanted:
+def wanted(value: str) -> Wanted:
     """The value, read once for all texts in which it is looked for."""
     shown = readable(value)
     days = [found.day for found in dates(shown) if shown.strip() == shown[found.start : found.end]]
-    return _Wanted([token.text for token in tokens(shown)], days)
+    return Wanted([token.text for token in tokens(shown)], days)
 
 
 @lru_cache(maxsize=8)
-def _read(text: str) -> _Text:
+def _read(text: str) -> Text:
     """The text, read once for all values that are looked for in it one after the other."""
-    return _Text(text)
+    return Text(text)
 
 
-class _Text:
-    """A text in which values are looked for."""
+class Text:
+    """A text in which values are looked for.
+
+    Attributes:
+        words: those that stand in it.
+    """
 
     def __init__(self, text: str) -> None:
         self._plain = " ".join(text.split())
         self._text = readable(text)
         self._tokens = tokens(self._text)
         self._words = [token.text for token in self._tokens]
-        self._known = set(self._words)
+        self.words = frozenset(self._words)
+
+    @property
+    def days(self) -> Iterator[date]:
+        """The days that dates in it name."""
+        return (found.day for found in self._dates)
+
+    @cached_property
+    def _dates(self) -> list[Found]:
+        return dates(self._text)
 
     def has(self, value: str) -> bool:
         """Whether the value stands in it."""
@@ -80,14 +93,14 @@ class _Text:
     def _has_marks(self, value: str) -> bool:
         """Whether the value is nothing but markup, and stands in it as it is."""
         plain = " ".join(value.split())
-        return bool(plain) and not _wanted(value).words and plain in self._plain
+        return bool(plain) and not wanted(value).words and plain in self._plain
 
     def _places(self, value: str) -> Iterator[tuple[int, int]]:
-        wanted = _wanted(value)
-        if wanted.words and self._known.issuperset(wanted.words):
-            yield from self._runs(wanted.words)
-        for day in wanted.days:
-            yield from ((found.start, found.end) for found in dates(self._text) if found.day == day)
+        sought = wanted(value)
+        if sought.words and self.words.issuperset(sought.words):
+            yield from self._runs(sought.words)
+        for day in sought.days:
+            yield from ((found.start, found.end) for found in self._dates if found.day == day)
 
     def _runs(self, wanted: list[str]) -> Iterator[tuple[int, int]]:
         width = len(wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trialbed.attribution import is_used
+from trialbed.attribution import Uses
 from trialbed.records import Json, Score
 from trialbed.results import asked_calls
 from trialbed.scoring import ScoreContext
@@ -19,9 +19,10 @@ def score_results(context: ScoreContext) -> Iterable[Score]:
     """
     calls = asked_calls(context.wire, context.tools, context.unasked)
     accepted = {(call.api, call.signature): call for call in reversed(calls) if call.accepted}
+    uses = Uses(context.query, context.answer.final_answer, calls)
     found: dict[bool, list[str]] = {True: [], False: []}
     for call in reversed(accepted.values()):
-        used = is_used(call, context.query, context.answer.final_answer, calls)
+        used = uses.of(call)
         if used is not None:
             found[used].append(title(call))
     total = len(found[True]) + len(found[False])

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from support.scoring import ref
 
-from trialbed.attribution import is_used
+from trialbed.attribution import Uses, _evidence
+from trialbed.evidence import Passages
 from trialbed.records import Query
 from trialbed.results import AskedCall
 
@@ -29,16 +31,41 @@ def call(response: Any, arguments: Any = None, started: float = 0.0) -> AskedCal
     ],
 )
 def test_only_what_is_new_is_evidence(response: Any, answer: str, used: bool | None) -> None:
-    assert is_used(call(response, {"id": "CT-1"}), QUERY, answer, []) is used
+    assert Uses(QUERY, answer, []).of(call(response, {"id": "CT-1"})) is used
 
 
 def test_a_later_call_may_use_a_result_but_not_an_earlier_one() -> None:
     one = call({"id": "CT-153"}, started=1.0)
-    assert is_used(one, QUERY, "", [call({}, {"id": "CT-153"}, 2.0)]) is True
-    assert is_used(one, QUERY, "", [call({}, {"id": "CT-153"}, 0.5)]) is False
+    assert Uses(QUERY, "", [call({}, {"id": "CT-153"}, 2.0)]).of(one) is True
+    assert Uses(QUERY, "", [call({}, {"id": "CT-153"}, 0.5)]).of(one) is False
 
 
 def test_a_huge_response_is_looked_through_in_part() -> None:
     response = [f"value {number}" for number in range(5000)]
-    assert is_used(call(response), QUERY, "value 7", []) is True
-    assert is_used(call(response), QUERY, "value 4999", []) is False
+    assert Uses(QUERY, "value 7", []).of(call(response)) is True
+    assert Uses(QUERY, "value 4999", []).of(call(response)) is False
+
+
+def test_each_text_is_read_once_however_many_calls_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four hundred calls of one tool must not take the square of the time of one."""
+    answer = "It is 1021 in all of them."
+    calls = [call({"degrees": 5000 + place}, {"city": f"Town {place}"}, float(place)) for place in range(50)]
+    read: list[str] = []
+
+    def passages(texts: Iterable[str]) -> Passages:
+        known = list(texts)
+        read.extend(known)
+        return Passages(known)
+
+    monkeypatch.setattr(_evidence, "Passages", passages)
+    uses = Uses(QUERY, answer, calls)
+    assert [uses.of(one) for one in calls] == [False] * 50
+    assert read.count(answer) == 1
+    assert len(read) < 4 * len(calls)
+    assert max(map(len, read)) < 2 * len(QUERY.text)
+
+
+def test_dates_and_marks_are_found_in_later_calls_too() -> None:
+    later = [call({}, {"day": "3 May 2026"}, 2.0), call({}, {"mark": "***"}, 3.0)]
+    assert Uses(QUERY, "", later).of(call({"day": "2026-05-03"}, started=1.0)) is True
+    assert Uses(QUERY, "", later).of(call({"day": "2026-05-04"}, started=1.0)) is False

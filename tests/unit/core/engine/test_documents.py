@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from trialbed.engine._listeners import Listeners
 from trialbed.engine._plan import new_run
 from trialbed.plugins import plugin_manager
 from trialbed.records import Answer, Outcome, Query, Score, Timing, TrialKey, TrialResult, WireLog
-from trialbed_plugins.reporters._notes import run_notes
+from trialbed_plugins.reporters import MarkdownReporter
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -56,7 +57,9 @@ def test_first_trials_count_in_all_frameworks_or_in_none() -> None:
     times = {name: document["summary"]["average_wall_time"] for name, document in found.items()}
     assert times == {"warm": pytest.approx(2.05), "cold": 4.0}
     assert not any(document["summary"]["first_trials"]["kept_apart"] for document in found.values())
-    notes = list(run_notes(list(found.values())))
+    written = StringIO()
+    MarkdownReporter().report(list(found.values()), written)
+    notes = written.getvalue()
     assert "warm: times include the start-up of its workers: 1 of 2 trials was the first of a worker" in notes
     assert "cold: times include the start-up of its workers: 2 of 2 trials were the first of a worker" in notes
 

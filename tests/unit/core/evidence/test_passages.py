@@ -1,0 +1,25 @@
+"""Values that are looked for in many texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from trialbed.evidence import Passages, mentions
+
+TEXTS = ["In Ulm it is 21.50 °C.", "On 3 May 2026", "**", "nothing of note, twenty"]
+
+
+@pytest.mark.parametrize(
+    "value", ["21.5", "Ulm", "2026-05-03", "**", "note", "1.5", "Ulm 21.5", "2026-05-04", "", "--"]
+)
+def test_a_value_is_found_as_in_each_text_alone(value: str) -> None:
+    assert Passages(TEXTS).mention(value) is any(mentions(text, (value,)) for text in TEXTS)
+
+
+def test_earlier_texts_can_be_left_out() -> None:
+    passages = Passages(TEXTS)
+    assert passages.mention("Ulm", 0)
+    assert not passages.mention("Ulm", 1)
+    assert passages.mention("2026-05-03", 1)
+    assert not passages.mention("2026-05-03", 2)
+    assert not passages.mention("Ulm", 9)
