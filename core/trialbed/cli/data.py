@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli._responses import export_folder, import_folder, imported_line, response_server
 from trialbed.cli.completion import completes, datasets, runs
 from trialbed.cli.options import FOLDER, json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option, response_cache_option
@@ -20,7 +21,9 @@ Examples:
   bench data list
   bench data import StableToolBench/
   bench data show stabletoolbench:G1_instruction
+  bench data import tool_response_cache/
   bench data export latest --output predictions
+  bench data export --responses --output tool_response_cache
 """
 
 
@@ -50,14 +53,19 @@ def list_(data_dir: Path | None, as_json: bool) -> None:
 @command.command("import", epilog="Example: bench data import StableToolBench/")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @data_dir_option
+@response_cache_option
 @json_option
-def import_(folder: Path, data_dir: Path | None, as_json: bool) -> None:
+def import_(folder: Path, data_dir: Path | None, response_cache: Path | None, as_json: bool) -> None:
     """Check a folder of data and import it.
 
-    Afterwards --dataset accepts its test sets.
+    Afterwards --dataset accepts its test sets. A folder of cached answers, such as StableToolBench's
+    tool_response_cache, goes into the virtual API's response cache.
     """
     from trialbed.errors import UsageError
 
+    if _is_cache(folder):
+        _import_cache(folder, response_cache, as_json=as_json)
+        return
     for name, driver in _drivers():
         if driver.recognises(folder):
             test_sets = list(driver.import_folder(folder, _folder(data_dir)))
@@ -66,7 +74,12 @@ def import_(folder: Path, data_dir: Path | None, as_json: bool) -> None:
                 return
             for test_set in test_sets:
                 click.echo(f"imported {name}:{test_set}")
+            if not test_sets:
+                click.echo(f"imported the tool documents; the test sets of {name} have their Apis now")
             return
+    if response_server().cache_folder(folder) is not None:
+        _import_cache(folder, response_cache, as_json=as_json)
+        return
     raise UsageError(f"{folder}: no installed dataset driver recognises this folder; see bench data list")
 
 
@@ -78,27 +91,13 @@ def import_responses(folder: Path, response_cache: Path | None, as_json: bool) -
     """Import the answers of a StableToolBench cache folder.
 
     They are added to the virtual API's response cache. Files that cannot be read are listed on standard error.
+    An import that was interrupted goes on where it was.
     """
-    from dataclasses import asdict
-
-    from trialbed.drivers import load_driver
-    from trialbed.settings import response_cache as default_cache
-
-    report = load_driver("components", "server").import_cache(folder, str(response_cache or default_cache()))
-    for problem in report.problems:
-        where = f"{problem.file}: {problem.key}" if problem.key else str(problem.file)
-        click.echo(f"not imported: {where}: {problem.message}", err=True)
-    if as_json:
-        _print_json(
-            asdict(report)
-            | {"problems": [asdict(problem) | {"file": str(problem.file)} for problem in report.problems]}
-        )
-    else:
-        click.echo(f"{report.new} answers imported from {report.files} files, {report.known} were known")
+    _import_cache(folder, response_cache, as_json=as_json)
 
 
 @command.command("export", epilog="Example: bench data export latest --output predictions")
-@click.argument("run_id", metavar="RUN", shell_complete=completes(runs))
+@click.argument("run_id", metavar="[RUN]", required=False, shell_complete=completes(runs))
 @plain_option(
     "--format",
     "form",
@@ -106,17 +105,48 @@ def import_responses(folder: Path, response_cache: Path | None, as_json: bool) -
     default="stabletoolbench",
     help="Format of the answers: StableToolBench's converted one. [default: stabletoolbench]",
 )
-@plain_option("--output", type=FOLDER, default=Path("predictions"), help="Folder of the files. [default: predictions]")
+@plain_option(
+    "--output", type=FOLDER, help="Folder of the files. [default: predictions; tool_response_cache with --responses]"
+)
+@plain_option(
+    "--responses", is_flag=True, help="Instead of a run, write the virtual API's response cache, as StableToolBench's."
+)
+@plain_option(
+    "--provenance",
+    "provenances",
+    multiple=True,
+    metavar="NAME",
+    default=("real", "imported"),
+    help="With --responses, answers of this origin, such as llm, or all; repeatable. [default: real, imported]",
+)
+@response_cache_option
 @store_option
 @data_dir_option
 @json_option
-def export(run_id: str, form: str, output: Path, store: str | None, data_dir: Path | None, as_json: bool) -> None:  # noqa: ARG001 - there is one format
-    """Write the answers of a run for other evaluators.
+def export(
+    run_id: str | None,
+    form: str,  # noqa: ARG001 - there is one format
+    output: Path | None,
+    provenances: tuple[str, ...],
+    response_cache: Path | None,
+    store: str | None,
+    data_dir: Path | None,
+    *,
+    responses: bool,
+    as_json: bool,
+) -> None:
+    """Write the answers of a run for other evaluators, or the response cache for other servers.
 
     There is a folder for each framework, as StableToolBench has one for each model, with a file for the test set.
     Trials that failed are written without an ending, which evaluators count as unsolved; those that were not measured
     are left out.
     """
+    if responses == (run_id is not None):
+        raise click.UsageError("Name a RUN, or give --responses.")
+    if run_id is None:
+        _export_responses(response_cache, output or Path("tool_response_cache"), provenances, as_json=as_json)
+        return
+    output = output or Path("predictions")
     from trialbed.engine import run_queries
     from trialbed.exports import export_stabletoolbench
     from trialbed.store import open_store
@@ -143,6 +173,37 @@ def _say_incomplete(run: StoredRun) -> None:
     for framework in run.config.frameworks:
         if framework not in measured:
             click.echo(f"not written: no trial of {framework} was measured", err=True)
+
+
+def _is_cache(folder: Path) -> bool:
+    """Whether a folder is by its name one of cached answers."""
+    return folder.resolve().name == "tool_response_cache"
+
+
+def _import_cache(folder: Path, response_cache: Path | None, *, as_json: bool) -> None:
+    found = response_server().cache_folder(folder) or folder
+    report = import_folder(found, str(response_cache or _default_cache()))
+    if as_json:
+        _print_json(report)
+    else:
+        click.echo(imported_line(report))
+
+
+def _export_responses(
+    response_cache: Path | None, output: Path, provenances: tuple[str, ...], *, as_json: bool
+) -> None:
+    report = export_folder(str(response_cache or _default_cache()), output, provenances)
+    if as_json:
+        _print_json(report)
+        return
+    left = f"; {report['left_out']} of other origins or of equal inputs are left out" if report["left_out"] else ""
+    click.echo(f"written: {output} ({report['entries']} answers in {report['files']} files{left})")
+
+
+def _default_cache() -> Path:
+    from trialbed.settings import response_cache
+
+    return response_cache()
 
 
 @command.command("show", epilog="Example: bench data show mini --query-id 1")

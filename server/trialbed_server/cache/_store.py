@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,8 +63,19 @@ responses = Table(
     Index("trialbed_responses_api", "api"),
 )
 
+imported_files = Table(
+    "trialbed_imported_files",
+    metadata,
+    # SHA-256 of a file's content and of the Api that it is about.
+    Column("digest", String(64), primary_key=True),
+    Column("entries", Integer, nullable=False),
+)
+
 BUSY_TIMEOUT = 30.0
 """Seconds a writer waits for another process's transaction."""
+
+PAGE = 1000
+"""Rows that are read at a time."""
 
 SETUP_LOCK = 0x7472_6962
 """Names the advisory lock under which PostgreSQL creates the tables once."""
@@ -106,6 +117,40 @@ class ResponseStore:
         now = datetime.now(UTC)
         with self._described(), self._engine.begin() as connection:
             return sum(connection.execute(statement.values(**_values(entry, now))).rowcount for entry in entries)
+
+    def import_entries(self, entries: Sequence[Entry], aliases: Sequence[Entry], files: Mapping[str, int]) -> int:
+        """Keep the entries of some files, where there are none of their key and origin; how many were new.
+
+        Args:
+            aliases: kept as well, and not counted.
+            files: digests of the files, which are remembered, with their numbers of entries.
+        """
+        insert, now = _INSERTS[self._engine.dialect.name], datetime.now(UTC)
+        statement = insert(responses).on_conflict_do_nothing()
+        with self._described(), self._engine.begin() as connection:
+            new = 0
+            if entries:
+                values = [_values(entry, now) for entry in entries]
+                new = len(connection.execute(statement.returning(responses.c.key), values).all())
+            if aliases:
+                connection.execute(statement, [_values(entry, now) for entry in aliases])
+            if files:
+                remembered = [{"digest": digest, "entries": number} for digest, number in files.items()]
+                connection.execute(insert(imported_files).on_conflict_do_nothing(), remembered)
+        return new
+
+    def imported(self, digest: str) -> int | None:
+        """The number of entries of an imported file; None if it was not imported."""
+        query = select(imported_files.c.entries).where(imported_files.c.digest == digest)
+        with self._described(), self._engine.connect() as connection:
+            return connection.scalar(query)
+
+    def all(self) -> Iterator[Entry]:
+        """Every entry, those of an Api together."""
+        query = select(responses).order_by(responses.c.api, responses.c.input)
+        with self._described(), self._engine.connect() as connection:
+            for row in connection.execution_options(yield_per=PAGE).execute(query):
+                yield _entry(row)
 
     def replace(self, entry: Entry) -> None:
         """Keep this entry instead of the one of its key and origin."""

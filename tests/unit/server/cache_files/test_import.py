@@ -12,7 +12,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.standard_names import documented_name
 from trialbed_server import import_cache
 from trialbed_server.cache import ResponseStore
-from trialbed_server.cache_import import ImportReport
+from trialbed_server.cache_files import ImportReport
 from trialbed_server.virtual.keys import request_key
 
 
@@ -114,8 +114,41 @@ def test_a_folder_of_another_layout_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     with pytest.raises(DataError, match="holds no cache files"):
         import_cache(tmp_path / "cache", str(tmp_path / "r.db"))
-    file = tmp_path / "cache" / "Data" / "tool" / "api.json"
+
+
+def test_a_tree_of_original_names_is_imported_too(tmp_path: Path) -> None:
+    file = tmp_path / "cache" / "News, Media" / "My Tool" / "id.json"
     file.parent.mkdir(parents=True)
-    file.write_text("{}")
-    report = import_cache(tmp_path / "cache", str(tmp_path / "r.db"))
-    assert "is not named {tool}_for_Data" in report.problems[0].message
+    file.write_text(json.dumps({"{'sourceId': 1}": answer("one"), '{"flag": true}': answer("two")}))
+    report, store = run(tmp_path / "cache")
+    assert (report.new, report.problems) == (2, ())
+    assert stored(store, {"sourceId": 1}) == stored(store, {"sourceid": 1}) == ["one"]
+    assert stored(store, {"flag": True}) == ["two"]
+    store.close()
+
+
+def test_an_import_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed_server.cache_files._import.BATCH", 2)
+    for number in range(6):
+        write(tmp_path / "cache", {f"{{'n': {number}}}": answer("x")}, api=f"api_{number}")
+
+    def interrupt(done: int, total: int) -> None:
+        assert total == 6
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_cache(tmp_path / "cache", str(tmp_path / "responses.db"), interrupt)
+    read: list[int] = []
+    report = import_cache(tmp_path / "cache", str(tmp_path / "responses.db"), lambda done, _: read.append(done))
+    assert (report.new, report.known, read) == (2, 4, [6, 6])
+
+
+def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
+    write(tmp_path / "cache", {"{}": answer("one")})
+    _, store = run(tmp_path / "cache")
+    store.close()
+    write(tmp_path / "cache", {"{}": answer("one"), "{'a': 1}": answer("two")})
+    report, store = run(tmp_path / "cache")
+    assert (report.new, report.known) == (1, 1)
+    store.close()

@@ -1,0 +1,93 @@
+"""The response cache on the command line: caches in files are imported into it, and it is exported as one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+
+from trialbed.errors import UsageError
+
+EVERY = 20
+"""A line of progress for each so many percent, where there is no terminal."""
+
+
+class Progress(Protocol):
+    """Told how many files of how many are done."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """So many are done."""
+
+
+def response_server() -> Any:
+    """The server's package, which reads and writes the cache."""
+    from trialbed.drivers import load_driver
+
+    return load_driver("components", "server")
+
+
+def import_folder(folder: Path, location: str) -> dict[str, Any]:
+    """Import a cache folder, with progress, problems and the figures on standard error and output; the report."""
+    with _progress() as progress:
+        report = response_server().import_cache(folder, location, progress)
+    for problem in report.problems:
+        where = f"{problem.file}: {problem.key}" if problem.key else str(problem.file)
+        click.echo(f"not imported: {where}: {problem.message}", err=True)
+    problems = [asdict(problem) | {"file": str(problem.file)} for problem in report.problems]
+    return asdict(report) | {"problems": problems}
+
+
+def imported_line(report: dict[str, Any]) -> str:
+    """An import in one line."""
+    return f"{report['new']} answers imported from {report['files']} files, {report['known']} were known"
+
+
+def export_folder(location: str, folder: Path, provenances: Sequence[str]) -> dict[str, Any]:
+    """Export the response cache; the report.
+
+    Raises:
+        UsageError: there is no response cache, or the folder cannot be used.
+    """
+    if "://" not in location and not Path(location).is_file():
+        raise UsageError(f"{location}: there is no response cache here; name one with --response-cache")
+    report = response_server().export_cache(location, folder, provenances)
+    for name in report.unwritable:
+        click.echo(f"not exported: {'/'.join(name)}: these names cannot be parts of a path", err=True)
+    return {**asdict(report), "unwritable": [list(name) for name in report.unwritable]}
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar on a terminal, lines elsewhere."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+
+    with Bars(console=Console(stderr=True)) as bars:
+        task = bars.add_task("files", total=None)
+
+        def show(done: int, total: int) -> None:
+            bars.update(task, completed=done, total=total)
+
+        yield show
+
+
+class _Lines:
+    """Lines on standard error; none for what is done at once."""
+
+    def __init__(self) -> None:
+        self._shown = 0
+
+    def __call__(self, done: int, total: int) -> None:
+        """Print a line now and then."""
+        percent = done * 100 // total
+        if done < total and percent >= self._shown + EVERY:
+            self._shown = percent
+            click.echo(f"{done:,} of {total:,} files", err=True)
