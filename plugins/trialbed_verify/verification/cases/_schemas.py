@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import orjson
-from jsonschema import Draft202012Validator, SchemaError
-from jsonschema.exceptions import ValidationError
-from jsonschema.validators import validator_for
-from referencing import Registry, Resource
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT202012
+
+from trialbed.chat import parse_json_fast
+from trialbed.json_schemas import JsonSchema, SchemaProblem, Undecided, UnusableSchema
 
 MAX_COMPILED = 4096
 """Size of the cache of compiled schemas; the least recently used one is evicted."""
@@ -36,6 +31,7 @@ REASONS = {
     "const": "not_in_enum",
     "additionalProperties": "extra_property",
     "unevaluatedProperties": "extra_property",
+    "falseSchema": "extra_property",
 }
 """JSON Schema keyword -> reason; any other keyword is ``constraint``."""
 
@@ -103,35 +99,26 @@ class SchemaChecker:
 
 
 class _Compiled:
-    """One schema: its validator, or the reason why it cannot be used."""
+    """One schema: ready to check arguments, or the reason why it cannot be used."""
 
     def __init__(self, schema: Any) -> None:
         self.fault: str | None = None
-        self._validator: Any = None
-        if schema is None or schema == {}:
-            schema = {"type": "object"}
+        self._schema: JsonSchema | None = None
         try:
-            chosen = validator_for(schema, default=Draft202012Validator)
-            chosen.check_schema(schema)
-            self.fault = next(_dangling(schema), None)
-            self._validator = chosen(schema, registry=Registry())
-        except (SchemaError, RecursionError) as error:
-            self.fault = error.message if isinstance(error, SchemaError) else "nested too deeply"
-        except Exception as error:  # noqa: BLE001 - a schema of a test set can break a validator in any way
-            self.fault = f"{type(error).__name__}: {error}"
+            self._schema = JsonSchema({"type": "object"} if schema is None or schema == {} else schema)
+        except UnusableSchema as error:
+            self.fault = str(error)
 
     def verdict(self, name: str, arguments: Any) -> CallVerdict:
-        if self.fault is not None:
-            return CallVerdict(name, None, (UNUSABLE,), _cut(self.fault))
+        if self._schema is None:
+            return CallVerdict(name, None, (UNUSABLE,), _cut(str(self.fault)))
         try:
-            errors = list(islice(self._validator.iter_errors(arguments), MAX_REASONS))
-        except RecursionError:
-            return CallVerdict(name, False, ("constraint",), "nested too deeply")
-        except Exception as error:  # noqa: BLE001 - such as a pattern that Python's regular expressions cannot read
-            return CallVerdict(name, None, (UNUSABLE,), _cut(f"{type(error).__name__}: {error}"))
-        if not errors:
+            problems = self._schema.problems(arguments, MAX_REASONS)
+        except Undecided as error:
+            return CallVerdict(name, None, (UNUSABLE,), _cut(str(error)))
+        if not problems:
             return CallVerdict(name, True)
-        return CallVerdict(name, False, tuple(dict.fromkeys(map(_reason, errors))), _cut(errors[0].message))
+        return CallVerdict(name, False, tuple(dict.fromkeys(map(_reason, problems))), _cut(problems[0].message))
 
 
 def declared_schemas(tools: Any) -> dict[str, Any]:
@@ -151,15 +138,15 @@ def all_valid(verdicts: Iterable[CallVerdict]) -> bool | None:
 
 
 def _arguments(value: Any) -> Any:
-    return json.loads(value) if isinstance(value, str) else value
+    return parse_json_fast(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
-def _reason(error: ValidationError) -> str:
-    return REASONS.get(str(error.validator), "constraint")
+def _reason(problem: SchemaProblem) -> str:
+    return REASONS.get(problem.keyword, "constraint")
 
 
 def _key(schema: Any) -> bytes:
@@ -167,25 +154,3 @@ def _key(schema: Any) -> bytes:
         return orjson.dumps(schema, option=orjson.OPT_SORT_KEYS)
     except TypeError:
         return repr(schema).encode("utf-8", "surrogatepass")
-
-
-def _dangling(schema: Any) -> Iterator[str]:
-    """References that cannot be resolved within the schema; nothing is fetched from elsewhere."""
-    resolver = Registry().with_resource("", Resource.from_contents(schema, DRAFT202012)).resolver()
-    for reference in _references(schema):
-        try:
-            resolver.lookup(reference)
-        except Unresolvable:
-            yield f"the reference {reference!r} cannot be resolved; references outside the schema are not fetched"
-
-
-def _references(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        reference = value.get("$ref")
-        if isinstance(reference, str):
-            yield reference
-        for item in value.values():
-            yield from _references(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _references(item)

@@ -1,0 +1,284 @@
+"""JSON Schemas that check values: in any draft, with the regular expressions of ECMA 262, and without the network.
+
+No value makes a check run without end: patterns are matched by an engine with a bound on its steps, and a schema that
+refers to itself in alternatives checks each part of a value once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import islice
+from typing import Any, NamedTuple, NoReturn
+from urllib.parse import quote, unquote
+
+STEPS = 100_000
+"""Steps back that one match of a pattern may take."""
+
+NESTED = 8
+"""Levels of nesting up to which the problems of alternatives within alternatives are told one by one."""
+
+NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"))
+"""Keywords whose values have schemas under names of their own."""
+
+DATA = frozenset(("enum", "const", "default", "examples", "example"))
+"""Keywords whose values are data; what looks like a keyword in there is none."""
+
+BRANCHES = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "contains"))
+REFERENCES = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
+
+DRAFT_3 = "json-schema.org/draft-03/"
+UNKNOWN_DIALECT = "Unknown meta-schema"
+TOO_MANY_STEPS = "Max limit for backtracking count exceeded"
+IN_A_URI = "/:?#[]@!$&'()*+,;=%~"
+
+Schema = Any
+
+
+class UnusableSchema(ValueError):
+    """A schema that cannot be used; the message says why and, where it is known, in which part."""
+
+
+class Undecided(Exception):
+    """It cannot be told in a bounded number of steps whether a value fits."""
+
+
+class SchemaProblem(NamedTuple):
+    """One way in which a value does not fit.
+
+    Attributes:
+        keyword: of the schema, such as ``required``; ``falseSchema`` where a part of the schema is ``false``.
+        path: to the part of the value.
+    """
+
+    keyword: str
+    path: tuple[str | int, ...]
+    message: str
+
+
+class JsonSchema:
+    """One schema, ready to check values.
+
+    The draft is the one that the schema names, 2020-12 if it names none that is known. Formats are not checked.
+    References outside the schema are not fetched.
+
+    Args:
+        schema: any JSON value.
+
+    Raises:
+        UnusableSchema: it is not a schema, refers to what it does not contain, or has a pattern that cannot be read.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._validator = _compiled(schema)
+
+    def is_valid(self, value: Any) -> bool:
+        """Whether a value fits; one that takes a pattern too many steps does not."""
+        try:
+            valid: bool = self._validator.is_valid(value)
+        except UnicodeEncodeError:
+            valid = self._validator.is_valid(_without_lone_surrogates(value))
+        return valid
+
+    def problems(self, value: Any, most: int = 5) -> tuple[SchemaProblem, ...]:
+        """The ways in which a value does not fit, up to so many; none if it fits.
+
+        Raises:
+            Undecided: a pattern takes too many steps to be matched.
+        """
+        if self.is_valid(value):
+            return ()
+        if self._branches_into_itself and _is_nested(value):
+            # Each alternative has the problems of each alternative below it.
+            return (SchemaProblem("anyOf", (), "the value fits none of the alternatives"),)
+        try:
+            return tuple(islice(self._problems(value), most))
+        except UnicodeEncodeError:
+            return tuple(islice(self._problems(_without_lone_surrogates(value)), most))
+
+    def _problems(self, value: Any) -> Iterator[SchemaProblem]:
+        for error in self._validator.iter_errors(value):
+            if TOO_MANY_STEPS in error.message:
+                raise Undecided("a pattern of the schema takes too many steps to be matched")
+            yield SchemaProblem(error.kind.name, tuple(error.instance_path), error.message)
+
+    @cached_property
+    def _branches_into_itself(self) -> bool:
+        keywords = {name for part in _parts(self._schema) for name in part}
+        return bool(keywords & BRANCHES) and bool(keywords & REFERENCES)
+
+
+def _without_lone_surrogates(value: Any) -> Any:
+    """The value with a replacement character for each half of a character, which the engine cannot take."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_without_lone_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_lone_surrogates(key): _without_lone_surrogates(item) for key, item in value.items()}
+    return value
+
+
+def _compiled(schema: Schema) -> Any:
+    """The validator; what only a stricter reader refuses is mended first."""
+    if isinstance(schema, dict) and DRAFT_3 in str(schema.get("$schema")):
+        raise UnusableSchema("draft 3 of JSON Schema is not supported; name a later one in $schema")
+    problem: Exception | None = None
+    for mend in (_as_it_is, _without_dialect, _with_escaped_identities, _with_portable_patterns):
+        try:
+            schema = mend(schema)
+            found = _validator(schema)
+        except Exception as error:  # noqa: BLE001 - a schema from outside can break the compiler in any way
+            problem = problem if problem is not None and mend is not _without_dialect else error
+        else:
+            if (circle := next(_circles(schema), None)) is not None:
+                raise UnusableSchema(f"the reference {circle!r} leads back to itself")
+            return found
+    raise UnusableSchema(_words(problem))
+
+
+def _validator(schema: Schema) -> Any:
+    import jsonschema_rs
+
+    options = jsonschema_rs.FancyRegexOptions(backtrack_limit=STEPS)
+    return jsonschema_rs.validator_for(schema, retriever=_refuse, pattern_options=options)
+
+
+def _refuse(_uri: str) -> NoReturn:
+    raise ValueError("references outside the schema are not fetched")
+
+
+def _words(problem: Exception | None) -> str:
+    text = str(getattr(problem, "message", problem)).strip()
+    place = "/".join(map(str, getattr(problem, "instance_path", ())))
+    return f"{text} (at /{place})" if place else text
+
+
+def _as_it_is(schema: Schema) -> Schema:
+    return schema
+
+
+def _without_dialect(schema: Schema) -> Schema:
+    """The schema without ``$schema``, if that names a dialect that is not known."""
+    try:
+        _validator({"$schema": schema["$schema"]})
+    except (TypeError, KeyError):
+        return schema
+    except Exception as error:  # noqa: BLE001 - as above
+        if UNKNOWN_DIALECT in str(error):
+            return {key: value for key, value in schema.items() if key != "$schema"}
+    return schema
+
+
+def _with_escaped_identities(schema: Schema) -> Schema:
+    """The schema with ``$id`` and references escaped as URIs; some have spaces in them."""
+
+    def escaped(part: dict[str, Any]) -> dict[str, Any]:
+        return {
+            key: quote(value, safe=IN_A_URI) if key in ("$id", "$ref") and isinstance(value, str) else value
+            for key, value in part.items()
+        }
+
+    return _mapped(schema, escaped)
+
+
+def _with_portable_patterns(schema: Schema) -> Schema:
+    """The schema with its patterns in the words of the engine."""
+
+    def rewritten(part: dict[str, Any]) -> dict[str, Any]:
+        changed = dict(part)
+        if isinstance(part.get("pattern"), str):
+            changed["pattern"] = _portable(part["pattern"])
+        if isinstance(part.get("patternProperties"), dict):
+            changed["patternProperties"] = {_portable(key): value for key, value in part["patternProperties"].items()}
+        return changed
+
+    return _mapped(schema, rewritten)
+
+
+_ATOM = re.compile(r"\\k<(\w+)>|\\.|\(\?<(?![=!])(\w+)>|\((?!\?)|\[\^?\]|\[(?:\\.|[^\]\\])*\]|\{,|.", re.DOTALL)
+_RANGE = re.compile(r"(\\[wdsWDS])-(?=[^\]])|-(?=\\[wdsWDS])")
+
+
+def _portable(pattern: str) -> str:
+    r"""A pattern of ECMA 262 without ``\k<name>``, ``[]``, ``[^]``, ``[\w-.]`` and ``{,3}``."""
+    names = [match[2] for match in _ATOM.finditer(pattern) if match[2] or match[0] == "("]
+
+    def atom(match: re.Match[str]) -> str:
+        text = match[0]
+        if match[1]:
+            return f"(?:\\{names.index(match[1]) + 1})" if match[1] in names else text
+        if text in ("[]", "[^]", "{,"):
+            return {"[]": "(?!)", "[^]": r"[\s\S]", "{,": r"\{,"}[text]
+        return _RANGE.sub(lambda found: f"{found[1] or ''}\\-", text) if text[0] == "[" else text
+
+    return _ATOM.sub(atom, pattern)
+
+
+def _mapped(schema: Schema, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Schema:
+    """The schema with each part of it that is an object changed; data stay as they are."""
+    if isinstance(schema, list):
+        return [_mapped(item, change) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: value
+        if key in DATA
+        else {name: _mapped(part, change) for name, part in value.items()}
+        if key in NAMED and isinstance(value, dict)
+        else _mapped(value, change)
+        for key, value in change(schema).items()
+    }
+
+
+def _parts(schema: Schema) -> Iterator[dict[str, Any]]:
+    """Each part of a schema that is an object; data are none."""
+    left = [schema]
+    while left:
+        part = left.pop()
+        if isinstance(part, list):
+            left += part
+        elif isinstance(part, dict):
+            yield part
+            for key, value in part.items():
+                if key in NAMED and isinstance(value, dict):
+                    left += value.values()
+                elif key not in DATA:
+                    left.append(value)
+
+
+def _circles(schema: Schema) -> Iterator[str]:
+    """References that lead back to themselves without anything in between, so that no value could be checked."""
+    for part in _parts(schema):
+        seen: set[str] = set()
+        while isinstance(part, dict) and isinstance(reference := part.get("$ref"), str) and reference[:1] == "#":
+            if reference in seen:
+                yield reference
+                break
+            seen.add(reference)
+            part = _at(schema, reference)
+
+
+def _at(schema: Schema, reference: str) -> Schema:
+    """The part of a schema at a JSON Pointer."""
+    for step in unquote(reference[1:]).split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(schema, list) and name.isdecimal() and int(name) < len(schema):
+            schema = schema[int(name)]
+        else:
+            schema = schema.get(name) if isinstance(schema, dict) else None
+    return schema
+
+
+def _is_nested(value: Any) -> bool:
+    level = [value]
+    for _ in range(NESTED):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return bool(level)
