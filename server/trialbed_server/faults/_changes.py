@@ -32,6 +32,20 @@ def changed_document(document: dict[str, Any], fault: Fault) -> dict[str, Any]:
     return document if change is None else change(document)
 
 
+def repeated_document(document: dict[str, Any], number: int) -> dict[str, Any]:
+    """The document with so many choices."""
+    return {**document, "choices": _repeated(_choices(document), number)}
+
+
+def repeated_chunks(chunks: Chunks, number: int) -> Chunks:
+    """The chunks with so many choices."""
+    return [{**chunk, "choices": _repeated(chunk["choices"], number)} for chunk in chunks]
+
+
+def _repeated(choices: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
+    return [{**choice, "index": index} for index in range(number) for choice in choices]
+
+
 def _with_calls(answer: Answer, number: int = 1) -> Answer:
     calls = (answer.calls or (answer.spare,)) * number
     return replace(answer, text="", calls=calls, finish_reason="tool_calls")
@@ -70,8 +84,7 @@ def _usage_in_choice(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _two_choices(document: dict[str, Any]) -> dict[str, Any]:
-    first = _choices(document)[0]
-    return {**document, "choices": [first, {**first, "index": 1}]}
+    return repeated_document(document, 2)
 
 
 DOCUMENTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -121,19 +134,12 @@ def _fragmented(chunks: Chunks) -> Chunks:
     return whole
 
 
-def _doubled(chunks: Chunks) -> Chunks:
-    return [
-        {**chunk, "choices": [*chunk["choices"], *({**choice, "index": 1} for choice in chunk["choices"])]}
-        for chunk in chunks
-    ]
-
-
 STREAMS: dict[str, Callable[[Chunks], Chunks]] = {
     "usage_in_choice": _usage_in_last_choice,
     "no_choices": lambda chunks: [{**chunk, "choices": []} for chunk in chunks],
     "null_message": _null_delta,
     "no_index": _without_index,
     "name_fragments": _fragmented,
-    "two_choices": _doubled,
+    "two_choices": lambda chunks: repeated_chunks(chunks, 2),
     "truncated": lambda chunks: chunks[: len(chunks) // 2],
 }

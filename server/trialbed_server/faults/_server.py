@@ -22,7 +22,13 @@ from trialbed.errors import ServerUnavailable
 from trialbed_server._arrival import BoundedConnection
 from trialbed_server._options import check_token
 from trialbed_server.faults._answers import right_answer
-from trialbed_server.faults._changes import changed, changed_chunks, changed_document
+from trialbed_server.faults._changes import (
+    changed,
+    changed_chunks,
+    changed_document,
+    repeated_chunks,
+    repeated_document,
+)
 from trialbed_server.faults._script import Fault, FaultScript
 
 PAGE = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
@@ -125,12 +131,14 @@ class FaultServer:
             case "slow":
                 await self._wait(fault.settings["seconds"])
         if document.get("stream"):
-            return await self._stream(request, completion, fault)
-        return await self._document(request, completion, fault)
+            chunks = repeated_chunks(completion.chunks(), _number(document))
+            return await self._stream(request, changed_chunks(chunks, fault), fault)
+        whole = repeated_document(completion.document(), _number(document))
+        return await self._document(request, changed_document(whole, fault), fault)
 
-    async def _document(self, request: web.Request, completion: Completion, fault: Fault) -> web.StreamResponse:
+    async def _document(self, request: web.Request, document: dict[str, Any], fault: Fault) -> web.StreamResponse:
         await self._wait(self._script.answers["first_token"])
-        data = json.dumps(changed_document(completion.document(), fault)).encode()
+        data = json.dumps(document).encode()
         if fault.name in ("reset_midstream", "cut_stream", "truncated"):
             return await self._broken_off(request, data, fault)
         return web.Response(body=data, content_type="application/json")
@@ -144,9 +152,8 @@ class FaultServer:
             return response
         return _hang_up(request, reset=fault.name == "reset_midstream", response=response)
 
-    async def _stream(self, request: web.Request, completion: Completion, fault: Fault) -> web.StreamResponse:
+    async def _stream(self, request: web.Request, chunks: list[dict[str, Any]], fault: Fault) -> web.StreamResponse:
         answers = self._script.answers
-        chunks = changed_chunks(completion.chunks(), fault)
         kind = "text/plain" if fault.name == "wrong_content_type" else EVENTS
         response = web.StreamResponse(headers={"Content-Type": kind})
         await response.prepare(request)
@@ -167,6 +174,8 @@ class FaultServer:
         if seconds:
             await asyncio.sleep(seconds)
 
+
+MOST_CHOICES = 128
 
 MIDWAY = ("reset_midstream", "cut_stream", "malformed_event", "error_event")
 
@@ -204,6 +213,12 @@ def _hang_up(request: web.Request, *, reset: bool, response: web.StreamResponse 
         else:
             transport.close()
     return response or web.Response(status=500)
+
+
+def _number(document: dict[str, Any]) -> int:
+    """How many choices a request asks for."""
+    number = document.get("n")
+    return min(max(number, 1), MOST_CHOICES) if isinstance(number, int) else 1
 
 
 def _parsed(body: bytes) -> tuple[dict[str, Any], str]:

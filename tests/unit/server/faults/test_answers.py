@@ -66,3 +66,29 @@ def test_every_fault_can_be_done_to_every_answer(name: str, asked: dict[str, Any
         body = json.dumps(changed_document(completion.document(), fault)).encode()
         read_body(body, "application/json")
         assert isinstance(changed_chunks(completion.chunks(), fault), list)
+
+
+FORMAT = {"type": "json_schema", "json_schema": {"schema": {"properties": {"a": {"const": 7}}, "required": ["a"]}}}
+
+
+def test_right_answers_obey_their_request() -> None:
+    other = {"type": "function", "function": {"name": "other"}}
+    both = [TOOL, other]
+    assert right_answer(request(tool_choice="none"), 1.0).finish_reason == "stop"
+    assert right_answer(request(tool_choice="required"), 0.0).finish_reason == "tool_calls"
+    for number in range(9):
+        (call,) = right_answer(request(number, tools=both, tool_choice=other), 0.0).calls
+        assert call.name == "other"
+    assert right_answer(request(response_format=FORMAT), 0.0).text == '{"a": 7}'
+    assert json.loads(right_answer(request(response_format={"type": "json_object"}), 0.0).text)
+    cut = right_answer(request(max_tokens=2), 0.0)
+    assert (cut.text, cut.finish_reason, cut.usage and cut.usage["completion_tokens"]) == ("This nee", "length", 2)
+    assert right_answer(request(stop=["absent", " needs"]), 0.0).text == "This"
+
+
+def test_a_tool_that_cannot_be_called_rightly_is_not_called() -> None:
+    impossible = {"type": "function", "function": {"name": "never", "parameters": {"enum": []}}}
+    assert right_answer(request(tools=[impossible]), 1.0).finish_reason == "stop"
+    for number in range(9):
+        (call,) = right_answer(request(number, tools=[impossible, TOOL]), 1.0).calls
+        assert call.name == "look"

@@ -1,0 +1,263 @@
+"""Arguments that are valid for a schema."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+from urllib.parse import unquote
+
+from trialbed.json_schemas import JsonSchema, UnusableSchema
+from trialbed_server.faults._patterns import matching
+
+DEEPEST = 12
+"""Levels of a value; recursive schemas end before."""
+
+MOST = 40
+"""Values that are tried for one part of a schema."""
+
+LONGEST = 100_000
+"""Characters or items of the longest value that is made."""
+
+FORMATS = {
+    "date": "2024-02-29",
+    "date-time": "2024-02-29T12:00:00Z",
+    "time": "12:00:00Z",
+    "duration": "P1D",
+    "email": "someone@example.com",
+    "hostname": "example.com",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "uri": "https://example.com/",
+    "uri-reference": "/path",
+    "uuid": "12345678-1234-4234-8234-123456789abc",
+}
+KEYWORDS_OF = {
+    "object": ("properties", "required", "additionalProperties", "minProperties", "patternProperties"),
+    "array": ("items", "prefixItems", "minItems", "contains"),
+    "string": ("minLength", "maxLength", "pattern", "format"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+"""Type -> the keywords that suggest it where a schema names none."""
+
+Schema = Mapping[str, Any]
+
+
+def valid_arguments(schema: Any) -> str | None:
+    """JSON that a schema allows; None if no such value was found.
+
+    A schema that cannot be used forbids nothing.
+    """
+    return _valid(json.dumps(schema if isinstance(schema, Mapping) else {}))
+
+
+@lru_cache(maxsize=4096)
+def _valid(text: str) -> str | None:
+    schema = json.loads(text) or {"type": "object"}
+    try:
+        checked = JsonSchema(schema)
+    except UnusableSchema:
+        return "{}"
+    found = islice(_Values(schema).of(schema, 0), MOST)
+    return next((json.dumps(value, ensure_ascii=False) for value in found if checked.is_valid(value)), None)
+
+
+class _Values:
+    """Makes values for the parts of one schema; they need not be valid yet."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+
+    def of(self, schema: Any, level: int) -> Iterator[Any]:
+        """Values for a part, the likeliest first."""
+        if schema is False or level > DEEPEST:
+            return
+        for flat in islice(self._flat(schema, level), MOST):
+            checked = _checked(flat)
+            yield from (value for value in islice(self._suggested(flat, level), MOST) if checked.is_valid(value))
+
+    def _flat(self, schema: Any, level: int) -> Iterator[dict[str, Any]]:
+        """The schema without references and alternatives: each combination of these on its own."""
+        if not isinstance(schema, Mapping):
+            yield {}
+            return
+        own = {key: value for key, value in schema.items() if key not in ("$ref", "allOf", "anyOf", "oneOf", "then")}
+        choices: list[list[Any]] = [[part] for part in schema.get("allOf") or ()]
+        if isinstance(reference := schema.get("$ref"), str):
+            choices.append([self._target(reference)])
+        choices += [list(schema[key]) for key in ("anyOf", "oneOf") if isinstance(schema.get(key), list)]
+        if "if" in schema and "then" in schema:
+            choices += [[{"allOf": [schema["if"], schema["then"]]}, schema.get("else", {})]]
+        if level > DEEPEST:
+            return
+        yield from self._merged(own, choices, level)
+
+    def _merged(self, own: dict[str, Any], choices: list[list[Any]], level: int) -> Iterator[dict[str, Any]]:
+        if not choices:
+            yield own
+            return
+        first, *rest = choices
+        for choice in first:
+            if choice is not False:
+                for flat in islice(self._flat(choice, level + 1), MOST):
+                    yield from self._merged(_both(own, flat), rest, level)
+
+    def _target(self, reference: str) -> Any:
+        if not reference.startswith("#/"):
+            return self._root if reference == "#" else {}
+        found: Any = self._root
+        for step in unquote(reference[2:]).split("/"):
+            name = step.replace("~1", "/").replace("~0", "~")
+            found = found[int(name)] if isinstance(found, list) else found.get(name, {})
+        return found
+
+    def _suggested(self, schema: dict[str, Any], level: int) -> Iterator[Any]:
+        yield from (schema[key] for key in ("const", "default", "example") if key in schema)
+        for key in ("enum", "examples"):
+            yield from schema.get(key) or ()
+        for kind in _types(schema):
+            yield from islice(self._of_type(kind, schema, level), MOST)
+
+    def _of_type(self, kind: str, schema: dict[str, Any], level: int) -> Iterator[Any]:
+        if kind == "object":
+            yield from self._objects(schema, level)
+        elif kind == "array":
+            yield from self._arrays(schema, level)
+        elif kind == "string":
+            yield from _strings(schema)
+        elif kind in ("integer", "number"):
+            yield from _numbers(schema, whole=kind == "integer")
+        else:
+            yield from {"boolean": (True, False), "null": (None,)}.get(kind, ())
+
+    def _objects(self, schema: dict[str, Any], level: int) -> Iterator[Any]:
+        made: dict[str, Any] = {}
+        wanted = list(schema.get("required") or ())
+        for name in wanted:
+            if name not in made:
+                value = next(self.of(self._property(schema, name), level + 1), _NONE)
+                if value is _NONE:
+                    return
+                made[name] = value
+                wanted += _object(schema, "dependentRequired").get(name, ())
+        others = (name for name in self.of({"type": "string", **_object(schema, "propertyNames")}, level + 1))
+        for name in (*_object(schema, "properties"), *others, *(f"k{number}" for number in range(MOST))):
+            if len(made) < schema.get("minProperties", 0) and name not in made:
+                value = next(self.of(self._property(schema, name), level + 1), _NONE)
+                made |= {} if value is _NONE else {name: value}
+        yield made
+
+    def _property(self, schema: dict[str, Any], name: str) -> Any:
+        properties = _object(schema, "properties")
+        return properties[name] if name in properties else schema.get("additionalProperties", {})
+
+    def _arrays(self, schema: dict[str, Any], level: int) -> Iterator[Any]:
+        first = schema.get("prefixItems") or ()
+        rest = schema.get("items", {})
+        size = min(schema.get("minItems", 0), LONGEST)
+        if "contains" in schema:
+            size, rest = max(size, schema.get("minContains", 1)), schema["contains"]
+        made: list[Any] = []
+        for part in [*first, *[rest] * (size - len(first))][:size]:
+            values = self.of(part, level + 1)
+            value = next((value for value in values if not schema.get("uniqueItems") or value not in made), _NONE)
+            if value is _NONE:
+                return
+            made.append(value)
+        yield made
+
+
+_NONE = object()
+
+
+def _checked(schema: dict[str, Any]) -> JsonSchema:
+    """What a schema says about a value itself, whatever it says about its parts."""
+    return JsonSchema({key: value for key, value in schema.items() if key in _OWN})
+
+
+_OWN = (
+    "type",
+    "enum",
+    "const",
+    *KEYWORDS_OF["number"],
+    *("minLength", "maxLength", "pattern"),
+    *("minItems", "maxItems", "uniqueItems", "required", "minProperties", "maxProperties"),
+)
+"""Keywords that need no other part of the schema."""
+
+
+def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Two schemas as one that is about as strict as both."""
+    merged = {**other, **one}
+    for key in ("properties", "patternProperties"):
+        if key in one and key in other:
+            merged[key] = {
+                name: {"allOf": [parts[name] for parts in (one[key], other[key]) if name in parts]}
+                for name in {**other[key], **one[key]}
+            }
+    if "required" in one and "required" in other:
+        merged["required"] = [*other["required"], *one["required"]]
+    if "enum" in one and "enum" in other:
+        merged["enum"] = [value for value in one["enum"] if value in other["enum"]]
+    for key, stricter in _STRICTER.items():
+        if key in one and key in other:
+            merged[key] = stricter(one[key], other[key])
+    return merged
+
+
+_STRICTER = {
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), min),
+}
+
+
+def _object(schema: dict[str, Any], key: str) -> dict[str, Any]:
+    found = schema.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _types(schema: dict[str, Any]) -> list[str]:
+    kinds = schema.get("type")
+    if isinstance(kinds, str):
+        return [kinds]
+    if isinstance(kinds, list):
+        return [kind for kind in kinds if isinstance(kind, str)]
+    implied = [kind for kind, keywords in KEYWORDS_OF.items() if any(keyword in schema for keyword in keywords)]
+    return [*implied, *("string", "object", "array", "number", "boolean", "null")]
+
+
+def _strings(schema: dict[str, Any]) -> Iterator[str]:
+    least, most = schema.get("minLength", 0), schema.get("maxLength", math.inf)
+    if isinstance(schema.get("pattern"), str):
+        yield from islice(matching(schema["pattern"], least), MOST)
+    if schema.get("format") in FORMATS:
+        yield FORMATS[schema["format"]]
+    if least <= LONGEST:
+        sample = "sample"
+        yield (sample + "s" * max(0, least - len(sample)))[: int(min(most, LONGEST))]
+
+
+def _numbers(schema: dict[str, Any], *, whole: bool) -> Iterator[float]:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    yield from (1, 0) if whole else (1.5, 1, 0)
+    step = schema.get("multipleOf") or (1 if whole else 0)
+    for start in (value for value in (low, above, high, below) if isinstance(value, int | float)):
+        if step:
+            count = start / step
+            yield from (
+                _whole(near * step) for near in (math.ceil(count), math.floor(count) + 1, math.floor(count) - 1)
+            )
+        else:
+            yield from (start, start + 0.5, start - 0.5)
+    if isinstance(above, int | float) and isinstance(below, int | float):
+        yield (above + below) / 2
+    if step:
+        yield _whole(step)
+
+
+def _whole(number: float) -> float:
+    return int(number) if float(number).is_integer() else round(number, 12)

@@ -1,0 +1,68 @@
+"""Right answers are right: their arguments are valid for every schema that allows any."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from trialbed.json_schemas import JsonSchema
+from trialbed.schemas import HardSchema, hard_schemas
+from trialbed_server.faults._arguments import valid_arguments
+
+
+@pytest.mark.parametrize("hard", hard_schemas(), ids=lambda hard: hard.name)
+def test_arguments_for_hard_schemas_are_valid(hard: HardSchema) -> None:
+    arguments = valid_arguments(hard.parameters)
+    assert arguments is not None
+    assert JsonSchema(hard.parameters).is_valid(json.loads(arguments))
+
+
+NODE = {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string"},
+        {"type": ["null"]},
+        {"enum": [2, 45]},
+        {"const": {"a": 1}},
+        {"type": "integer", "minimum": 7, "multipleOf": 5},
+        {"type": "number", "exclusiveMinimum": 1, "exclusiveMaximum": 1.2},
+        {"type": "integer", "maximum": -3},
+        {"type": "string", "default": "hello", "pattern": "^[a-z]+$", "minLength": 9},
+        {"type": "string", "pattern": r"^(?<y>\d{4})-\k<y>$"},
+        {"type": "string", "pattern": r"^\p{L}+ \p{L}+$"},
+        {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "uniqueItems": True},
+        {"type": "array", "prefixItems": [{"type": "integer"}], "items": {"type": "null"}, "minItems": 3},
+        {"type": "array", "contains": {"const": 7}},
+        {"anyOf": [False, {"type": "integer"}]},
+        {
+            "oneOf": [{"required": ["a"]}, {"required": ["b"], "properties": {"b": {"type": "string"}}}],
+            "type": "object",
+        },
+        {"allOf": [{"properties": {"a": {"minimum": 3}}}, {"properties": {"a": {"maximum": 3}}, "required": ["a"]}]},
+        {"type": "object", "minProperties": 2, "propertyNames": {"maxLength": 3}},
+        {"type": "object", "required": ["a"], "dependentRequired": {"a": ["b"]}, "additionalProperties": False}
+        | {"properties": {"a": {}, "b": {"type": "integer"}}},
+        {"$defs": {"node": {**NODE, "required": ["next"]}}, "$ref": "#/$defs/node"},
+        {"$defs": {"a/b": {"type": "integer"}}, "properties": {"x": {"$ref": "#/$defs/a~1b"}}, "required": ["x"]},
+    ],
+    ids=json.dumps,
+)
+def test_arguments_are_valid(schema: Any) -> None:
+    arguments = valid_arguments(schema)
+    assert arguments is not None
+    assert JsonSchema(schema).is_valid(json.loads(arguments))
+
+
+@pytest.mark.parametrize("schema", [{"type": "string", "minLength": 10**12}, {"allOf": [False]}, {"enum": []}])
+def test_where_nothing_can_be_valid_there_are_no_arguments(schema: Any) -> None:
+    assert valid_arguments(schema) is None
+
+
+@pytest.mark.parametrize("schema", [None, {}, {"type": "int"}, {"$ref": "#/absent"}])
+def test_a_schema_that_says_nothing_is_given_an_object(schema: Any) -> None:
+    assert valid_arguments(schema) == "{}"
