@@ -149,6 +149,14 @@ class IdentitySettings:
         str | None,
         Setting(("--selector-model",), "Model of --base-url that the selector may ask.", metavar="MODEL"),
     ] = None
+    embedding_model: Annotated[
+        str | None,
+        Setting(
+            ("--embedding-model",),
+            "Model of --base-url whose embeddings the selector may use. [default: one on this machine]",
+            metavar="MODEL",
+        ),
+    ] = None
     simulator_model: Annotated[
         str | None,
         Setting(("--simulator-model",), "Model of --base-url that simulators may ask.", metavar="MODEL"),

@@ -105,6 +105,11 @@ def env_dir() -> Path:
     return _cache_dir("TRIALBED_ENV_DIR", "environments")
 
 
+def index_dir() -> Path:
+    """The folder of selectors' indexes of catalogs: ``TRIALBED_INDEX_DIR`` or the user's cache folder."""
+    return _cache_dir("TRIALBED_INDEX_DIR", "indexes")
+
+
 def _cache_dir(variable: str, name: str) -> Path:
     chosen = os.environ.get(variable)
     if chosen:

@@ -119,6 +119,7 @@ def test_no_requirement_is_without_use() -> None:
     modules = {
         "lazy-loader": "lazy_loader",
         "prometheus-client": "prometheus_client",
+        "pystemmer": "Stemmer",
         "python-dotenv": "dotenv",
         "pyyaml": "yaml",
     }

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from trialbed.records import Api, ApiRef, Query, ToolSpec
+from trialbed.records import Api, ApiRef, ModelEndpoint, Query, ToolSpec
 
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
@@ -21,9 +21,12 @@ class ToolSelector(ABC):
     Class attributes:
         model: the model that it may ask (``--selector-model``), set before ``prepare``; None if the user names none.
             ``select`` runs outside of the event loop, and asks with ``model.ask_blocking``.
+        embedding: the model whose embeddings it may use (``--embedding-model``), set before ``prepare``; None if the
+            user names none.
     """
 
     model: ModelAccess | None = None
+    embedding: ModelEndpoint | None = None
 
     def prepare(self, apis: Sequence[Api]) -> None:  # noqa: B027 - most selectors need no index
         """Learn the dataset's Apis, once, before the first ``select``."""

@@ -33,6 +33,13 @@ class Helpers:
         )
         return self.access(endpoint)
 
+    def embedding(self) -> ModelEndpoint | None:
+        """Where the selector's embeddings come from; None if the user names no model for them."""
+        settings = self.settings
+        if settings.embedding_model is None:
+            return None
+        return direct_endpoint(settings.base_url or "", settings.embedding_model, settings.api_key_env, settings.seed)
+
     def access(self, endpoint: ModelEndpoint, *, origin: str = "") -> ModelAccess:
         """A helper's access to the model at an endpoint."""
         budget = ModelBudget(self.settings.max_helper_requests, self.settings.max_helper_tokens)

@@ -85,7 +85,11 @@ def _judge_models(settings: RunSettings) -> list[str]:
 
 def _helper_models(settings: RunSettings) -> list[tuple[str, str]]:
     """The models of the selector and of simulators, which are at the run's own endpoint, each after its option."""
-    named = {"--selector-model": settings.selector_model, "--simulator-model": settings.simulator_model}
+    named = {
+        "--selector-model": settings.selector_model,
+        "--embedding-model": settings.embedding_model,
+        "--simulator-model": settings.simulator_model,
+    }
     for option, model in named.items():
         if model is not None and is_scripted(model):
             raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url")

@@ -148,7 +148,9 @@ class RunSession:
         helpers = Helpers(options)
         # Workers import their frameworks while the tools are selected and the server starts.
         async with executor, helpers, _meanwhile(self._describe(executor)) as described:
-            tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store, helpers.selector())
+            tools = await select_tools(
+                self._run, prepared.dataset, prepared.queries, self._store, helpers.selector(), helpers.embedding()
+            )
             async with server(options) as control, judge_of(helpers, control) as judge:
                 executor.waited = control.time_waited
                 executor.connect(control.url)

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from trialbed.contracts import Dataset, SelectionFactory, ToolSelector
 from trialbed.drivers import load_driver
-from trialbed.records import Api, ApiRef, GoldCall, Json, Query, Run, ScriptedCall, ToolSpec, json_type, usable_default
+from trialbed.records import (
+    Api,
+    ApiRef,
+    GoldCall,
+    Json,
+    ModelEndpoint,
+    Query,
+    Run,
+    ScriptedCall,
+    ToolSpec,
+    json_type,
+    usable_default,
+)
 from trialbed.store import Store
 
 if TYPE_CHECKING:
@@ -16,18 +28,29 @@ if TYPE_CHECKING:
 
 
 async def select_tools(
-    run: Run, dataset: Dataset, queries: Sequence[Query], store: Store, model: ModelAccess | None = None
+    run: Run,
+    dataset: Dataset,
+    queries: Sequence[Query],
+    store: Store,
+    model: ModelAccess | None = None,
+    embedding: ModelEndpoint | None = None,
 ) -> dict[int | str, tuple[ToolSpec, ...]]:
     """``query_id -> tools`` for the run: what is stored, else what the run's selector chooses now.
 
     Args:
         model: the model that the selector may ask.
+        embedding: the model whose embeddings it may use.
     """
-    return await asyncio.to_thread(_select, run, dataset, queries, store, model)
+    return await asyncio.to_thread(_select, run, dataset, queries, store, model, embedding)
 
 
 def _select(
-    run: Run, dataset: Dataset, queries: Sequence[Query], store: Store, model: ModelAccess | None = None
+    run: Run,
+    dataset: Dataset,
+    queries: Sequence[Query],
+    store: Store,
+    model: ModelAccess | None = None,
+    embedding: ModelEndpoint | None = None,
 ) -> dict[int | str, tuple[ToolSpec, ...]]:
     stored = {query.query_id: store.selection(run.run_id, query.query_id) for query in queries}
     missing = [query for query in queries if stored[query.query_id] is None]
@@ -36,6 +59,8 @@ def _select(
         selector = cast("ToolSelector", load_driver("selectors", run.config.selector)())
         if model is not None:
             selector.model = model
+        if embedding is not None:
+            selector.embedding = embedding
         selector.prepare(apis)
         stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(apis)
         for query in missing:

@@ -4,5 +4,14 @@ from trialbed_selection.selectors._all import AllSelector
 from trialbed_selection.selectors._gold import GoldSelector
 from trialbed_selection.selectors._keyword import KeywordSelector
 from trialbed_selection.selectors._query import QuerySelector
+from trialbed_selection.selectors._retrieved import Bm25Selector, EmbeddingSelector, HybridSelector
 
-__all__ = ["AllSelector", "GoldSelector", "KeywordSelector", "QuerySelector"]
+__all__ = [
+    "AllSelector",
+    "Bm25Selector",
+    "EmbeddingSelector",
+    "GoldSelector",
+    "HybridSelector",
+    "KeywordSelector",
+    "QuerySelector",
+]

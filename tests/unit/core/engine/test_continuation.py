@@ -144,6 +144,7 @@ SETTINGS = {
     "judge_base_url": "http://j/v1",
     "judge_prompts": "folder",
     "selector_model": "m",
+    "embedding_model": "m",
     "simulator_model": "m",
     "dataset": "other",
     "test_set": "other",

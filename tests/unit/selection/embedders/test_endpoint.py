@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import httpx
+import numpy as np
+import pytest
+
+from trialbed.errors import ModelFailed
+from trialbed.records import ModelEndpoint
+from trialbed_selection.embedders import EndpointEmbedder, _endpoint
+
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+def embedder(answer: Answer) -> EndpointEmbedder:
+    endpoint = ModelEndpoint(base_url="http://e/v1/", api_key="k", model="m")
+    return EndpointEmbedder(endpoint, transport=httpx.MockTransport(answer), wait=0)
+
+
+def test_texts_go_in_batches_and_come_back_in_order_as_unit_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_endpoint, "BATCH", 2)
+    requests = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        requests.append((str(request.url), request.headers["authorization"], body["model"], body["input"]))
+        rows = [{"index": place, "embedding": [len(text), 0]} for place, text in enumerate(body["input"])]
+        return httpx.Response(200, json={"data": rows[::-1]})
+
+    vectors = embedder(answer).embed(["a", "", "c\ud800"])
+    assert vectors.tolist() == [[1, 0]] * 3
+    assert vectors.dtype == np.float32
+    assert requests == [
+        ("http://e/v1/embeddings", "Bearer k", "m", ["a", "-"]),
+        ("http://e/v1/embeddings", "Bearer k", "m", ["c?"]),
+    ]
+
+
+def test_a_busy_endpoint_is_asked_again() -> None:
+    answers = [httpx.Response(429), httpx.Response(200, json={"data": [{"index": 0, "embedding": [3, 4]}]})]
+    (vector,) = embedder(lambda request: answers.pop(0)).embed(["a"])
+    assert np.allclose(vector, [0.6, 0.8])
+    assert not answers
+
+
+def refused(request: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("refused", request=request)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda request: httpx.Response(503), "no embeddings after 4 attempts: status 503"),
+        (refused, "no embeddings after 4 attempts: ConnectError"),
+        (lambda request: httpx.Response(404, text="no such model"), "refused embeddings: status 404: no such model"),
+        (lambda request: httpx.Response(200, text="<html>"), "sent no JSON"),
+        (lambda request: httpx.Response(200, json={"data": []}), "sent 0 embeddings for 1 texts"),
+        (lambda request: httpx.Response(200, json={"data": [{"index": 0}]}), "sent no embeddings"),
+        (lambda request: httpx.Response(200, json=[]), "sent no embeddings"),
+    ],
+)
+def test_what_is_no_embedding_is_an_error_that_says_why(answer: Answer, message: str) -> None:
+    with pytest.raises(ModelFailed, match=message):
+        embedder(answer).embed(["a"])

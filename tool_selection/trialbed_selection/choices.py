@@ -1,0 +1,37 @@
+"""What a selector chose, and why."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from trialbed.contracts import ToolSelector
+from trialbed.records import ApiRef, Query, Record
+
+
+class Choice(Record):
+    """An Api that a selector chose.
+
+    Attributes:
+        api: its identity.
+        by: what chose it: ``words``, ``meaning``, ``both`` or ``model``.
+        score: how well it fits, in units of ``by``'s own; None where only the order is known.
+        topped_up: whether it fills up a choice of a model that was too short.
+    """
+
+    api: ApiRef
+    by: str
+    score: float | None = None
+    topped_up: bool = False
+
+
+class ExplainedSelector(ToolSelector):
+    """A selector that says why it chose."""
+
+    @abstractmethod
+    def choices(self, query: Query, *, max_tools: int) -> list[Choice]:
+        """At most ``max_tools`` choices, best first, each Api once."""
+
+    def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
+        """The Apis of the choices."""
+        return [choice.api for choice in self.choices(query, max_tools=max_tools)]

@@ -1,0 +1,105 @@
+"""Embeddings of an OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from trialbed.errors import ModelFailed
+from trialbed.records import ModelEndpoint
+
+if TYPE_CHECKING:
+    import httpx
+    import numpy as np
+
+BATCH = 256
+"""Texts of a request; OpenAI takes 2,048, other servers fewer."""
+
+ATTEMPTS = 4
+TIMEOUT = 120.0
+BUSY = {408, 409, 425, 429, 500, 502, 503, 504}
+
+
+class _Busy(Exception):
+    """The endpoint may answer later."""
+
+
+class EndpointEmbedder:
+    """The embeddings of a model behind ``POST {base_url}/embeddings``.
+
+    Args:
+        endpoint: where the model is.
+        transport: httpx's, for tests.
+        wait: the longest time between attempts, in seconds.
+    """
+
+    def __init__(
+        self, endpoint: ModelEndpoint, *, transport: httpx.BaseTransport | None = None, wait: float = 8.0
+    ) -> None:
+        import httpx
+
+        self.name = f"{endpoint.model} at {endpoint.base_url}"
+        self._endpoint = endpoint
+        headers = {"authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
+        self._client = httpx.Client(headers=headers, transport=transport, timeout=TIMEOUT)
+        self._wait = wait
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray[Any, Any]:
+        """One unit vector per text.
+
+        Raises:
+            ModelFailed: the endpoint cannot be reached, refuses, or sends no embeddings.
+        """
+        import numpy as np
+
+        rows = [row for start in range(0, len(texts), BATCH) for row in self._batch(texts[start : start + BATCH])]
+        if len({len(row) for row in rows}) > 1:
+            raise ModelFailed(f"{self.name} sent embeddings of different lengths")
+        vectors = np.array(rows, dtype=np.float32).reshape(len(rows), -1)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        unit: np.ndarray[Any, Any] = vectors / np.where(lengths == 0, 1, lengths)
+        return unit
+
+    def _batch(self, texts: Sequence[str]) -> list[list[float]]:
+        attempts = Retrying(
+            retry=retry_if_exception_type(_Busy),
+            stop=stop_after_attempt(ATTEMPTS),
+            wait=wait_random_exponential(max=self._wait),
+            reraise=True,
+        )
+        # An endpoint refuses an empty text.
+        sent = [text.encode(errors="replace").decode().strip() or "-" for text in texts]
+        try:
+            reply = attempts(self._post, sent)
+        except _Busy as error:
+            raise ModelFailed(f"{self.name}: no embeddings after {ATTEMPTS} attempts: {error}") from error
+        return self._read(reply, len(sent))
+
+    def _post(self, texts: list[str]) -> Any:
+        import httpx
+
+        url = f"{self._endpoint.base_url.rstrip('/')}/embeddings"
+        try:
+            response = self._client.post(url, json={"model": self._endpoint.model, "input": texts})
+        except httpx.TransportError as error:
+            raise _Busy(f"{type(error).__name__}: {error}") from error
+        if response.status_code in BUSY:
+            raise _Busy(f"status {response.status_code}")
+        if response.is_error:
+            raise ModelFailed(f"{self.name} refused embeddings: status {response.status_code}: {response.text[:300]}")
+        try:
+            return response.json()
+        except ValueError as error:
+            raise ModelFailed(f"{self.name} sent no JSON: {error}") from error
+
+    def _read(self, reply: Any, count: int) -> list[list[float]]:
+        try:
+            rows = sorted(reply["data"], key=lambda row: row["index"])
+            vectors = [[float(value) for value in row["embedding"]] for row in rows]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFailed(f"{self.name} sent no embeddings: {error!r}") from error
+        if len(vectors) != count:
+            raise ModelFailed(f"{self.name} sent {len(vectors)} embeddings for {count} texts")
+        return vectors

@@ -1,0 +1,59 @@
+"""What an index knows of an Api and of a tool: weighted words, and a sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from trialbed.records import Api
+from trialbed_selection.retrieval._words import Words
+
+NAME, DESCRIPTION, DETAIL = 4, 2, 1
+"""How often a word counts: in a name; in a description or a category; in parameters and in a response's keys."""
+
+MAX_KEYS = 200
+"""Keys of a response that are read."""
+
+MAX_SENTENCE = 400
+"""Characters of a description that are embedded: a model reads no more."""
+
+
+def api_words(api: Api, words: Words) -> list[str]:
+    """The words of an Api, each as often as its place weighs."""
+    parameters = (*api.required_parameters, *api.optional_parameters)
+    return [
+        *NAME * words(api.tool_name),
+        *NAME * words(api.api_name),
+        *DESCRIPTION * words(api.description),
+        *DESCRIPTION * words(api.category),
+        *DETAIL * words("\n".join(f"{parameter.name}\n{parameter.description}" for parameter in parameters)),
+        *DETAIL * words("\n".join(islice(_keys(api.template_response), MAX_KEYS))),
+    ]
+
+
+def tool_words(of_apis: Sequence[Sequence[str]], description: Sequence[str]) -> list[str]:
+    """The words of a tool: those of its Apis and its description, damped, as a tool of many Apis repeats itself.
+
+    A word that occurs n times counts ⌈log₂(n + 1)⌉ times.
+    """
+    counts = Counter(word for api in of_apis for word in api)
+    counts.update(DESCRIPTION * list(description))
+    return [word for word, count in counts.items() for _ in range(count.bit_length())]
+
+
+def sentence(api: Api) -> str:
+    """An Api in one text, for a model of meanings."""
+    return f"{api.tool_name}: {api.api_name}. {api.description[:MAX_SENTENCE]}".strip()
+
+
+def _keys(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            yield from (str(key) for key in item if key != "_list_length")
+            waiting.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))

@@ -1,0 +1,96 @@
+"""Ranking by meaning: the likeness of embeddings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trialbed.records import Api
+from trialbed_selection.retrieval._documents import sentence
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from trialbed_selection.embedders import Embedder
+
+SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+
+BEST_SENTENCE = 0.5
+"""How much the sentence of a query that is most like an Api counts beside the whole: queries ask for several things."""
+
+TOOL_SHARE = 0.5
+"""How much the likeness to an Api's tool counts."""
+
+MAX_SENTENCES = 16
+"""Sentences of a query that are embedded on their own."""
+
+
+class SemanticIndex:
+    """Embeddings of a catalog's Apis.
+
+    Args:
+        vectors: one unit vector per Api.
+        tool_of: the place of each Api's tool.
+        embedder: made the vectors, and makes those of queries.
+    """
+
+    def __init__(self, vectors: np.ndarray[Any, Any], tool_of: np.ndarray[Any, Any], embedder: Embedder) -> None:
+        self._vectors = vectors
+        self._tool_of = tool_of
+        self._tools = _means(vectors, tool_of)
+        self._embedder = embedder
+
+    @classmethod
+    def of(cls, apis: Sequence[Api], embedder: Embedder) -> SemanticIndex:
+        """Embed these Apis."""
+        import numpy as np
+
+        tools: dict[tuple[str, str], int] = {}
+        tool_of = [tools.setdefault((api.category, api.tool_name), len(tools)) for api in apis]
+        vectors = embedder.embed([sentence(api) for api in apis]) if apis else np.zeros((0, 1), dtype=np.float32)
+        return cls(vectors, np.array(tool_of, dtype=np.int32), embedder)
+
+    def scores(self, text: str) -> np.ndarray[Any, Any]:
+        """How like a text each Api is."""
+        import numpy as np
+
+        if not len(self._vectors):
+            return np.zeros(0, dtype=np.float32)
+        parts = [part for part in SENTENCE_END.split(text) if part.strip()][:MAX_SENTENCES]
+        vectors = self._embedder.embed([text, *parts])
+        whole = vectors[0]
+        scores = self._vectors @ whole + TOOL_SHARE * (self._tools @ whole)[self._tool_of]
+        if parts:
+            scores = scores + BEST_SENTENCE * (self._vectors @ vectors[1:].T).max(axis=1)
+        return np.asarray(scores)
+
+    def save(self, folder: Path) -> None:
+        """Write the embeddings into an existing folder."""
+        import numpy as np
+
+        np.save(folder / "tools.npy", self._tool_of)
+        np.save(folder / "vectors.npy", self._vectors)
+
+    @classmethod
+    def load(cls, folder: Path, embedder: Embedder) -> SemanticIndex:
+        """Read embeddings that were saved.
+
+        Raises:
+            OSError, ValueError: they are damaged.
+        """
+        import numpy as np
+
+        return cls(np.load(folder / "vectors.npy"), np.load(folder / "tools.npy"), embedder)
+
+
+def _means(vectors: np.ndarray[Any, Any], tool_of: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The direction of each tool: that of its Apis together."""
+    import numpy as np
+
+    sums = np.zeros((int(tool_of.max(initial=-1)) + 1, vectors.shape[1]), dtype=np.float32)
+    np.add.at(sums, tool_of, vectors)
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    means: np.ndarray[Any, Any] = sums / np.where(lengths == 0, 1, lengths)
+    return means

@@ -1,0 +1,106 @@
+"""Selectors that rank the catalog: by words, by meaning, and by both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from trialbed.records import Api, ApiRef, Query
+from trialbed.settings import index_dir
+from trialbed_selection.choices import Choice, ExplainedSelector
+from trialbed_selection.embedders import Embedder, EndpointEmbedder, MiniLm
+from trialbed_selection.retrieval import CatalogIndex, LexicalIndex, SemanticIndex, best, fuse
+
+if TYPE_CHECKING:
+    import numpy as np
+
+KEPT_FROM = 1000
+"""The fewest Apis whose index of words is kept: making a smaller one takes no longer than reading it."""
+
+MEANING_SHARE = 0.5
+"""How much the ranking by meaning counts beside the one by words, which is the better of the two on tools."""
+
+
+class Bm25Selector(ExplainedSelector):
+    """The Apis that share the most distinctive words with the query, in names, descriptions, parameters and tool.
+
+    Ranked by BM25 over Apis and over their tools, without stop words, with stems. Ties go by identity, so that the
+    dataset's order does not matter. An Api is not offered if neither it nor its tool shares a word with the query.
+    """
+
+    by = "words"
+
+    def prepare(self, apis: Sequence[Api]) -> None:
+        """Index the catalog, or read its index."""
+        self._catalog = CatalogIndex(apis, index_dir())
+        self._open(self._catalog)
+
+    def choices(self, query: Query, *, max_tools: int) -> list[Choice]:
+        """The best ``max_tools`` Apis, best first."""
+        scores = self._scores(query.text)
+        refs = self._catalog.refs
+        return [
+            Choice(api=refs[place], by=self.by, score=round(float(scores[place]), 4))
+            for place in best(scores, max_tools)
+        ]
+
+    def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
+        """The best ``max_tools`` Apis, best first."""
+        return [self._catalog.refs[place] for place in best(self._scores(query.text), max_tools)]
+
+    def _open(self, catalog: CatalogIndex) -> None:
+        self._lexical = open_lexical(catalog)
+
+    def _scores(self, text: str) -> np.ndarray[Any, Any]:
+        return self._lexical.scores(text)
+
+
+class EmbeddingSelector(Bm25Selector):
+    """The Apis whose names and descriptions mean the most like the query: the likeness of their embeddings.
+
+    The embeddings are those of all-MiniLM-L6-v2 on this machine (``trialbed[embedding]``), or those of a model of
+    ``--base-url`` that ``--embedding-model`` names. The catalog's are made once and kept by its digest.
+    """
+
+    by = "meaning"
+
+    def _open(self, catalog: CatalogIndex) -> None:
+        self._semantic = open_semantic(catalog, self._embedder())
+
+    def _scores(self, text: str) -> np.ndarray[Any, Any]:
+        return self._semantic.scores(text)
+
+    def _embedder(self) -> Embedder:
+        return MiniLm() if self.embedding is None else EndpointEmbedder(self.embedding)
+
+
+class HybridSelector(EmbeddingSelector):
+    """The rankings of ``bm25`` and ``embedding``, fused by reciprocal ranks; words count twice as much as meaning."""
+
+    by = "both"
+
+    def _open(self, catalog: CatalogIndex) -> None:
+        self._lexical = open_lexical(catalog)
+        super()._open(catalog)
+
+    def _scores(self, text: str) -> np.ndarray[Any, Any]:
+        return fuse([(self._lexical.scores(text), 1.0), (self._semantic.scores(text), MEANING_SHARE)])
+
+
+def open_lexical(catalog: CatalogIndex) -> LexicalIndex:
+    """The index of a catalog's words."""
+    if len(catalog.refs) < KEPT_FROM:
+        return LexicalIndex.of(catalog.apis)
+    return catalog.kept("words", LexicalIndex.load, lambda: LexicalIndex.of(catalog.apis), LexicalIndex.save)
+
+
+def open_semantic(catalog: CatalogIndex, embedder: Embedder) -> SemanticIndex:
+    """The embeddings of a catalog by this model."""
+    from hashlib import sha256
+
+    return catalog.kept(
+        f"meaning-{sha256(embedder.name.encode()).hexdigest()[:16]}",
+        lambda folder: SemanticIndex.load(folder, embedder),
+        lambda: SemanticIndex.of(catalog.apis, embedder),
+        SemanticIndex.save,
+    )
