@@ -21,6 +21,7 @@ from trialbed.engine._sandbox import run_sandbox
 from trialbed.engine._server import server
 from trialbed.engine._tools import select_tools
 from trialbed.engine._trial import TrialRunner
+from trialbed.engine._waiting import EndpointWatch
 from trialbed.errors import NothingMeasured
 from trialbed.plugins import plugin_manager
 from trialbed.records import FrameworkInfo, Json, Run, RunStatus, ToolSpec, TrialKey, TrialResult
@@ -44,7 +45,7 @@ class Progress(Protocol):
         """No more trials end."""
 
     def note(self, text: str) -> None:
-        """Something that the user should know before the run begins."""
+        """Something that the user should know, before the run begins or while it waits."""
 
 
 class NoProgress:
@@ -155,7 +156,8 @@ class RunSession:
                 executor.waited = control.time_waited
                 executor.connect(control.url)
                 await self._note(await described, control.url, await judge_report(judge, options))
-                yield TrialRunner(
+                watch = EndpointWatch(control.endpoint, self._progress.note)
+                runner = TrialRunner(
                     run=self._run,
                     queries=by_id(prepared.queries),
                     tools=tools,
@@ -167,6 +169,8 @@ class RunSession:
                     slots=asyncio.Semaphore(options.concurrency),
                     ambient=self._ambient,
                 )
+                async with _meanwhile(watch.watch()):
+                    yield runner
 
     async def _describe(self, executor: Executor) -> tuple[FrameworkInfo, ...]:
         frameworks = self._run.config.frameworks

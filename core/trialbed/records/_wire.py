@@ -19,12 +19,14 @@ class EndpointStatus(Record):
         state: ``closed`` while it works; ``open`` while it only fails, so that requests wait; ``down`` when it failed
             for so long that they fail at once (the states of a circuit breaker).
         answered: how many requests it has answered.
-        reason: its last failure, in words, unless it works.
+        reason: its last failure, in words, unless it works and no request waits.
+        waiting: how many requests have failed and wait to be repeated, or are being repeated.
     """
 
     state: CircuitState = "closed"
     answered: int = 0
     reason: str = ""
+    waiting: int = 0
 
 
 class SentCall(Record):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -73,6 +74,7 @@ class Upstream:
         self._budget = RetryBudget()
         self._liveness = Liveness(clock)
         self._blamed: dict[bytes, int] = {}
+        self._waiting = 0
         self.circuit = Circuit(clock, policy.patience)
 
     async def __aenter__(self) -> Self:
@@ -96,8 +98,8 @@ class Upstream:
     def status(self) -> EndpointStatus:
         """Whether the endpoint works."""
         circuit = self.circuit
-        reason = "" if circuit.state == "closed" else circuit.reason
-        return EndpointStatus(state=circuit.state, answered=circuit.answered, reason=reason)
+        reason = "" if circuit.state == "closed" and not self._waiting else circuit.reason
+        return EndpointStatus(state=circuit.state, answered=circuit.answered, reason=reason, waiting=self._waiting)
 
     async def forward(self, request: Request, writer: ResponseWriter) -> None:
         """Send a request on and its answer back, piece by piece.
@@ -106,12 +108,17 @@ class Upstream:
         then still fails is given back: the endpoint's own answer if there is one, else a 502, 503 or 504 in OpenAI's
         form. An answer that breaks off later is cut, as the upstream's was, by leaving it incomplete.
         """
-        failure = await self._repeatedly(request, writer)
+        with ExitStack() as waiting:
+            failure = await self._repeatedly(request, writer, waiting)
         if failure is not None:
             await self._give_up(request, writer, failure)
 
-    async def _repeatedly(self, request: Request, writer: ResponseWriter) -> Failure | None:
-        """The last failure; None if an answer was passed on, whole or cut."""
+    async def _repeatedly(self, request: Request, writer: ResponseWriter, waiting: ExitStack) -> Failure | None:
+        """The last failure; None if an answer was passed on, whole or cut.
+
+        Args:
+            waiting: entered once the request has failed.
+        """
         failure: Failure | None = None
         since = 0.0
         for number in count(1):
@@ -123,7 +130,9 @@ class Upstream:
                 return failure or _held_back(error)
             if found is None:
                 return None
-            since = since if failure else self._clock.monotonic()
+            if failure is None:
+                since = self._clock.monotonic()
+                waiting.enter_context(self._waits())
             failure = found
             wait = self._wait(failure, number, self._clock.monotonic() - since)
             if wait is None:
@@ -131,6 +140,15 @@ class Upstream:
             writer.exchange.attempt_failed(failure.status, failure.message, wait)
             await self._clock.sleep(wait)
         return failure
+
+    @contextmanager
+    def _waits(self) -> Iterator[None]:
+        """Count a request that has failed, until it is answered or given up."""
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
 
     def _wait(self, failure: Failure, number: int, elapsed: float) -> float | None:
         if not failure.transient or (failure.absent and number >= CONNECTIONS):

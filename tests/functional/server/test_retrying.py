@@ -266,3 +266,21 @@ async def test_a_failure_with_status_200_is_one(
     assert (await client.post(CHAT, json=body())).content == content
     (call,) = (await closed(client))["model_calls"]
     assert (call["status"], call["cause"], call["error"] is None) == (200, cause, cause is None)
+
+
+async def test_it_is_said_which_failure_is_waited_for(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["m"] = [says(429, retry_after="0"), says(200)]
+    seen = []
+
+    async def look(_seconds: float) -> None:
+        seen.append((await client.get("/control/endpoint")).json())
+
+    monkeypatch.setattr(clock, "sleep", look)
+    assert (await client.post(CHAT, json=body())).status_code == 200
+    assert [(status["waiting"], status["answered"], status["state"]) for status in seen] == [(1, 0, "closed")]
+    assert "answered with status 429" in seen[0]["reason"]
+    after = (await client.get("/control/endpoint")).json()
+    assert (after["waiting"], after["reason"]) == (0, "")

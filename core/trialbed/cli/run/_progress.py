@@ -20,6 +20,9 @@ from trialbed.views import printable
 MAX_CAUSE = 160
 """Characters of a cause; the table has more of it, and the document has all."""
 
+MAX_NOTE = 400
+"""Characters of a note."""
+
 WORTH_SAYING = 5.0
 """Seconds that a run must still take for the time left to be shown."""
 
@@ -60,8 +63,8 @@ class PlainProgress:
         click.echo(f"run {run.run_id}: {total} trial{'s' * (total != 1)}{again}", err=True)
 
     def note(self, text: str) -> None:
-        """Print it."""
-        click.echo(text, err=True)
+        """Print it, with what an endpoint said in it cut and without secrets."""
+        self.write(_shortened(text, MAX_NOTE))
 
     def advance(self, result: TrialResult) -> None:
         """Count a trial, and give the cause of the first failure of its kind."""
@@ -119,8 +122,7 @@ class PlainProgress:
         if failure is None or (framework, failure.kind) in self._seen:
             return
         self._seen.add((framework, failure.kind))
-        text = printable(" ".join(redact(failure.message).split()))
-        cause = text if len(text) <= MAX_CAUSE else f"{text[: MAX_CAUSE - 1]}…"
+        cause = _shortened(failure.message, MAX_CAUSE)
         self.write(f"{framework}, query {result.key.query_id}: {failure.kind}: {cause}")
 
 
@@ -148,6 +150,11 @@ class LiveProgress(PlainProgress):
     def end(self) -> None:
         """Remove the bar."""
         self._bar.stop()
+
+
+def _shortened(message: str, most: int) -> str:
+    text = printable(" ".join(redact(message).split()))
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _duration(seconds: float) -> str:
