@@ -52,6 +52,12 @@ class VendorComparer(Comparer):
                 help="Exit with 1 if FIGURE is below X; repeatable.",
             ),
             SingleOption(["--fail-if"], type=click.Choice(list(FAILING)), help="Exit with 1 at this verdict."),
+            SingleOption(
+                ["--gate-margin"],
+                multiple=True,
+                metavar="GATE=X",
+                help="Margin of a gate of the panel; repeatable.",
+            ),
         ]
 
     def recognises(self, value: str) -> bool:
@@ -68,7 +74,13 @@ class VendorComparer(Comparer):
         baselines, vendors = _sides([Path(value) for value in values], options["baselines"], options["vendors"])
         for path in (*baselines, *vendors):
             _check_file(path)
-        how = CompareOptions(options["margin"] or MARGIN, options["resamples"], options["seed"], options["force"])
+        how = CompareOptions(
+            options["margin"] or MARGIN,
+            options["resamples"],
+            options["seed"],
+            options["force"],
+            gate_margins(options["gate_margin"]),
+        )
         documents = compare(as_trials(list(map(read_one, baselines))), list(map(read_one, vendors)), how)
         verdicts = FAILING.get(options["fail_if"] or "", ())
         return Comparison(
@@ -90,6 +102,22 @@ def figure_thresholds(given: Sequence[str]) -> dict[str, float]:
     if unknown:
         raise UsageError(f"--fail-under: unknown figure {unknown[0]!r}; choose from {', '.join(FIGURES)}")
     return thresholds
+
+
+def gate_margins(given: Sequence[str]) -> dict[str, float]:
+    """Gate -> its margin.
+
+    Raises:
+        UsageError: a value is not of the form GATE=X.
+    """
+    found = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            raise UsageError(f"--gate-margin: {text!r} does not have the form GATE=X, such as tools=0.02") from None
+    return found
 
 
 def _sides(
@@ -139,8 +167,9 @@ def _failed(document: Document, thresholds: Mapping[str, float], verdicts: Seque
         for name, least in thresholds.items()
         if found[name] is None or found[name] < least
     ]
-    finding = document["verdict"]["finding"]
-    return problems + ([f"{vendor}: the verdict is {finding}"] if finding in verdicts else [])
+    panel = document["panel"]
+    wrong = panel["finding"] in verdicts
+    return problems + ([f"{vendor}: the verdict is {panel['finding']}: {panel['reason']}"] if wrong else [])
 
 
 def _figures(document: Document) -> dict[str, Any]:

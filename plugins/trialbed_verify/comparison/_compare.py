@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from trialbed.statistics import RESAMPLES, CaseBootstrap, holm
@@ -23,6 +23,7 @@ from trialbed_verify.comparison._pairing import Pair, Pairing, pair
 from trialbed_verify.comparison._results import Results, Trials
 from trialbed_verify.comparison._significance import MetricTest, tests
 from trialbed_verify.comparison._verdict import verdict
+from trialbed_verify.panel import Panel, PanelOptions, judge
 
 MARGIN = 0.02
 
@@ -38,12 +39,14 @@ class CompareOptions:
         resamples: number of bootstrap resamples.
         seed: of all random draws.
         force: compare the common cases of files that differ.
+        gate_margins: gate of the panel -> its margin, where it is not the usual one.
     """
 
     margin: float = MARGIN
     resamples: int = RESAMPLES
     seed: int = 0
     force: bool = False
+    gate_margins: Mapping[str, float] = field(default_factory=dict)
 
 
 def compare(baseline: Results, vendors: Sequence[Results], options: CompareOptions | None = None) -> list[Document]:
@@ -85,6 +88,7 @@ class _Comparison:
             **k2_style(self.pairing),
             "baseline": _about(self.pairing.baseline),
             "vendor": _about(self.pairing.vendor),
+            "panel": judged(self.pairs, self.options.gate_margins, self.options.seed).as_document(),
             "pairing": self.pairing.as_json() | {"forced": self.options.force},
             "verdict": verdict(self.baseline, self.vendor, self.bootstrap, self.options.margin),
             "similarity": self._similarity(),
@@ -120,6 +124,15 @@ class _Comparison:
             "vendor": distribution(figure, self.theirs, self.bootstrap),
             "difference": difference(paired, self.bootstrap),
         }
+
+
+def judged(pairs: Sequence[Pair], margins: Mapping[str, float], seed: int) -> Panel:
+    """The panel's verdict on the vendor of some pairs."""
+    sides = [
+        ([row.measured for row in one.baseline.values()], [row.measured for row in one.vendor.values()])
+        for one in pairs
+    ]
+    return judge(sides, PanelOptions(margins, seed=seed))
 
 
 def _about(side: Results) -> Document:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trialbed.errors import DataError
+from trialbed_verify.panel import measure
 from trialbed_verify.verification.results import ResultRow, RowReader
 
 Case = tuple[object, ...]
@@ -63,7 +64,7 @@ def read_results(path: Path) -> list[Results]:
     Raises:
         DataError: the file cannot be read, or is not a results file.
     """
-    reader = RowReader(path)
+    reader = RowReader(path, measure)
     last: dict[tuple[object, ...], dict[tuple[object, ...], ResultRow]] = {}
     for row in reader:
         group = last.setdefault((row.vendor, row.model, row.config), {})

@@ -52,6 +52,7 @@ class Candidate:
         columns: for resampling; None if only figures are known. Cases are in the same order for a whole model.
         incomplete: what its file lacks; empty if nothing.
         notes: remarks for readers of its row.
+        panel: the panel's verdict on it; None for a baseline or a table.
     """
 
     model: str
@@ -63,6 +64,7 @@ class Candidate:
     columns: Columns | None = None
     incomplete: str = ""
     notes: tuple[str, ...] = field(default=())
+    panel: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> tuple[str, str]:

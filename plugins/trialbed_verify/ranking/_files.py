@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from trialbed.errors import DataError, UsageError
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate
+from trialbed_verify.comparison._compare import judged
 from trialbed_verify.comparison._consistency import self_agreement
 from trialbed_verify.comparison._decisions import Agreement, Column, Decisions, agreement, decisions, excess_f1
 from trialbed_verify.comparison._figures import response_verdicts, sums_of
@@ -75,6 +77,7 @@ class FileOptions:
         model: the model of all files; None for the model that the rows name.
         force: rank by the common cases of files that differ.
         resamples, seed: of the bootstrap.
+        panels: vendor -> the panel's verdict on it, where it is known.
     """
 
     baselines: tuple[str, ...] = ()
@@ -82,6 +85,7 @@ class FileOptions:
     force: bool = False
     resamples: int = RESAMPLES
     seed: int = 0
+    panels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def candidates(files: Sequence[Results], options: FileOptions) -> list[Candidate]:
@@ -168,7 +172,13 @@ def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOp
         columns=columns,
         incomplete="" if options.force else _incomplete(pairing),
         notes=_notes(own, is_baseline=is_baseline) + pairing.vendor.notes,
+        panel=None if is_baseline else _panel(pairing, common, options),
     )
+
+
+def _panel(pairing: Pairing, common: list[Case], options: FileOptions) -> Mapping[str, Any]:
+    known = options.panels.get(pairing.vendor.vendor)
+    return known or judged([pairing.cases[case] for case in common], {}, options.seed).as_document()
 
 
 def _incomplete(pairing: Pairing) -> str:

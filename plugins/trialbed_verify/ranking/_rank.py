@@ -137,6 +137,7 @@ def _row(candidate: Candidate) -> Document:
         "is_baseline": candidate.is_baseline,
         "metrics": candidate.metrics_json(),
         "notes": list(candidate.notes),
+        "panel": candidate.panel and {key: candidate.panel[key] for key in ("finding", "reason", "different")},
     }
 
 

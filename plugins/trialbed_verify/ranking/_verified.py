@@ -63,7 +63,8 @@ def _model(files: Sequence[VerifiedFile]) -> tuple[Document, list[Candidate]]:
         return document, []
     vendors = [one for one in readable.values() if _has_common(baseline, one, document["notes"])]
     document["comparisons"] = compare(baseline, vendors, CompareOptions(force=True))
-    return document, _candidates(baseline, vendors, document["notes"])
+    panels = {one["vendor"]["vendor"]: one["panel"] for one in document["comparisons"]}
+    return document, _candidates(baseline, vendors, panels, document["notes"])
 
 
 def _readable(files: Sequence[VerifiedFile], notes: list[str]) -> Iterator[tuple[VerifiedFile, Results]]:
@@ -83,9 +84,11 @@ def _has_common(baseline: Results, vendor: Results, notes: list[str]) -> bool:
     return True
 
 
-def _candidates(baseline: Results, vendors: Sequence[Results], notes: list[str]) -> list[Candidate]:
+def _candidates(
+    baseline: Results, vendors: Sequence[Results], panels: dict[str, Document], notes: list[str]
+) -> list[Candidate]:
     """The candidates; if settings differ, only those whose files are complete."""
-    named = FileOptions(baselines=(baseline.vendor,))
+    named = FileOptions(baselines=(baseline.vendor,), panels=panels)
     try:
         return candidates([baseline, *vendors], named)
     except UsageError as error:

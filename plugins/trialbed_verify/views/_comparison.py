@@ -7,6 +7,7 @@ from typing import Any
 
 from trialbed.views import UNKNOWN, Table, counts, estimate, number
 from trialbed_verify.comparison import FIGURES, QUANTILES
+from trialbed_verify.views._panel import panel_records, panel_table
 
 Document = Mapping[str, Any]
 
@@ -30,8 +31,9 @@ def comparison_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
 def _tables(document: Document) -> Iterator[Table]:
     vendor, baseline = document["vendor"]["vendor"], document["baseline"]["vendor"]
     found = document["verdict"]
+    yield panel_table(document["panel"], vendor, baseline)
     notes = [f"{found['reason']}.", *_paired(document)]
-    yield Table(f"{vendor} compared with {baseline}: {found['finding']}", notes=notes)
+    yield Table(f"Decisions by F1 alone: {found['finding']}", notes=notes)
     yield Table.of("Decisions", ("", "answered", "delivered"), _similarity(document), _decided(document))
     yield Table.of("Rates", ("", baseline, vendor), _rates(document), _failures(document))
     yield Table.of("Tokens and times", ("", baseline, vendor, "paired difference"), _figures(document))
@@ -134,6 +136,7 @@ def _p(value: float) -> str:
 
 
 def _records(document: Document) -> Iterator[dict[str, Any]]:
+    yield from panel_records(document["panel"])
     for name, side in document["similarity"].items():
         for figure in ("precision", "recall", "f1", "chance_f1", "kappa"):
             yield {"side": name, "figure": figure, **side[figure]}

@@ -56,11 +56,16 @@ def _count(metrics: Sequence[str]) -> str:
 
 
 def _cells(status: str, row: Document, metrics: Sequence[str], *, intervals: bool, of_all: bool) -> list[str]:
-    cells = [_name(row, of_all=of_all) + "*" * row["is_baseline"], _place(status, row)]
+    cells = [_name(row, of_all=of_all) + "*" * row["is_baseline"] + _mark(row), _place(status, row)]
     if intervals:
         cells.append(_range(row))
     cells.append(number(row["irf"]) if status == "ranked" else UNKNOWN)
     return cells + [number(row["metrics"][name]["value"], DIGITS.get(name, 4)) for name in metrics]
+
+
+def _mark(row: Document) -> str:
+    """Behind the name of a vendor that is shown to differ from the baseline, whatever its rank."""
+    return " (different)" if row["panel"] and row["panel"]["finding"] == "different" else ""
 
 
 def _place(status: str, row: Document) -> str:
@@ -83,6 +88,9 @@ def _notes(standing: Document, metrics: Sequence[str], *, of_all: bool) -> Itera
     for status, words in (("behind", "placed last"), ("not_ranked", "not ranked")):
         for row in standing[status]:
             yield f"{_name(row, of_all=of_all)} is {words}: {'; '.join(row['reasons'])}."
+    for _, row in _rows(standing):
+        if _mark(row):
+            yield f"{_name(row, of_all=of_all)} is not the baseline's equal: {row['panel']['reason']}."
     for _, row in _rows(standing):
         yield from (f"{_name(row, of_all=of_all)}{'*' * row['is_baseline']}: {note}." for note in row["notes"])
 
@@ -122,4 +130,5 @@ def _record(status: str, row: Document, overall: Document) -> dict[str, Any]:
         "global_irf": overall.get("irf"),
         **{name: row["metrics"][name]["value"] for name in METRICS},
         "reasons": "; ".join(row.get("reasons", ())),
+        "panel": row["panel"]["finding"] if row["panel"] else None,
     }

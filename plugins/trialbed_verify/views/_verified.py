@@ -21,7 +21,7 @@ def _table(found: Mapping[str, Any]) -> Table:
         if found["baseline"]
         else f"{found['model']}: not compared"
     )
-    columns = ("vendor", "verdict", "F1, as delivered", "F1, where both answered", "cases")
+    columns = ("vendor", "verdict", "by F1 alone", "F1, as delivered", "F1, where both answered", "cases")
     return Table.of(title, columns, map(_row, found["comparisons"]), _notes(found))
 
 
@@ -29,6 +29,7 @@ def _row(document: Mapping[str, Any]) -> tuple[str, ...]:
     similarity = document["similarity"]
     return (
         document["vendor"]["vendor"],
+        document["panel"]["finding"],
         document["verdict"]["finding"],
         estimate(similarity["delivered"]["f1"]),
         estimate(similarity["answered"]["f1"]),
@@ -39,7 +40,8 @@ def _row(document: Mapping[str, Any]) -> tuple[str, ...]:
 def _notes(found: Mapping[str, Any]) -> Iterator[str]:
     for one in found["comparisons"]:
         vendor, pairing = one["vendor"]["vendor"], one["pairing"]
-        yield f"{vendor}: {one['verdict']['reason']}."
+        yield f"{vendor}: {one['panel']['reason']}."
+        yield f"{vendor}, by F1 alone: {one['verdict']['reason']}."
         left_out = pairing["only_baseline"] + pairing["only_vendor"]
         if left_out:
             yield f"{vendor}: {left_out} rows are left out because only one file has them."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from trialbed.errors import DataError
 
 Body = Mapping[str, Any]
+Measure = Callable[[Body, Path, int], Any]
 Decision = Literal["tool_calls", "stop", "other", "none"]
 
 ANSWERS: tuple[Decision, ...] = ("tool_calls", "stop", "other")
@@ -71,6 +72,7 @@ class ResultRow:
         valid: whether all tool calls fit their schemas, None if unknown.
         calls: the verdict on each call, None if the row has none.
         served: model, fingerprint and provider that the answer names.
+        measured: what the reader's ``measure`` made of the row; None if it has none.
     """
 
     line: int
@@ -94,6 +96,7 @@ class ResultRow:
     tps: float | None
     duration_ms: float | None
     served: tuple[str | None, str | None, str | None]
+    measured: Any = None
 
     @property
     def decision(self) -> Decision:
@@ -111,6 +114,9 @@ class ResultRow:
 class RowReader:
     """The rows of a results file, one at a time and in order, repeats of a key included.
 
+    Args:
+        measure: makes what a comparison needs besides of a row, its file and its offset there.
+
     Attributes:
         torn: the number of a torn last line, as a killed run leaves it, once iteration has skipped it.
 
@@ -118,20 +124,23 @@ class RowReader:
         DataError: (on iteration) the file cannot be read, or a line is not a result row.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, measure: Measure | None = None) -> None:
         self.path = path
+        self.measure = measure
         self.torn: int | None = None
 
     def __iter__(self) -> Iterator[ResultRow]:
         try:
             with self.path.open("rb") as file:
+                offset = 0
                 for number, line in enumerate(file, 1):
-                    if line.strip() and (row := self._row(number, line)) is not None:
+                    if line.strip() and (row := self._row(number, line, offset)) is not None:
                         yield row
+                    offset += len(line)
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
 
-    def _row(self, number: int, line: bytes) -> ResultRow | None:
+    def _row(self, number: int, line: bytes, offset: int) -> ResultRow | None:
         where = f"{self.path}, line {number}"
         try:
             row = json.loads(line)
@@ -143,12 +152,12 @@ class RowReader:
         if not isinstance(row, dict) or "status" not in row:
             raise DataError(f"{where}: not a result row, as it has no status; name a file that bench verify wrote")
         try:
-            return _parsed(number, row)
+            return _parsed(number, row, self.measure(row, self.path, offset) if self.measure else None)
         except ValueError as error:
             raise DataError(f"{where}: {error}") from error
 
 
-def _parsed(number: int, row: Body) -> ResultRow:
+def _parsed(number: int, row: Body, measured: Any) -> ResultRow:
     success, finish_reason = row["status"] == "success", _text(row, "finish_reason")
     response = _object(row, "response")
     outcome, problem = _outcome(row, response, success, finish_reason)
@@ -176,6 +185,7 @@ def _parsed(number: int, row: Body) -> ResultRow:
         # In rows of other tools it includes the wait for a free slot and every retry.
         duration_ms=_figure(row, "duration_ms") if "outcome" in row else None,
         served=_served(row, response),
+        measured=measured,
     )
 
 

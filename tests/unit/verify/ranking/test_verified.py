@@ -44,7 +44,10 @@ def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> N
     assert [row["vendor"] for row in ranking["behind"]] == ["turned"]
     first = verified_tables(found)[0]
     assert first.title == "m compared with official"
-    assert [line[:2] for line in first.lines] == [("good", "equivalent"), ("turned", "different")]
+    assert [line[:3] for line in first.lines] == [
+        ("good", "inconclusive", "equivalent"),
+        ("turned", "different", "different"),
+    ]
     json.dumps(found, allow_nan=False)
 
 

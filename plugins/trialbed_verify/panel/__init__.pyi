@@ -1,0 +1,11 @@
+from ._gates import GATES as GATES
+from ._gates import Gate as Gate
+from ._measures import Measures as Measures
+from ._measures import measure as measure
+from ._panel import PanelOptions as PanelOptions
+from ._panel import judge as judge
+from ._planning import Plan as Plan
+from ._planning import PlanOptions as PlanOptions
+from ._planning import plan as plan
+from ._results import GateResult as GateResult
+from ._results import Panel as Panel

@@ -1,0 +1,161 @@
+"""Unbiased distances between the distributions of two sides' trials, case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trialbed_verify.panel._logprobs import divergence
+from trialbed_verify.panel._samples import Block
+
+Array = NDArray[Any]
+
+MOST_SPLITS = 512
+"""Ways to deal a case's trials to the sides: all of them if there are no more than this, else so many at random."""
+
+DTYPES = {"category": "i8", "signature": "u2", "number": "f8", "probabilities": "f2", "fault": "f8"}
+
+
+@dataclass
+class Distances:
+    """A gate's figures over cases.
+
+    Attributes:
+        excess: per case, how much farther the sides are from each other than one is from itself; for faults, the
+            vendor's share less the baseline's.
+        distance: per case, the distance between the two distributions; nan where a side has one trial.
+        own, cross: the mean distance of two trials of the baseline, and of one of each side.
+        dealt_excess, dealt_distance: the sums of the first two with trials dealt to the sides at random.
+        moved: cases in which any two trials differ.
+    """
+
+    excess: Array
+    distance: Array
+    own: Array
+    cross: Array
+    dealt_excess: Array
+    dealt_distance: Array
+    moved: int = 0
+
+
+def distances(blocks: Iterable[Block], scale: str, cases: int, deals: int, seed: int) -> Distances:
+    """Compute the figures of a gate.
+
+    For trials x of the baseline and y of the vendor, with a distance d between trials, and means over all pairs of
+    different trials:
+
+        excess    mean d(x, y) - mean d(x, x')
+        distance  mean d(x, y) - (mean d(x, x') + mean d(y, y')) / 2
+
+    Both are 0 in expectation if the sides' trials have one distribution. The second is the energy distance as a
+    U-statistic. Source: G. Szekely and M. Rizzo, "Energy Statistics: A Class of Statistics Based on Distances",
+    Journal of Statistical Planning and Inference 143 (2013), 1249-1272.
+
+    Args:
+        deals: number of times that trials are dealt to the sides at random, within each case.
+    """
+    empty = np.full(cases, np.nan)
+    found = Distances(empty.copy(), empty.copy(), empty.copy(), empty.copy(), np.zeros(deals), np.zeros(deals))
+    random = np.random.default_rng(seed)
+    for block in blocks:
+        if scale == "fault":
+            _add_faults(found, block, deals, random)
+        elif block.baseline + block.vendor > 2:
+            _add(found, block, scale, deals, random)
+    return found
+
+
+def _add(found: Distances, block: Block, scale: str, deals: int, random: np.random.Generator) -> None:
+    m, n = block.baseline, block.vendor
+    pairs = _pairwise(block.values, scale)
+    splits = _splits(m, n)
+    weights = _weights(m, n)
+    cross, ours, theirs = (pairs @ weight[:, 0] for weight in weights)
+    spread = ours if m > 1 else theirs
+    found.cross[block.cases], found.own[block.cases] = cross, ours if m > 1 else np.nan
+    found.excess[block.cases] = cross - spread
+    moved = pairs.any(axis=1)
+    found.moved += int(moved.sum())
+    active = pairs[moved]
+    dealt = random.integers(0, len(splits), size=(len(active), deals), dtype=np.uint16)
+    crossed = active @ weights[0]
+    found.dealt_excess += _dealt(crossed - active @ (weights[1] if m > 1 else weights[2]), dealt)
+    if m > 1 and n > 1:
+        found.distance[block.cases] = cross - (ours + theirs) / 2
+        found.dealt_distance += _dealt(crossed - active @ ((weights[1] + weights[2]) / 2), dealt)
+
+
+def _add_faults(found: Distances, block: Block, deals: int, random: np.random.Generator) -> None:
+    m, n = block.baseline, block.vendor
+    values = block.values[:, :, 0]
+    found.own[block.cases] = values[:, :m].mean(1)
+    found.cross[block.cases] = values[:, m:].mean(1)
+    found.excess[block.cases] = found.cross[block.cases] - found.own[block.cases]
+    moved = values.max(1) > values.min(1)
+    found.moved += int(moved.sum())
+    splits = _splits(m, n)
+    weight = np.where(splits, -1.0 / m, 1.0 / n).T
+    dealt = random.integers(0, len(splits), size=(int(moved.sum()), deals), dtype=np.uint16)
+    found.dealt_excess += _dealt(values[moved] @ weight, dealt)
+
+
+def _dealt(values: Array, dealt: Array) -> Array:
+    """The sum over cases of the values that were dealt."""
+    total = np.zeros(dealt.shape[1])
+    for own, places in zip(values, dealt, strict=True):
+        total += own[places]
+    return total
+
+
+def _pairwise(values: Array, scale: str) -> Array:
+    """The distances of all pairs of trials, of shape (cases, pairs)."""
+    one, other = np.triu_indices(values.shape[1], 1)
+    if scale == "category":
+        unequal: Array = (values[:, one, 0] != values[:, other, 0]).astype(np.float64)
+        return unequal
+    found = [_distance(values[:, i], values[:, j], scale) for i, j in zip(one, other, strict=True)]
+    return np.stack(found, axis=1).astype(np.float64)
+
+
+def _distance(one: Array, other: Array, scale: str) -> Array:
+    if scale == "signature":
+        unequal: Array = (one != other).mean(axis=-1)
+        return unequal
+    if scale == "number":
+        apart: Array = np.minimum(1.0, np.abs(one - other).max(axis=-1))
+        return apart
+    diverging: Array = divergence(one, other)
+    return diverging
+
+
+@lru_cache(maxsize=256)
+def _splits(m: int, n: int) -> Array:
+    """Which trials go to the baseline, in each way of dealing; the first is how they are."""
+    first = np.arange(m + n) < m
+    if comb(m + n, m) <= MOST_SPLITS:
+        rest: Iterator[Any] = combinations(range(m + n), m)
+        rows = [np.isin(np.arange(m + n), chosen) for chosen in rest]
+        return np.array([first, *(row for row in rows if not np.array_equal(row, first))])
+    random = np.random.default_rng(m * 1000 + n)
+    order = random.random((MOST_SPLITS, m + n)).argsort(axis=1)
+    return np.concatenate((first[None], order < m))
+
+
+@lru_cache(maxsize=256)
+def _weights(m: int, n: int) -> tuple[Array, Array, Array]:
+    """What each pair counts in the means across the sides, within the baseline and within the vendor, per split."""
+    splits = _splits(m, n)
+    one, other = np.triu_indices(m + n, 1)
+    first, second = splits[:, one].T, splits[:, other].T
+    return (
+        (first != second) / (m * n),
+        (first & second) * (2 / (m * (m - 1)) if m > 1 else 0.0),
+        (~first & ~second) * (2 / (n * (n - 1)) if n > 1 else 0.0),
+    )

@@ -1,0 +1,112 @@
+"""An example of how a vendor differs at a gate: an answer of each side, from their files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trialbed_verify.panel._distances import Distances
+from trialbed_verify.panel._gates import Gate
+from trialbed_verify.panel._measures import Measures
+from trialbed_verify.panel._samples import Trials
+
+SHOWN = 160
+"""Characters of an answer's text or arguments."""
+
+Example = dict[str, Any]
+
+
+def example(gate: Gate, found: Distances, sides: Sequence[Trials]) -> Example | None:
+    """The case in which the sides differ most, with an answer of each."""
+    size = np.nan_to_num(np.abs(found.excess), nan=-1.0) + np.nan_to_num(found.distance, nan=0.0)
+    if gate.scale == "fault":
+        size = np.nan_to_num(found.excess, nan=-1.0)
+    ours, theirs = sides[int(np.argmax(size))]
+    pair = _chosen(gate, ours, theirs)
+    if pair is None:
+        return None
+    shown = [_read(trial) for trial in pair]
+    line = shown[1].get("data_index") or shown[0].get("data_index")
+    return {
+        "line": line,
+        "baseline": describe(shown[0], gate.name),
+        "vendor": describe(shown[1], gate.name),
+        "baseline_row": {"file": str(pair[0].path), "offset": pair[0].offset},
+        "vendor_row": {"file": str(pair[1].path), "offset": pair[1].offset},
+    }
+
+
+def describe(row: Mapping[str, Any], gate: str = "") -> str:
+    """An answer in a line."""
+    choice = _first(_mapping(row.get("response")).get("choices"))
+    message = _mapping(choice.get("message"))
+    problem = _mapping(row.get("problem"))
+    parts = []
+    if row.get("status") != "success":
+        parts.append(f"no answer: {problem.get('kind') or row.get('outcome') or 'failed'}")
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else []:
+        function = _mapping(_mapping(call).get("function"))
+        parts.append(f"{function.get('name')}({_short(function.get('arguments'))})")
+    text = message.get("content") or choice.get("text")
+    if text or not parts:
+        parts.append(f"text {_short(text or '')!r}")
+    parts += _details(row, gate)
+    return "; ".join(parts)
+
+
+def _details(row: Mapping[str, Any], gate: str) -> list[str]:
+    from trialbed_verify.findings import findings
+
+    if gate == "finish":
+        return [f"finish reason {row.get('finish_reason')}"]
+    if gate in ("tokens", "usage"):
+        usage = _mapping(_mapping(row.get("response")).get("usage"))
+        counted = {key: value for key, value in usage.items() if isinstance(value, int)}
+        parts = [f"usage {json.dumps(counted)}"]
+    else:
+        parts = [f"model {_mapping(row.get('response')).get('model')}"] if gate == "model" else []
+    subject = "text" if gate == "text-leaks" else gate
+    found = [one for one in findings(row) if one.gate == subject]
+    return parts + [f"{one.kind}: {one.message}" for one in found[:2]]
+
+
+def _chosen(gate: Gate, ours: Sequence[Measures], theirs: Sequence[Measures]) -> tuple[Measures, Measures] | None:
+    """The vendor's most telling trial, and one of the baseline that differs from it."""
+    own = [(trial, gate.value(trial)) for trial in ours]
+    other = [(trial, gate.value(trial)) for trial in theirs]
+    own, other = ([one for one in side if one[1] is not None] for side in (own, other))
+    if not own or not other:
+        return None
+    if gate.scale == "fault":
+        return min(own, key=lambda one: one[1])[0], max(other, key=lambda one: one[1])[0]
+    usual = [value for _, value in own]
+    vendor, value = next((one for one in other if one[1] not in usual), other[0])
+    baseline = next((trial for trial, mine in own if mine != value), own[0][0])
+    return baseline, vendor
+
+
+def _read(trial: Measures) -> Mapping[str, Any]:
+    try:
+        with trial.path.open("rb") as file:
+            file.seek(trial.offset)
+            return _mapping(json.loads(file.readline()))
+    except (OSError, ValueError):
+        return {}
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
+def _first(choices: Any) -> Mapping[str, Any]:
+    return _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,137 @@
+"""The gates of the panel: what each compares, and how large a difference does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from trialbed.errors import UsageError
+from trialbed_verify.panel._measures import BITS, Measures
+
+Scale = Literal["category", "signature", "number", "probabilities", "fault"]
+"""How values differ: equal or not; the share of unequal places; the absolute difference, at most 1; the divergence.
+
+``fault``: 1 for an answer with a fault; the gate compares their shares, and only more of them than the baseline has
+counts.
+"""
+
+LOG_RANGE = 1.386
+"""Difference of logarithms that counts as 1: a factor of four."""
+
+DISTANCE_SHARE = 0.5
+"""The margin of a gate's distance, as a share of that of its excess."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One subject on which a vendor is compared with the baseline.
+
+    Attributes:
+        margin: the largest excess that does not matter.
+        value: what an answer has: None where the gate does not apply to it.
+        meaning: for readers, what differs.
+    """
+
+    name: str
+    scale: Scale
+    margin: float
+    value: Callable[[Measures], Any]
+    meaning: str
+
+    @property
+    def distance_margin(self) -> float | None:
+        """The largest distance that does not matter; None for faults, which have no distance."""
+        return None if self.scale == "fault" else self.margin * DISTANCE_SHARE
+
+
+def _category(name: str) -> Callable[[Measures], Any]:
+    return lambda found: getattr(found, name) or None
+
+
+def _field(name: str) -> Callable[[Measures], Any]:
+    return lambda found: getattr(found, name)
+
+
+def _violation(subject: str) -> Callable[[Measures], Any]:
+    bit = BITS[subject]
+    return lambda found: bool(found.violations & bit) if found.answered else None
+
+
+def _scaled(*names: str) -> Callable[[Measures], Any]:
+    def value(found: Measures) -> Any:
+        values = [getattr(found, name) / LOG_RANGE for name in names]
+        return None if any(number != number for number in values) else values
+
+    return value
+
+
+GATES: tuple[Gate, ...] = (
+    Gate("decision", "category", 0.02, _category("decision"), "whether tools are called"),
+    Gate("tools", "category", 0.03, _category("tools"), "which tools are called"),
+    Gate("arguments", "signature", 0.03, _field("arguments"), "the arguments of calls"),
+    Gate("calls", "category", 0.03, _category("order"), "the number of calls and their order"),
+    Gate("finish", "category", 0.02, _category("finish"), "finish reasons"),
+    Gate("schema", "fault", 0.02, _field("schema"), "calls that do not fit their schemas"),
+    Gate("text-form", "category", 0.03, _category("form"), "empty answers, scripts and languages"),
+    Gate("text-length", "number", 0.05, _scaled("length"), "the length of texts"),
+    Gate("text-words", "signature", 0.05, _field("wording"), "the words of texts"),
+    Gate("text-leaks", "fault", 0.02, _violation("text"), "texts with leaked tokens or broken encoding"),
+    Gate("constraints", "fault", 0.02, _violation("constraints"), "constraints of the request that are not obeyed"),
+    Gate("availability", "fault", 0.02, lambda found: not found.answered, "requests without a valid answer"),
+    Gate("protocol", "fault", 0.02, _violation("protocol"), "answers that break the protocol"),
+    Gate("usage", "fault", 0.02, _violation("usage"), "token counts that are not plausible"),
+    Gate("tokens", "number", 0.05, _scaled("ratio", "prompt"), "tokens counted for the same text"),
+    Gate("model", "fault", 0.02, _violation("model"), "answers that name another model"),
+    Gate("logprobs", "probabilities", 0.02, _field("logprobs"), "the first token's probabilities"),
+)
+"""All gates but those of suites, in the order of reports."""
+
+
+def _everything(found: Measures) -> list[int]:
+    """All categories of an answer, and places of its signatures; absent ones are 0."""
+    places = [found.decision, found.tools, found.order, found.finish, found.form, int(found.answered)]
+    for signature in (found.arguments, found.wording):
+        taken = signature or bytes(2 * PLACES_TAKEN)
+        places += (int.from_bytes(taken[2 * place : 2 * place + 2], "big") for place in range(PLACES_TAKEN))
+    return [*places, int(found.schema or 0), found.violations]
+
+
+PLACES_TAKEN = 4
+"""Places of a signature that count in the comparison of everything."""
+
+WHOLE = Gate("whole", "signature", 0.02, _everything, "everything together")
+"""All subjects at once, for the permutation test of the whole; it has no part in the verdict."""
+
+SUITE = "suite:"
+SUITE_MARGIN = 0.03
+
+
+def suite_gates(names: Iterable[str]) -> list[Gate]:
+    """A gate per suite: its cases that went wrong."""
+    return [
+        Gate(f"{SUITE}{name}", "fault", SUITE_MARGIN, _suite(name), f"cases of the suite {name} that went wrong")
+        for name in names
+    ]
+
+
+def _suite(name: str) -> Callable[[Measures], Any]:
+    def value(found: Measures) -> Any:
+        return None if found.suite is None or found.suite[0] != name else 1.0 - found.suite[1]
+
+    return value
+
+
+def with_margins(gates: Sequence[Gate], margins: Mapping[str, float]) -> list[Gate]:
+    """The gates with other margins.
+
+    Raises:
+        UsageError: a gate is unknown, or a margin is not between 0 and 1.
+    """
+    known = {gate.name for gate in gates}
+    for name, margin in margins.items():
+        if name not in known and not name.startswith(SUITE):
+            raise UsageError(f"--gate-margin: unknown gate {name!r}; choose from {', '.join(sorted(known))}")
+        if not 0 < margin < 1:
+            raise UsageError(f"--gate-margin: the margin of {name} is {margin:g}, but must lie between 0 and 1")
+    return [replace(gate, margin=margins.get(gate.name, gate.margin)) for gate in gates]

@@ -1,0 +1,219 @@
+"""What the panel measures of one answer, in a few bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from trialbed_verify.panel._calls import Call, arguments_signature, calls_of, order_code, tools_code
+from trialbed_verify.panel._logprobs import first_token
+from trialbed_verify.panel._signatures import code, signature, words
+from trialbed_verify.panel._texts import form, leaks
+
+Body = Mapping[str, Any]
+
+CALL, NO_CALL = code("call"), code("no call")
+
+SUBJECTS = ("schema", "text", "constraints", "protocol", "usage", "model")
+"""Gates of findings, in the order of ``Measures.violations``."""
+
+BITS = {subject: 1 << place for place, subject in enumerate(SUBJECTS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """One answer, as far as gates compare it. What an answer does not have is 0, None or nan.
+
+    Attributes:
+        path, offset: where its row begins.
+        answered: whether there is a valid answer; without one, only availability is known.
+        decision, tools, order, finish, form: categories.
+        arguments, wording: signatures.
+        length: logarithm of the text's length.
+        ratio: logarithm of the completion tokens per character of the answer.
+        prompt: logarithm of the prompt tokens.
+        schema: whether a call does not fit its schema; None if that is not known.
+        violations: the subjects of ``SUBJECTS`` that the answer violates, as bits.
+        logprobs: the probabilities of the first token's alternatives.
+        suite: name of the suite and the score in it.
+        response_id, at: as the row tells.
+        digest, size: of the whole text of the answer.
+        sampled: whether the temperature asked for is not 0.
+    """
+
+    path: Path
+    offset: int
+    answered: bool
+    decision: int = 0
+    tools: int = 0
+    order: int = 0
+    finish: int = 0
+    form: int = 0
+    arguments: bytes | None = None
+    wording: bytes | None = None
+    length: float = math.nan
+    ratio: float = math.nan
+    prompt: float = math.nan
+    schema: bool | None = None
+    violations: int = 0
+    logprobs: bytes | None = None
+    suite: tuple[str, float] | None = None
+    response_id: str | None = None
+    at: str | None = None
+    duration: float = field(default=math.nan)
+    digest: bytes = b""
+    size: int = 0
+    sampled: bool = True
+
+
+def measure(row: Body, path: Path, offset: int) -> Measures:
+    """Measure a row of a results file, of this tool or of others."""
+    answered = _answered(row)
+    suite = _suite(row)
+    if not answered:
+        return Measures(path, offset, answered=False, suite=suite)
+    response = _object(row, "response")
+    choice = _first(response.get("choices"))
+    message = _message(choice)
+    calls = calls_of(message)
+    text = message.get("content") if isinstance(message.get("content"), str) else ""
+    text = text or ""
+    thought = message.get("reasoning_content")
+    whole = f"{text}\n{thought if isinstance(thought, str) else ''}\n{_raw_calls(message)}"
+    usage = _usage(response, choice)
+    violations = _violations(row, text)
+    return Measures(
+        path=path,
+        offset=offset,
+        answered=True,
+        decision=CALL if calls or (not choice and row.get("finish_reason") == "tool_calls") else NO_CALL,
+        finish=code(str(row.get("finish_reason"))),
+        **_of_calls(calls),
+        **({} if calls else _of_text(text)),
+        ratio=_log_ratio(usage.get("completion_tokens"), len(whole) - 2),
+        prompt=_log_ratio(usage.get("prompt_tokens"), 1),
+        schema=_schema(row, calls, violations),
+        violations=violations,
+        logprobs=first_token(choice),
+        suite=suite,
+        response_id=_text(response, "id"),
+        at=_moment(row),
+        duration=_number(row.get("duration_ms")),
+        digest=blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8).digest(),
+        size=len(whole) - 2,
+        sampled=_sampled(row),
+    )
+
+
+def _answered(row: Body) -> bool:
+    outcome = row.get("outcome")
+    if isinstance(outcome, str):
+        return outcome in ("tool_calls", "stop", "other")
+    return row.get("status") == "success" and row.get("finish_reason") is not None
+
+
+def _of_calls(calls: list[Call]) -> dict[str, Any]:
+    if not calls:
+        return {}
+    return {"tools": tools_code(calls), "order": order_code(calls), "arguments": arguments_signature(calls)}
+
+
+def _of_text(text: str) -> dict[str, Any]:
+    return {"form": code(form(text)), "length": math.log1p(len(text)), "wording": signature(words(text))}
+
+
+def _schema(row: Body, calls: list[Call], violations: int) -> bool | None:
+    """Whether calls do not fit; None without calls, or where they cannot be checked."""
+    if not calls and row.get("finish_reason") != "tool_calls":
+        return None
+    listed = row.get("calls")
+    verdicts = [call.get("valid") for call in listed if isinstance(call, Mapping)] if isinstance(listed, list) else []
+    valid = row.get("tool_calls_valid")
+    wrong = (
+        valid is False
+        or any(verdict is False for verdict in verdicts)
+        or bool(violations & BITS["schema"])
+        or not calls
+    )
+    if wrong:
+        return True
+    return False if valid is True or True in verdicts else None
+
+
+def _violations(row: Body, text: str) -> int:
+    from trialbed_verify.findings import findings
+
+    bits = BITS["text"] if text and leaks(text) else 0
+    for found in findings(row):
+        if found.severity == "violation":
+            bits |= BITS[found.gate]
+    return bits
+
+
+def _suite(row: Body) -> tuple[str, float] | None:
+    about = row.get("suite")
+    if not isinstance(about, Mapping) or not isinstance(about.get("name"), str):
+        return None
+    found = import_module("trialbed_verify.suites").score(row)
+    return None if found is None else (about["name"], float(found))
+
+
+def _sampled(row: Body) -> bool:
+    asked = {**_object(row, "request"), **_object(row, "extra_body")}
+    return asked.get("temperature") != 0
+
+
+def _moment(row: Body) -> str | None:
+    """When the answer was complete, if it is known to fractions of a second."""
+    at = _text(row, "last_run_at")
+    return at if at is not None and "." in at else None
+
+
+def _raw_calls(message: Body) -> str:
+    found = message.get("tool_calls")
+    listed = found if isinstance(found, list) else []
+    functions = [call.get("function") for call in listed if isinstance(call, Mapping)]
+    return "".join(
+        f"{function.get('name')}{function.get('arguments')}" for function in functions if isinstance(function, Mapping)
+    )
+
+
+def _message(choice: Body) -> Body:
+    message = choice.get("message")
+    if isinstance(message, Mapping):
+        return message
+    return {"content": choice.get("text")}
+
+
+def _usage(response: Body, choice: Body) -> Body:
+    return _object(response, "usage") or _object(choice, "usage")
+
+
+def _log_ratio(tokens: Any, characters: int) -> float:
+    count = _number(tokens)
+    return math.log(count / characters) if count > 0 and characters > 0 else math.nan
+
+
+def _number(value: Any) -> float:
+    known = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+    return float(value) if known else math.nan
+
+
+def _first(choices: Any) -> Body:
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, Mapping) else {}
+
+
+def _text(source: Body, key: str) -> str | None:
+    value = source.get(key)
+    return value if isinstance(value, str) and value else None
+
+
+def _object(source: Body, key: str) -> Body:
+    value = source.get(key)
+    return value if isinstance(value, Mapping) else {}

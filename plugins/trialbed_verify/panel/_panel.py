@@ -1,0 +1,243 @@
+"""The panel: every gate measured, and the verdict that follows from all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from trialbed.statistics import holm
+from trialbed_verify.panel._bounds import ALPHA, Mean, mean_over_cases
+from trialbed_verify.panel._copies import Copies, without_copies
+from trialbed_verify.panel._distances import DTYPES, Distances, distances
+from trialbed_verify.panel._examples import example
+from trialbed_verify.panel._gates import GATES, WHOLE, Gate, suite_gates, with_margins
+from trialbed_verify.panel._measures import Measures
+from trialbed_verify.panel._planning import FEWEST, cases_for_difference, cases_for_equivalence, fewest_cases
+from trialbed_verify.panel._results import Finding, GateFinding, GateResult, Panel
+from trialbed_verify.panel._samples import Samples, Trials
+
+PERMUTATIONS = 999
+
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class PanelOptions:
+    """Options of the panel.
+
+    Attributes:
+        margins: gate -> its margin, where it is not the usual one; choose them before looking at the results.
+        permutations: of the trials' labels.
+        seed: of all random draws.
+    """
+
+    margins: Mapping[str, float] = field(default_factory=dict)
+    permutations: int = PERMUTATIONS
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A gate's distances and what they tell, before p-values are corrected."""
+
+    gate: Gate
+    distances: Distances
+    excess: Mean | None
+    distance: Mean | None
+    p: float
+
+
+def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel:
+    """Compare a vendor with a baseline on every gate.
+
+    Args:
+        sides: per case, the measures of the baseline's trials and of the vendor's.
+    """
+    chosen = options or PanelOptions()
+    kept, copies = without_copies(sides)
+    samples = Samples.of(kept)
+    gates = with_margins([*GATES, *suite_gates(_suites(samples.trials))], chosen.margins)
+    compared = [_compared(gate, samples, chosen, number) for number, gate in enumerate(gates)]
+    trials = _trials(samples)
+    results = _results(compared, samples.cases)
+    results = [_with_example(result, one, kept) for result, one in zip(results, compared, strict=True)]
+    return _verdict(results, _whole(samples, chosen), samples.cases, trials, copies, chosen)
+
+
+def _compared(gate: Gate, samples: Samples, options: PanelOptions, number: int) -> Compared:
+    dtype = "i8" if gate is WHOLE else DTYPES[gate.scale]
+    blocks = samples.blocks(gate.value, dtype)
+    seed = options.seed * 1000 + number
+    return told(gate, distances(blocks, gate.scale, samples.cases, options.permutations, seed))
+
+
+def told(gate: Gate, found: Distances) -> Compared:
+    """What a gate's distances tell."""
+    return Compared(gate, found, mean_over_cases(found.excess), mean_over_cases(found.distance), p_value(gate, found))
+
+
+def p_value(gate: Gate, found: Distances) -> float:
+    """The share of deals in which the sides differ as much as they do, in the more telling of both figures.
+
+    Labels of trials are exchanged within cases only, so the test is exact whatever the cases have in common.
+    """
+    statistics = []
+    for values, dealt, directed in (
+        (found.excess, found.dealt_excess, gate.scale == "fault"),
+        (found.distance, found.dealt_distance, True),
+    ):
+        spread = float(dealt.std())
+        if spread > 0:
+            observed, drawn = np.nansum(values) / spread, dealt / spread
+            statistics.append((observed, drawn) if directed else (abs(observed), np.abs(drawn)))
+    if not statistics:
+        return 1.0
+    seen = max(float(one) for one, _ in statistics)
+    dealt_out = np.max([drawn for _, drawn in statistics], axis=0)
+    return float((int((dealt_out >= seen - ROUNDING).sum()) + 1) / (len(dealt_out) + 1))
+
+
+def _results(compared: Sequence[Compared], cases: int) -> list[GateResult]:
+    applicable = {one.gate.name: one.p for one in compared if one.excess is not None}
+    corrected = holm(applicable)
+    return [_result(one, corrected.get(one.gate.name, 1.0), cases) for one in compared]
+
+
+def _result(one: Compared, p_holm: float, cases: int) -> GateResult:
+    if one.excess is None:
+        return GateResult(one.gate, "not applicable", "no case has what it compares on both sides")
+    finding, reason, needed = _finding(one, one.excess, p_holm, cases)
+    return GateResult(
+        gate=one.gate,
+        finding=finding,
+        reason=reason,
+        excess=one.excess,
+        distance=one.distance,
+        own=_mean(one.distances.own),
+        cross=_mean(one.distances.cross),
+        p=one.p,
+        p_holm=p_holm,
+        needed=needed,
+    )
+
+
+def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[GateFinding, str, int | None]:
+    gate, distance = one.gate, one.distance
+    fault = gate.scale == "fault"
+    beyond = [("excess", excess.least > gate.margin), ("excess", not fault and excess.negative_least > gate.margin)]
+    within = excess.most < gate.margin and (fault or excess.negative_most < gate.margin)
+    if distance is not None and gate.distance_margin is not None:
+        beyond.append(("distance", distance.least > gate.distance_margin))
+        within = within and distance.most < gate.distance_margin
+    elif not fault:
+        within = False
+    named = next((name for name, far in beyond if far), None)
+    if named is not None and p_holm <= ALPHA:
+        return "different", f"its {named} is shown to exceed the margin", None
+    if within:
+        return "equivalent", "shown to be within the margin", None
+    if not fault and distance is None:
+        return "inconclusive", "one trial per case does not show a side's own spread", None
+    needed = _needed(one, cases)
+    return "inconclusive", "not shown to be within the margin or beyond it", needed
+
+
+def _needed(one: Compared, cases: int) -> int | None:
+    """Cases that would settle the gate, if the vendor is what it seems to be; None if more would not help."""
+    counts = [fewest_cases(one.gate.distance_margin or one.gate.margin)]
+    for mean, margin in ((one.excess, one.gate.margin), (one.distance, one.gate.distance_margin)):
+        if mean is None or margin is None:
+            continue
+        value = mean.value if one.gate.scale == "fault" else abs(mean.value)
+        scale = cases / mean.n
+        close = value - 2 * mean.spread / math.sqrt(mean.n) < 0
+        if close or value < margin / 2:
+            counts.append(math.ceil(scale * cases_for_equivalence(mean.spread, margin, 0.0)))
+        elif value > margin:
+            counts.append(math.ceil(scale * cases_for_difference(mean.spread, margin, value)))
+        else:
+            counts.append(math.ceil(scale * cases_for_equivalence(mean.spread, margin, min(value, margin * 0.9))))
+    return max(max(counts), cases + 1)
+
+
+def _verdict(
+    results: list[GateResult],
+    whole: float | None,
+    cases: int,
+    trials: tuple[float, float],
+    copies: Copies,
+    options: PanelOptions,
+) -> Panel:
+    finding, reason, needed = _conclusion(results, cases, trials)
+    return Panel(
+        finding=finding,
+        reason=reason,
+        gates=tuple(results),
+        whole=whole,
+        cases=cases,
+        trials=trials,
+        remarks=copies.remarks,
+        needed=needed,
+        deals=options.permutations,
+        seed=options.seed,
+        found=copies.found,
+    )
+
+
+def _conclusion(
+    results: Sequence[GateResult], cases: int, trials: tuple[float, float]
+) -> tuple[Finding, str, int | None]:
+    """The verdict, its reason, and the cases that would settle it."""
+    different = [result.gate.name for result in results if result.finding == "different"]
+    unsettled = [result for result in results if result.finding == "inconclusive"]
+    needed = max((result.needed for result in unsettled if result.needed), default=None)
+    if cases < FEWEST:
+        least = fewest_cases(min(result.gate.distance_margin or result.gate.margin for result in results))
+        needed = max(needed or 0, least)
+        return "inconclusive", f"{cases} cases are too few for a verdict; about {needed:,} would do", needed
+    if different:
+        return "different", f"it differs from the baseline in {', '.join(different)}", None
+    if unsettled:
+        return "inconclusive", _open_reason(unsettled, trials, needed), needed
+    return "equivalent", "every gate is shown to be within its margin", None
+
+
+def _open_reason(results: Sequence[GateResult], trials: tuple[float, float], needed: int | None) -> str:
+    names = ", ".join(result.gate.name for result in results)
+    single = [side for side, count in zip(("baseline", "vendor"), trials, strict=True) if count < 2]
+    if single:
+        sides = " and ".join(f"the {side}" for side in single)
+        return f"{sides} has one trial per case that counts, so its own spread is unknown; repeat it with --trials 5"
+    more = f"; about {needed:,} cases with as many trials would do" if needed else ""
+    return f"not settled: {names}{more}"
+
+
+def _whole(samples: Samples, options: PanelOptions) -> float | None:
+    """The p-value of all that is compared together: of the share of subjects in which two answers differ."""
+    found = _compared(WHOLE, samples, options, len(GATES))
+    return found.p if found.excess is not None else None
+
+
+def _with_example(result: GateResult, one: Compared, sides: Sequence[Trials]) -> GateResult:
+    if result.finding != "different":
+        return result
+    return replace(result, example=example(one.gate, one.distances, sides))
+
+
+def _suites(trials: Iterable[Measures]) -> list[str]:
+    return sorted({trial.suite[0] for trial in trials if trial.suite is not None})
+
+
+def _trials(samples: Samples) -> tuple[float, float]:
+    vendor = int(samples.vendor.sum())
+    cases = max(1, samples.cases)
+    return (len(samples.trials) - vendor) / cases, vendor / cases
+
+
+def _mean(values: Any) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else None

@@ -1,0 +1,197 @@
+"""How many cases a verdict needs, before they are paid for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trialbed_verify.panel._bounds import LEAST_SHARE, Z, allowance
+from trialbed_verify.panel._gates import GATES, with_margins
+
+Array = NDArray[Any]
+
+FEWEST = 30
+"""Cases below which no verdict is given."""
+
+POWER = 0.95
+
+MOST = 10_000_000
+"""Cases beyond which no plan is of use."""
+
+
+def fewest_cases(margin: float) -> int:
+    """The cases below which a gate cannot be shown to be within its margin, even if no case differs."""
+    return math.ceil(Z * Z / margin / LEAST_SHARE) + 1
+
+
+def cases_for_equivalence(spread: float, margin: float, truth: float = 0.0, power: float = POWER) -> int:
+    """Cases with which the upper bound lies below the margin with a chance of ``power``.
+
+    Args:
+        spread: standard deviation of a figure over cases.
+        truth: its mean.
+    """
+    lucky = NormalDist().inv_cdf(power)
+    low, high = 1, MOST
+    while low < high:
+        n = (low + high) // 2
+        reached = truth + lucky * spread / math.sqrt(n) + allowance(spread, n) < margin
+        low, high = (low, n) if reached else (n + 1, high)
+    return low
+
+
+def cases_for_difference(spread: float, margin: float, truth: float, power: float = POWER) -> int:
+    """Cases with which the lower bound lies above the margin with a chance of ``power``."""
+    if truth <= margin:
+        return MOST
+    return math.ceil(((Z + NormalDist().inv_cdf(power)) * spread / (truth - margin)) ** 2)
+
+
+@lru_cache(maxsize=256)
+def faithful_spread(flip_rate: float, baseline: int, vendor: int) -> tuple[float, float]:
+    """The greatest standard deviations over cases of excess and distance, for a vendor like the baseline.
+
+    The flip rate is the chance that two trials of a case decide differently, on average over cases. How it is spread
+    over the cases is not known, so the worst way counts.
+
+    Args:
+        baseline, vendor: trials per case.
+    """
+    shares = np.linspace(0.0, 0.5, 201)
+    flips = 2 * shares * (1 - shares)
+    variances = np.array([_variances(float(share), baseline, vendor) for share in shares])
+    worst = [_envelope(flips, column, min(flip_rate, 0.5)) for column in variances.T]
+    return math.sqrt(worst[0]), math.sqrt(worst[1])
+
+
+def _variances(share: float, m: int, n: int) -> tuple[float, float]:
+    """The variances of both figures in a case in which each trial calls with a chance of ``share``."""
+    ours, theirs = _binomial(share, m), _binomial(share, n)
+    k, j = np.arange(m + 1)[:, None], np.arange(n + 1)[None, :]
+    chances = ours[:, None] * theirs[None, :]
+    cross = (k * (n - j) + (m - k) * j) / (m * n)
+    own = 2 * k * (m - k) / (m * (m - 1)) if m > 1 else np.zeros_like(k, dtype=float)
+    other = 2 * j * (n - j) / (n * (n - 1)) if n > 1 else np.zeros_like(j, dtype=float)
+    excess = cross - (own if m > 1 else other)
+    distance = cross - (own + other) / 2
+    return float((chances * excess**2).sum()), float((chances * distance**2).sum())
+
+
+def _binomial(share: float, n: int) -> Array:
+    return np.array([math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1)])
+
+
+def _envelope(places: Array, values: Array, at: float) -> float:
+    """The least concave function above the values, at a place: the greatest mean for a given mean place."""
+    best = 0.0
+    left = [(x, y) for x, y in zip(places, values, strict=True) if x <= at]
+    right = [(x, y) for x, y in zip(places, values, strict=True) if x >= at]
+    for x1, y1 in left:
+        for x2, y2 in right:
+            value = y1 if x1 == x2 else y1 + (y2 - y1) * (at - x1) / (x2 - x1)
+            best = max(best, float(value))
+    return best
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What is known before a verification.
+
+    Attributes:
+        flip_rate: the chance that two trials of a case decide differently, on average over cases.
+        baseline, vendor: trials per case.
+        margins: gate -> its margin, where it is not the usual one.
+        power: chance with which a vendor like the baseline is to be called equivalent.
+        cases: cases that there are, if their number is given.
+    """
+
+    flip_rate: float = 0.1
+    baseline: int = 5
+    vendor: int = 5
+    margins: Mapping[str, float] = field(default_factory=dict)
+    power: float = 0.9
+    cases: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a verification needs, or can show.
+
+    Attributes:
+        cases: with which a vendor like the baseline is called equivalent; None if no number does.
+        requests: of both sides together.
+        found: the smallest share of answers that go wrong, anywhere, that is then called different.
+    """
+
+    options: PlanOptions
+    cases: int | None
+    requests: int | None
+    found: float | None
+    enough: bool | None
+
+    def as_document(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {
+            "flip_rate": self.options.flip_rate,
+            "trials": {"baseline": self.options.baseline, "vendor": self.options.vendor},
+            "power": self.options.power,
+            "cases": self.cases,
+            "requests": self.requests,
+            "found_share": self.found,
+            "given_cases": self.options.cases,
+            "enough": self.enough,
+        }
+
+
+def plan(options: PlanOptions) -> Plan:
+    """Say how many cases a verdict of the panel needs, or what those that there are can show."""
+    needed = _cases(options)
+    used = options.cases or needed
+    requests = None if used is None else used * (options.baseline + options.vendor)
+    enough = None if options.cases is None else needed is not None and options.cases >= needed
+    found = None if used is None else _found_share(used, options)
+    return Plan(options, needed, requests, found, enough)
+
+
+WHOLE = ("decision", "finish", "availability", "constraints", "protocol", "usage", "model", "text-leaks")
+"""Gates that apply to every request; others are taken to apply to half of them."""
+
+
+def _cases(options: PlanOptions) -> int | None:
+    if options.baseline < 2 or options.vendor < 2:
+        return None
+    # Several gates must pass together, of which those that depend on decisions pass and fail in part together.
+    power = 1 - (1 - options.power) / 4
+    excess, distance = faithful_spread(options.flip_rate, options.baseline, options.vendor)
+    counts = [FEWEST]
+    for gate in with_margins(GATES, options.margins):
+        share = 1.0 if gate.name in WHOLE else LEAST_SHARE
+        if gate.distance_margin is None:
+            own = cases_for_equivalence(0.0, gate.margin, power=power)
+        else:
+            own = max(
+                cases_for_equivalence(excess, gate.margin, power=1 - (1 - power) / 2),
+                cases_for_equivalence(distance, gate.distance_margin, power=power),
+            )
+        counts.append(math.ceil(own / share))
+    return max(counts)
+
+
+def _found_share(cases: int, options: PlanOptions) -> float | None:
+    """The smallest share of cases or answers that is found, where it concerns half of the requests."""
+    gates = with_margins(GATES, options.margins)
+    margin = max(gate.margin for gate in gates if gate.scale in ("category", "fault"))
+    excess, _ = faithful_spread(options.flip_rate, options.baseline, options.vendor)
+    n = cases * LEAST_SHARE
+    for share in np.arange(margin, 1.0, 0.001):
+        spread = math.sqrt(excess**2 + share * (1 - share))
+        if cases_for_difference(spread, margin, float(share), options.power) <= n:
+            return float(share)
+    return None

@@ -1,0 +1,109 @@
+"""The findings of the panel, and the document that others read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from trialbed_verify.panel._bounds import ALPHA, Mean
+from trialbed_verify.panel._gates import Gate
+
+Finding = Literal["equivalent", "different", "inconclusive"]
+GateFinding = Literal["equivalent", "different", "inconclusive", "not applicable"]
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """One gate's comparison.
+
+    Attributes:
+        excess: how much more the vendor differs from the baseline than the baseline from itself; None if the gate does
+            not apply to any case.
+        distance: between the two distributions; None for faults, or where a side has one trial per case.
+        own, cross: the mean distance of two trials of the baseline, and of one of each side; for faults, the shares of
+            the baseline's and of the vendor's answers.
+        p, p_holm: of the permutation test, and corrected for all gates.
+        needed: cases that would settle an inconclusive gate; None if no number would.
+        example: an answer of each side.
+    """
+
+    gate: Gate
+    finding: GateFinding
+    reason: str
+    excess: Mean | None = None
+    distance: Mean | None = None
+    own: float | None = None
+    cross: float | None = None
+    p: float = 1.0
+    p_holm: float = 1.0
+    needed: int | None = None
+    example: Mapping[str, Any] | None = None
+
+    def as_document(self) -> dict[str, Any]:
+        """For the document."""
+        return {
+            "gate": self.gate.name,
+            "meaning": self.gate.meaning,
+            "finding": self.finding,
+            "reason": self.reason,
+            "baseline": self.own,
+            "vendor": self.cross,
+            "excess": self.excess.as_json() if self.excess else None,
+            "excess_margin": self.gate.margin,
+            "distance": self.distance.as_json() if self.distance else None,
+            "distance_margin": self.gate.distance_margin,
+            "p": self.p,
+            "p_holm": self.p_holm,
+            "needed_cases": self.needed,
+            "example": self.example,
+        }
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The verdict on a vendor.
+
+    Attributes:
+        reason: one sentence.
+        gates: all of them, in the order of reports.
+        whole: the p-value of the permutation test of all gates together.
+        trials: the mean number of trials per case that count, of the baseline and of the vendor.
+        remarks: what was found about the trials themselves, such as copies.
+        needed: cases that would settle an inconclusive verdict; None if none is needed, or if no number would.
+    """
+
+    finding: Finding
+    reason: str
+    gates: tuple[GateResult, ...]
+    whole: float | None
+    cases: int
+    trials: tuple[float, float]
+    remarks: tuple[str, ...] = ()
+    needed: int | None = None
+    deals: int = 0
+    seed: int = 0
+    found: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def different(self) -> list[GateResult]:
+        """The gates at which the vendor differs."""
+        return [result for result in self.gates if result.finding == "different"]
+
+    def as_document(self) -> dict[str, Any]:
+        """One JSON object."""
+        return {
+            "finding": self.finding,
+            "reason": self.reason,
+            "different": [result.gate.name for result in self.different],
+            "cases": self.cases,
+            "trials": {"baseline": self.trials[0], "vendor": self.trials[1]},
+            "p_whole": self.whole,
+            "alpha": ALPHA,
+            "permutations": self.deals,
+            "seed": self.seed,
+            "needed_cases": self.needed,
+            "remarks": list(self.remarks),
+            "trial_copies": dict(self.found),
+            "gates": [result.as_document() for result in self.gates],
+        }

@@ -1,0 +1,80 @@
+"""What can be told of a text without a model: its script and language, and what leaked into it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+LEAK = re.compile(
+    r"<\|[a-z0-9_\- ]{2,40}\|>|</?tool_calls?(?:_begin|_end|_section)?>|</?think(?:ing)?>|\[/?(?:INST|TOOL_CALLS?)\]"
+    r"|<function=|<\uff5c|\ufffd",
+    re.IGNORECASE,
+)
+"""Tokens of chat templates, of tool calls and of thinking, and the mark of broken encoding."""
+
+LETTER = re.compile(r"[a-zA-Z]")
+WORD = re.compile(r"[^\W\d_]+")
+
+SAMPLE = 600
+"""Characters that tell script and language."""
+
+FEW = 2
+"""Common words that tell a language."""
+
+COMMON = {
+    "en": "the and is of to in you that it for with are this have your can was not i",
+    "de": "der die das und ist nicht ich sie zu den mit für auf ein eine wir haben kann im",
+    "fr": "le la les et est pas je vous des une dans pour que qui sur avec ce il du",
+    "es": "el la los las y es no que de en una para con por su se un lo como",
+    "pt": "o os as e é não que de em uma para com por seu se um ao como você",
+    "it": "il lo gli e è non che di in una per con su si un come sono della",
+    "nl": "de het een en is niet ik je van dat met voor op zijn te aan wij kan er",
+}
+"""Language -> words that most of its texts have; for those written in Latin letters."""
+
+
+def form(text: str) -> str:
+    """``empty``, or the script of most letters; for Latin letters with the language, where common words tell it."""
+    if not text.strip():
+        return "empty"
+    sample = text[:SAMPLE]
+    script = "LATIN" if sample.isascii() and LETTER.search(sample) else _usual_script(sample)
+    if not script:
+        return "no letters"
+    return f"latin {_language(sample)}" if script == "LATIN" else script.lower()
+
+
+def leaks(text: str) -> bool:
+    """Whether tokens of a template, or the marks of broken encoding, stand in a text."""
+    return LEAK.search(text) is not None
+
+
+def _usual_script(sample: str) -> str:
+    """The script of most letters; empty without letters."""
+    letters = Counter(letter for letter in sample if letter.isalpha())
+    scripts: Counter[str] = Counter()
+    for letter, count in letters.items():
+        scripts[_script(letter)] += count
+    return scripts.most_common(1)[0][0] if scripts else ""
+
+
+def _script(letter: str) -> str:
+    if letter.isascii():
+        return "LATIN"
+    name = unicodedata.name(letter, "OTHER").split(" ", 1)[0]
+    return "CJK" if name in ("CJK", "HIRAGANA", "KATAKANA") else name
+
+
+def _language(sample: str) -> str:
+    found = set(WORD.findall(sample.lower()))
+    scores = {language: len(found & common) for language, common in _common().items()}
+    best = max(scores, key=lambda language: scores[language])
+    second = max(score for language, score in scores.items() if language != best)
+    return best if scores[best] >= FEW and scores[best] > second else "unclear"
+
+
+@lru_cache(maxsize=1)
+def _common() -> dict[str, frozenset[str]]:
+    return {language: frozenset(words.split()) for language, words in COMMON.items()}
