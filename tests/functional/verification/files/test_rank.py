@@ -60,7 +60,7 @@ def test_a_dead_vendor_ranks_nowhere_and_an_inverted_one_last(bench: Bench, file
     assert [row["vendor"] for row in standing["not_ranked"]] == ["dead"]
     printed = bench("rank", *files, "--baseline", "official").out
     assert re.search(r"^inverted \(different\) +3 last +- +-", printed, re.MULTILINE)
-    assert re.search(r"^dead +- +- +-", printed, re.MULTILINE)
+    assert re.search(r"^dead \(different\) +- +- +-", printed, re.MULTILINE)
     assert re.search(r"^official\* +2 +\d-2", printed, re.MULTILINE)
 
 
