@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 NAME = attrgetter("name")
 NO_ARGUMENTS: Mapping[str, Any] = {}
-MISSING: Any = object()
 PLAIN = frozenset({str, int, float, bool, type(None)})
 FEW = 64
 """Calls up to which comparing them one by one is faster than hashing them."""
@@ -49,9 +48,11 @@ def strict_accuracy(made: Sequence[Call], right: Sequence[Call]) -> float:
 
 def flexible_accuracy(made: Sequence[Call], right: Sequence[Call]) -> float:
     """As ``strict_accuracy``, after both lists were sorted, each by itself, by names and the text of arguments."""
-    if len(made) != len(right):
+    count = len(right)
+    if len(made) != count:
         return 0.0
-    count = len(made)
+    if _are_the_same(made, right):
+        return 1.0
     made, right = sorted(made, key=NAME), sorted(right, key=NAME)
     names = [call.name for call in made]
     if names != [call.name for call in right]:
@@ -64,9 +65,6 @@ def flexible_accuracy(made: Sequence[Call], right: Sequence[Call]) -> float:
             end += 1
         if end == place + 1:
             total += right_arguments(made[place].args, right[place].args)
-        elif _have_same_texts(made, right, place, end):
-            for _ in range(place, end):
-                total += 1.0
         else:
             # Arguments matter to the order of calls of one name only. Their texts, once made, are compared too.
             given = sorted([arguments_key(call) for call in made[place:end]])
@@ -74,21 +72,16 @@ def flexible_accuracy(made: Sequence[Call], right: Sequence[Call]) -> float:
             for ours, theirs in zip(given, wanted, strict=True):
                 total += 1.0 if ours == theirs else len({*ours} & {*theirs}) / len(theirs) if theirs else 0.0
         place = end
-    return total / count if count else 1.0
+    return total / count
 
 
-def _have_same_texts(made: Sequence[Call], right: Sequence[Call], begin: int, end: int) -> bool:
-    """Whether calls surely have the same arguments in the same order, so that sorting them would change nothing."""
-    for place in range(begin, end):
-        ours, theirs = made[place].args or NO_ARGUMENTS, right[place].args or NO_ARGUMENTS
-        if len(ours) != len(theirs):
+def _are_the_same(made: Sequence[Call], right: Sequence[Call]) -> bool:
+    """Whether the calls have the same names and arguments in the same order, so that sorting them changes nothing."""
+    for call, wanted in zip(made, right, strict=True):
+        if call.name != wanted.name or len(call.args or NO_ARGUMENTS) != len(wanted.args or NO_ARGUMENTS):
             return False
-        for name, value in ours.items():
-            form = type(value)
-            if name not in theirs or form is not type(theirs[name]) or value != theirs[name]:
-                return False
-            if not (form is str or form is int or form is bool or (form is float and value)):
-                return False
+        if right_arguments(call.args, wanted.args) != 1.0:
+            return False
     return True
 
 
@@ -161,15 +154,16 @@ def right_arguments(made: Mapping[str, Any] | None, right: Mapping[str, Any] | N
         return 0.0
     same = 0
     for key, wanted in right.items():
-        given = made.get(key, MISSING)
-        if given is MISSING:
-            continue
-        form = type(given)
-        if form is type(wanted) and (form is str or form is int or form is bool or (form is float and given)):
-            # Numbers but 0.0 have the same text where they are equal; nan has too, and is not.
-            same += given == wanted or (given != given and wanted != wanted)
-        else:
-            same += str(given) == str(wanted)
+        if key in made:
+            given = made[key]
+            if given is wanted:
+                same += 1
+            elif (form := type(given)) is type(wanted) and (form is str or form is int or (form is float and given)):
+                # Numbers but 0.0 have the same text where they are equal; nan has too, and is not.
+                if given == wanted or (given != given and wanted != wanted):
+                    same += 1
+            elif str(given) == str(wanted):
+                same += 1
     return same / len(right)
 
 

@@ -27,7 +27,6 @@ ACCURACY = "tool_call_accuracy"
 F1 = "tool_call_f1"
 NO_JUDGEMENTS: Judgements = {}
 NO_CALLS = "no calls were made, and none were expected"
-READY = {ToolCall}
 
 
 def tool_call_accuracy(
@@ -145,8 +144,15 @@ def _read(
     return made_calls(predicted), right_groups(wanted), known
 
 
+def _are_calls(values: Sequence[Any]) -> bool:
+    for value in values:  # noqa: SIM110 - for every sample, and twice as fast as all() over a generator
+        if type(value) is not ToolCall:
+            return False
+    return True
+
+
 def _plain(predicted: Any, reference: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    if type(predicted) is list and type(reference) is list and {*map(type, predicted), *map(type, reference)} <= READY:
+    if type(predicted) is list and type(reference) is list and _are_calls(predicted) and _are_calls(reference):
         return predicted, reference
     wanted = reference
     if reference is None:
