@@ -9,6 +9,7 @@ from trialbed.comparison._findings import HEADLINE, Finding, paired_findings
 from trialbed.comparison._plan import PlanOptions, plan, plan_sides
 from trialbed.comparison._ranks import open_ranks, rank_notes
 from trialbed.comparison._run import chosen_baseline, compare_frameworks, rank_documents
+from trialbed.comparison._sides import Side, Trial
 from trialbed.comparison._tables import finding_cells, signed, verdict_notes
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "Finding",
     "PlanOptions",
     "RunComparer",
+    "Side",
+    "Trial",
     "chosen_baseline",
     "compare_frameworks",
     "finding_cells",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -14,7 +14,7 @@ class Attempt(Protocol):
     """What decides which attempt counts; a ``TrialResult`` is one."""
 
     @property
-    def key(self) -> TrialKey:
+    def key(self) -> Hashable:
         """The trial."""
 
     @property
@@ -50,7 +50,7 @@ def counted_attempts(attempts: Iterable[A]) -> list[A]:
     adapter or its environment changed before a later one, it is the first that was measured with the latest code.
     If none was measured, it is the last.
     """
-    of_trial: dict[TrialKey, list[A]] = defaultdict(list)
+    of_trial: dict[Hashable, list[A]] = defaultdict(list)
     given = list(attempts)
     for attempt in given:
         of_trial[attempt.key].append(attempt)

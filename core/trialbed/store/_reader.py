@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -29,6 +29,7 @@ from trialbed.records import (
 )
 from trialbed.settings import store_file
 from trialbed.store._attempts import counted_attempts
+from trialbed.store._columns import RunColumns, RunVersion, read_columns, read_version
 from trialbed.store._database import Database, open_database
 from trialbed.store._frames import trial_frame
 from trialbed.store._json import encode_id
@@ -158,6 +159,14 @@ class StoreReader:
         counted = {id(result) for result in counted_attempts(attempt._record for attempt in attempts)}
         return (attempt for attempt in attempts if id(attempt._record) in counted)
 
+    def _columns(self, run_id: str, scores: Collection[str]) -> RunColumns:
+        with self._open().read() as connection:
+            return read_columns(connection, run_id, scores)
+
+    def _version(self, run_id: str) -> RunVersion:
+        with self._open().read() as connection:
+            return read_version(connection, run_id)
+
     def _results(self, run_id: str) -> tuple[TrialResult, ...]:
         with self._open().read() as connection:
             return tuple(read_results(connection, run_id, None))
@@ -283,6 +292,18 @@ class StoredRun:
             repeat: attempts of this repeat.
         """
         return self._store._attempts(self.run_id, framework, query_id, repeat)
+
+    def columns(self, scores: Collection[str] = ()) -> RunColumns:
+        """The trials that count as columns, which is fast for very many: their ends and times, and values of scores.
+
+        Args:
+            scores: the scores to read.
+        """
+        return self._store._columns(self.run_id, scores)
+
+    def version(self) -> RunVersion:
+        """Equal as long as the store holds the same trials of this run, with the same scores, and the same status."""
+        return self._store._version(self.run_id)
 
     def trial(self, framework: str, query_id: int | str, repeat: int = 0) -> StoredTrial:
         """One trial: the attempt that counts.

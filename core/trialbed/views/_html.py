@@ -1,21 +1,25 @@
-"""Tables and plots as one page of HTML that needs nothing else."""
+"""Tables and plots as one page of HTML that needs nothing else, and plots as drawings for any page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from trialbed.views._figures import printable
+from trialbed.views._bars import BarPlot, Timeline
+from trialbed.views._figures import compact, printable
 from trialbed.views._plot import IntervalPlot
+from trialbed.views._scatter import ScatterPlot
 from trialbed.views._table import Table
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline
 
 
-def html_page(title: str, parts: Sequence[Table | IntervalPlot]) -> str:
+def html_page(title: str, parts: Sequence[Table | Plot]) -> str:
     """A page in light or dark, as the reader's system is set: without scripts, and without anything from the network.
 
     Every text is escaped, so nothing that a framework or a vendor says can be more than text.
@@ -24,14 +28,33 @@ def html_page(title: str, parts: Sequence[Table | IntervalPlot]) -> str:
         title: of the page.
         parts: shown in this order.
     """
-    shown = [("plot" if isinstance(part, IntervalPlot) else "table", part) for part in parts]
-    return _template().render(title=title, parts=shown)
+    shown = [("table" if isinstance(part, Table) else "plot", part) for part in parts]
+    return _environment().get_template("page.html").render(title=title, parts=shown)
+
+
+def svg(plot: Plot, name: str) -> Markup:
+    """A plot as a drawing to stand in a page; the page's style sheet gives its colours.
+
+    Args:
+        name: begins the ids in the drawing, which are its own on the page.
+    """
+    from markupsafe import Markup
+
+    drawn = _environment().get_template(f"svg/{plot.template}.html").render(plot=plot, id=name)
+    return Markup(drawn)  # noqa: S704 - the template escaped every text
 
 
 @cache
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["printable"] = printable
-    return environment.from_string(files("trialbed.views").joinpath("page.html").read_text(encoding="utf-8"))
+    environment = Environment(
+        loader=PackageLoader("trialbed", "views"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"printable": printable, "compact": compact}
+    environment.globals["svg"] = svg
+    return environment

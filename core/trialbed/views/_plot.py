@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trialbed.views._figures import compact
+from trialbed.views._scale import Scale
 
 LABELS = 200
 """Pixels for the labels, on the left."""
@@ -17,7 +17,6 @@ FIGURES = 180
 ROW = 26
 HEAD = 8
 AXIS = 26
-TICKS = 5
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,8 @@ class IntervalPlot:
     limits: tuple[float, float] | None = None
     zero: float | None = None
 
+    template = "intervals"
+
     @property
     def width(self) -> int:
         """Of the drawing."""
@@ -83,10 +84,7 @@ class IntervalPlot:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """The positions of round numbers on the axis, with the numbers."""
-        low, high = self.ends
-        step = _round_step((high - low) / TICKS)
-        numbers = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
-        return [(self.x(number * step), compact(number * step)) for number in numbers]
+        return Scale(*self.ends, LABELS, LABELS + AREA).ticks
 
     @property
     def description(self) -> str:
@@ -95,15 +93,8 @@ class IntervalPlot:
 
     def x(self, value: float) -> float:
         """The position of a value on the drawing, from the left."""
-        low, high = self.ends
-        return round(LABELS + AREA * (min(max(value, low), high) - low) / (high - low), 1)
+        return Scale(*self.ends, LABELS, LABELS + AREA).at(value)
 
     def y(self, row: int) -> float:
         """The position of the middle of a row, from the top."""
         return HEAD + ROW * (row + 0.5)
-
-
-def _round_step(least: float) -> float:
-    """The next of 1, 2, 5, 10, 20 … that is at least this much."""
-    power: float = 10.0 ** math.floor(math.log10(least))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))

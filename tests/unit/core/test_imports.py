@@ -24,6 +24,7 @@ FOLDERS = {
     "trialbed_selection": "tool_selection",
     "trialbed_plugins": "plugins",
     "trialbed_verify": "plugins",
+    "trialbed_pages": "plugins",
     "trialbed_fidelity": "plugins",
     "trialbed_adapter_kit": "plugins",
 }

@@ -16,6 +16,7 @@ ROOTS = (
     "tool_selection/trialbed_selection",
     "plugins/trialbed_plugins",
     "plugins/trialbed_verify",
+    "plugins/trialbed_pages",
     "plugins/trialbed_fidelity",
     "plugins/trialbed_adapter_kit",
 )

@@ -1,0 +1,133 @@
+"""The columns of a run's trials: what lists and figures over many trials need, without reading any record."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from sqlalchemy import Connection, func, select
+
+from trialbed.records import FailureKind, Score, TrialStatus
+from trialbed.store._attempts import counted_attempts
+from trialbed.store._json import decode_id, decode_record
+from trialbed.store._schema import runs, scores, trials
+
+
+class TrialPlace(NamedTuple):
+    """What tells a trial from the others of its run."""
+
+    framework: str
+    query_id: int | str
+    repeat: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrialColumns:
+    """A trial as its columns give it; they are not checked against their checksum, as reading the trial itself does.
+
+    Attributes:
+        row: identifies the attempt in its store.
+        wall_time: seconds.
+    """
+
+    row: int
+    key: TrialPlace
+    attempt: int
+    status: TrialStatus
+    failure: FailureKind | None
+    adapter_digest: str
+    wall_time: float
+
+
+class ScoreKind(NamedTuple):
+    """What a score is: whether it lies in [0, 1], and whether a failed trial has it as 0."""
+
+    bounded: bool
+    quality: bool
+
+
+class RunVersion(NamedTuple):
+    """Another one whenever the run's status, its trials or their scores are others than before."""
+
+    status: str
+    attempts: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class RunColumns:
+    """The trials of a run that count, and the values of some of their scores.
+
+    Attributes:
+        trials: in the order in which they ended.
+        values: score -> row of the trial -> value; trials without a value are left out.
+        kinds: every score that a trial of the run has, those that were not read too.
+    """
+
+    trials: tuple[TrialColumns, ...]
+    values: Mapping[str, Mapping[int, float]]
+    kinds: Mapping[str, ScoreKind]
+
+
+def read_version(connection: Connection, run_id: str) -> RunVersion:
+    """The version of a run's trials, so that what was read can be kept until it changes."""
+    status = connection.execute(select(runs.c.status).where(runs.c.run_id == run_id)).scalar_one_or_none()
+    digest = hashlib.sha256()
+    attempts = 0
+    for row, scored in connection.execute(
+        select(trials.c.id, trials.c.scores_checksum).where(trials.c.run_id == run_id).order_by(trials.c.id)
+    ):
+        digest.update(f"{row} {scored}\n".encode())
+        attempts += 1
+    return RunVersion(status or "", attempts, digest.hexdigest())
+
+
+def read_columns(connection: Connection, run_id: str, names: Collection[str]) -> RunColumns:
+    """The columns of a run's trials.
+
+    Args:
+        names: the scores whose values are read.
+    """
+    counted = tuple(counted_attempts(_trials(connection, run_id)))
+    rows = {trial.row for trial in counted}
+    kinds = _kinds(connection, run_id)
+    return RunColumns(
+        counted, {name: _values(connection, run_id, name, rows) for name in names if name in kinds}, kinds
+    )
+
+
+def _trials(connection: Connection, run_id: str) -> Iterable[TrialColumns]:
+    columns = ("id", "framework", "query_id", "repeat", "attempt", "status", "failure", "adapter_digest", "wall_time")
+    chosen = select(*(trials.c[name] for name in columns)).where(trials.c.run_id == run_id).order_by(trials.c.id)
+    query_of = lru_cache(maxsize=None)(decode_id)
+    for row, framework, query, repeat, *rest in connection.execute(chosen):
+        yield TrialColumns(row, TrialPlace(framework, query_of(query), repeat), *rest)
+
+
+def _values(connection: Connection, run_id: str, name: str, rows: Collection[int]) -> dict[int, float]:
+    of_run = select(trials.c.id).where(trials.c.run_id == run_id)
+    chosen = select(scores.c.trial_id, scores.c.value).where(
+        scores.c.name == name, scores.c.value.is_not(None), scores.c.trial_id.in_(of_run)
+    )
+    return {row: value for row, value in connection.execute(chosen) if row in rows}
+
+
+def _kinds(connection: Connection, run_id: str) -> dict[str, ScoreKind]:
+    """Each score with its kind, as the first trial that has it says."""
+    of_run = select(trials.c.id).where(trials.c.run_id == run_id)
+    first = (
+        select(func.min(scores.c.trial_id).label("trial"), scores.c.name, func.min(scores.c.position).label("place"))
+        .where(scores.c.trial_id.in_(of_run))
+        .group_by(scores.c.name)
+        .subquery()
+    )
+    same = (scores.c.trial_id == first.c.trial) & (scores.c.name == first.c.name)
+    found = connection.execute(select(scores.c.name, scores.c.record).join(first, same).order_by(first.c.place))
+    return {name: _kind(decode_record(Score, record)) for name, record in found}
+
+
+def _kind(score: Score) -> ScoreKind:
+    return ScoreKind(score.bounded, score.bounded and score.quality)

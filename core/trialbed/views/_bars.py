@@ -1,0 +1,165 @@
+"""Bars of parts, and spans on a common line of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from trialbed.views._figures import compact
+from trialbed.views._scale import Scale
+
+LABELS, AREA, FIGURES = 200, 420, 140
+ROW, HEAD, AXIS = 28, 30, 26
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of parts.
+
+    Attributes:
+        label: what it stands for.
+        parts: name of the part -> its size, 0 or more.
+    """
+
+    label: str
+    parts: Mapping[str, float]
+
+    @property
+    def total(self) -> float:
+        """Of its parts."""
+        return sum(self.parts.values())
+
+
+@dataclass(frozen=True)
+class BarPlot:
+    """Bars below each other on one axis, each made of parts: filled differently, and named in the legend.
+
+    Attributes:
+        title: what is shown, with the unit.
+        bars: one row each.
+    """
+
+    title: str
+    bars: Sequence[Bar]
+
+    template = "bars"
+    width = LABELS + AREA + FIGURES
+
+    @property
+    def height(self) -> int:
+        """Of the drawing."""
+        return self.bottom + AXIS
+
+    @property
+    def bottom(self) -> int:
+        """The vertical position of the axis."""
+        return HEAD + ROW * len(self.bars)
+
+    @property
+    def scale(self) -> Scale:
+        """From 0 to the longest bar."""
+        return Scale(0.0, max((bar.total for bar in self.bars), default=0.0) * 1.02 or 1.0, LABELS, LABELS + AREA)
+
+    @property
+    def names(self) -> list[str]:
+        """Of all parts, each once."""
+        return list(dict.fromkeys(name for bar in self.bars for name in bar.parts))
+
+    @property
+    def rows(self) -> list[tuple[Bar, int, list[tuple[int, str, float, float, float]]]]:
+        """Each bar with its vertical position and its parts: number, name, start, width, size."""
+        found = []
+        for place, bar in enumerate(self.bars):
+            parts: list[tuple[int, str, float, float, float]] = []
+            begun = 0.0
+            for name, size in bar.parts.items():
+                start = self.scale.at(begun)
+                begun += size
+                parts.append((self.names.index(name), name, start, round(self.scale.at(begun) - start, 1), size))
+            found.append((bar, HEAD + ROW * place, parts))
+        return found
+
+    @property
+    def description(self) -> str:
+        """The plot in words."""
+        return "; ".join(
+            f"{bar.label}: " + ", ".join(f"{name} {compact(size)}" for name, size in bar.parts.items())
+            for bar in self.bars
+        )
+
+
+@dataclass(frozen=True)
+class Span:
+    """Something that took time.
+
+    Attributes:
+        lane: the row it is drawn in.
+        label: what it was.
+        start, length: seconds.
+        target: the id of the place on the page that tells more.
+        alarming: whether something went wrong in it.
+    """
+
+    lane: str
+    label: str
+    start: float
+    length: float
+    target: str = ""
+    alarming: bool = False
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Spans in lanes on one line of time.
+
+    Attributes:
+        title: what is shown.
+        lanes: their names, from the top.
+        spans: in any order.
+        total: seconds that the line is long at least.
+    """
+
+    title: str
+    lanes: Sequence[str]
+    spans: Sequence[Span]
+    total: float = field(default=0.0)
+
+    template = "timeline"
+    width = LABELS + AREA + FIGURES
+
+    @property
+    def height(self) -> int:
+        """Of the drawing."""
+        return self.bottom + AXIS
+
+    @property
+    def bottom(self) -> int:
+        """The vertical position of the axis."""
+        return 8 + ROW * len(self.lanes)
+
+    @property
+    def scale(self) -> Scale:
+        """Seconds from the beginning."""
+        last = max([self.total, *(span.start + span.length for span in self.spans)])
+        return Scale(0.0, last or 1.0, 110, self.width - 20)
+
+    @property
+    def drawn(self) -> list[tuple[Span, float, float, int, int]]:
+        """Each span with its start, width, vertical position and the number of its lane."""
+        return [
+            (
+                span,
+                self.scale.at(span.start),
+                max(2.0, round(self.scale.at(span.start + span.length) - self.scale.at(span.start), 1)),
+                8 + ROW * self.lanes.index(span.lane),
+                self.lanes.index(span.lane),
+            )
+            for span in self.spans
+        ]
+
+    @property
+    def description(self) -> str:
+        """The plot in words."""
+        return "; ".join(
+            f"{span.lane} {span.label}: from {span.start:.3f} s for {span.length:.3f} s" for span in self.spans
+        )

@@ -1,0 +1,16 @@
+"""Pages: what a store knows, to look at in a browser, and as one file to send on.
+
+``app`` makes the application with its routes; each page has a module under ``runs`` that reads the store into what its
+template shows:
+
+    runs        the list, a run, its queries, a trial, two trials side by side
+    rendering   the templates, and addresses between pages
+    live        progress of a run that is under way, as server-sent events
+
+Nothing is written, and nothing is loaded from anywhere else. All text of agents, models and Apis is escaped.
+The names are loaded when they are first used.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

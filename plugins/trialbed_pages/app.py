@@ -1,0 +1,237 @@
+"""The application: its routes, and what every answer carries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
+
+from trialbed.errors import DataError, TrialbedError, UsageError
+from trialbed.records import Query as Task
+from trialbed.settings import data_dir as default_folder
+from trialbed.store import StoredRun, StoredTrial, StoreReader, open_store
+from trialbed_pages.live import progress_events
+from trialbed_pages.rendering import multiline, render
+from trialbed_pages.runs import (
+    FigureCache,
+    GridFilter,
+    RunFigures,
+    RunFilter,
+    differences,
+    grid_page,
+    listing_page,
+    pair_page,
+    run_page,
+    trial_page,
+)
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+"""What a page may load and do: nothing but its own files, even if foreign text got into it as markup."""
+
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+STATIC = {"pages.css": "text/css", "pages.js": "text/javascript", "htmx.min.js": "text/javascript"}
+
+Page = Annotated[int, Query(ge=1, le=1_000_000)]
+
+
+def create_app(store: str | None = None, data_dir: Path | None = None) -> FastAPI:
+    """The pages of a store, as an ASGI application; nothing of it writes.
+
+    Args:
+        store: a file or URL, as ``bench run --store`` takes it; it may be made later.
+        data_dir: where datasets are, for the tasks of queries.
+    """
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    pages = _Pages(store, FigureCache(data_dir or default_folder()))
+    app.add_api_route("/", pages.listing, response_class=HTMLResponse)
+    app.add_api_route("/runs/{run_id}", pages.run, response_class=HTMLResponse)
+    app.add_api_route("/runs/{run_id}/differences", pages.differences, response_class=HTMLResponse)
+    app.add_api_route("/runs/{run_id}/queries", pages.queries, response_class=HTMLResponse)
+    app.add_api_route("/runs/{run_id}/trial", pages.trial, response_class=HTMLResponse)
+    app.add_api_route("/runs/{run_id}/pair", pages.pair, response_class=HTMLResponse)
+    app.add_api_route("/runs/{run_id}/body", pages.body, response_class=PlainTextResponse)
+    app.add_api_route("/runs/{run_id}/live", pages.live)
+    app.add_api_route("/static/{name}", _static)
+    app.add_exception_handler(TrialbedError, _explained)
+    app.add_exception_handler(RequestValidationError, _explained)
+    app.add_exception_handler(404, _explained)
+    app.middleware("http")(_with_headers)
+    return app
+
+
+async def _with_headers(request: Request, forward: Callable[[Request], Awaitable[Response]]) -> Response:
+    response = await forward(request)
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
+def _explained(request: Request, error: Exception) -> Response:
+    """A page that says what is wrong."""
+    status = 404 if isinstance(error, DataError) else 400
+    text = str(error)
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        text = f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}"
+    elif getattr(error, "status_code", 0) == 404:
+        status, text = 404, "There is no such page."
+    return HTMLResponse(render("error.html", _base(request), text=text), status_code=status)
+
+
+def _base(request: Request) -> str:
+    return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+def _static(name: str) -> Response:
+    if name not in STATIC:
+        return PlainTextResponse("There is no such file.", status_code=404)
+    content = files("trialbed_pages").joinpath("static", name).read_bytes()
+    return Response(content, media_type=STATIC[name], headers={"Cache-Control": "max-age=3600"})
+
+
+class _Pages:
+    """The routes; each opens the store for itself, so that any thread may serve it."""
+
+    def __init__(self, store: str | None, cache: FigureCache) -> None:
+        self._store = store
+        self._cache = cache
+        self._reader: StoreReader | None = None
+
+    def _open(self) -> StoreReader:
+        if self._reader is None:
+            self._reader = open_store(self._store)
+        return self._reader
+
+    def listing(
+        self,
+        request: Request,
+        framework: str = "",
+        model: str = "",
+        dataset: str = "",
+        status: str = "",
+        page: Page = 1,
+    ) -> str:
+        chosen = RunFilter(framework, model, dataset, status, page)
+        return render("runs.html", _base(request), **listing_page(self._open(), self._cache, chosen))
+
+    def run(self, request: Request, run_id: str, score: str = "sopr_score") -> Any:
+        run = self._open().run(run_id)
+        if run.run_id != run_id:
+            return RedirectResponse(f"{_base(request)}/runs/{run.run_id}")
+        return render("run.html", _base(request), **run_page(self._figures(run, score), score))
+
+    def differences(self, request: Request, run_id: str) -> str:
+        run = self._open().run(run_id)
+        return render("differences.html", _base(request), **differences(self._cache.of(run)))
+
+    def queries(
+        self,
+        request: Request,
+        run_id: str,
+        score: str = "sopr_score",
+        text: str = "",
+        show: str = "all",
+        sort: str = "dataset",
+        page: Page = 1,
+    ) -> str:
+        figures = self._figures(self._open().run(run_id), score)
+        chosen = GridFilter(text, show, sort, page)
+        return render("queries.html", _base(request), **grid_page(figures, score, chosen))
+
+    def trial(
+        self, request: Request, run_id: str, framework: str, query: str, repeat: int = 0, attempt: int | None = None
+    ) -> str:
+        run = self._open().run(run_id)
+        trial = _trial(run, framework, query, repeat, attempt)
+        return render("trial.html", _base(request), **trial_page(run, trial, self._task(run, trial)))
+
+    def pair(
+        self,
+        request: Request,
+        run_id: str,
+        left: str,
+        right: str,
+        query: str,
+        repeat: int = 0,
+        other: int | None = None,
+    ) -> str:
+        run = self._open().run(run_id)
+        ours = _trial(run, left, query, repeat, None)
+        theirs = _trial(run, right, query, repeat if other is None else other, None)
+        return render("pair.html", _base(request), **pair_page(run, ours, theirs, self._task(run, ours)))
+
+    def body(
+        self,
+        run_id: str,
+        framework: str,
+        query: str,
+        kind: str,
+        place: Page,
+        repeat: int = 0,
+        attempt: int | None = None,
+    ) -> str:
+        """The raw text of a request or an answer, with the keys in it masked."""
+        trial = _trial(self._open().run(run_id), framework, query, repeat, attempt)
+        calls = trial.wire.model_calls
+        if kind not in ("request", "response") or place > len(calls):
+            raise DataError("the trial has no such request")
+        call = calls[place - 1]
+        return multiline(call.request if kind == "request" else call.response)
+
+    async def live(self, request: Request, run_id: str) -> StreamingResponse:
+        events = progress_events(self._open, run_id, request.is_disconnected)
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    def _figures(self, run: StoredRun, score: str) -> RunFigures:
+        figures = self._cache.of(run, score)
+        if figures.columns.trials and score not in figures.columns.kinds and score != "sopr_score":
+            raise UsageError(f"run {run.run_id} has no score {score!r}; it has {', '.join(figures.columns.kinds)}")
+        return figures
+
+    def _task(self, run: StoredRun, trial: StoredTrial) -> Task | None:
+        queries = self._cache.queries(run)
+        return queries.get(trial.key.query_id) if queries else None
+
+
+def _trial(run: StoredRun, framework: str, query: str, repeat: int, attempt: int | None) -> StoredTrial:
+    """The trial that an address names.
+
+    Raises:
+        UsageError: the address cannot be read.
+        DataError: there is no such trial.
+    """
+    try:
+        query_id = json.loads(query)
+    except ValueError:
+        query_id = query
+    if not isinstance(query_id, int | str):
+        raise UsageError(f"{query} names no query")
+    if attempt is None:
+        return run.trial(framework, query_id, repeat)
+    for trial in run.attempts(framework=framework, query_id=query_id, repeat=repeat):
+        if trial.attempt == attempt:
+            return trial
+    raise DataError(f"run {run.run_id}: the trial has no attempt {attempt}")

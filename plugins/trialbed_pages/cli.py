@@ -1,0 +1,34 @@
+"""``bench view``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trialbed.cli.options import option, plain_option
+from trialbed.cli.setting_options import data_dir_option
+from trialbed.cli.stored import store_option
+
+EPILOG = """\b
+Examples:
+  bench view
+  bench view --open
+  bench view --port 0 --store results/runs.db
+"""
+
+
+@click.command("view", epilog=EPILOG)
+@option("--host", default="127.0.0.1", help="Address to listen on. Beyond loopback, everybody there can read the runs.")
+@option("--port", type=click.IntRange(0, 65535), default=8090, help="Port to listen on, 0 for any.")
+@plain_option("--open", "opened", is_flag=True, help="Open the pages in a browser.")
+@store_option
+@data_dir_option
+def command(host: str, port: int, opened: bool, store: str | None, data_dir: Path | None) -> None:
+    """Look at runs in a browser: scores with intervals, every query and every trial as the wire saw it.
+
+    The pages are read-only, and need nothing from the network.
+    """
+    from trialbed_pages.serving import serve
+
+    serve(host, port, store, data_dir, opened=opened)

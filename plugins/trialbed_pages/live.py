@@ -1,0 +1,46 @@
+"""Progress of a run that is under way, as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from trialbed.store import StoreReader
+
+EVERY = 1.0
+"""Seconds between two looks at the store."""
+
+
+async def progress_events(
+    reader: Callable[[], StoreReader], run_id: str, gone: Callable[[], Awaitable[bool]], every: float = EVERY
+) -> AsyncIterator[bytes]:
+    """An event each time the run has changed, until it is no longer running or nobody listens.
+
+    The data are ``status``, ``ended``, ``answered``, ``failed`` and ``total``.
+    """
+    last = b""
+    while not await gone():
+        found, running = await asyncio.to_thread(_progress, reader(), run_id)
+        if found != last:
+            last = found
+            yield b"event: progress\ndata: " + found + b"\n\n"
+        if not running:
+            yield b"event: end\ndata: {}\n\n"
+            return
+        await asyncio.sleep(every)
+
+
+def _progress(reader: StoreReader, run_id: str) -> tuple[bytes, bool]:
+    run = reader.run(run_id)
+    ends = Counter(trial.status for trial in run.columns().trials)
+    total = len(run.config.query_ids) * run.config.repeat * len(run.config.frameworks)
+    document = {
+        "status": run.status,
+        "ended": ends.total(),
+        "answered": ends["answered"],
+        "failed": ends["failed"],
+        "total": total,
+    }
+    return json.dumps(document).encode(), run.status == "running"

@@ -1,0 +1,28 @@
+"""A run as one file: everything inlined, to mail or to publish."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trialbed.settings import data_dir as default_folder
+from trialbed.store import StoredRun
+from trialbed_pages.rendering import render
+from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page, run_page, trial_page
+
+DETAILED = 10
+"""Of the worst queries, how many have their worst trial in the file."""
+
+
+def run_report(run: StoredRun, score: str = "sopr_score", data_dir: Path | None = None) -> str:
+    """The page of a run with the worst trials, without scripts and without anything from outside the file."""
+    cache = FigureCache(data_dir or default_folder())
+    figures = cache.of(run, score)
+    queries = cache.queries(run)
+    page = run_page(figures, score)
+    details = []
+    for item in page["worst"][:DETAILED]:
+        key = item["trial"].key
+        trial = run.trial(key.framework, key.query_id, key.repeat)
+        details.append(trial_page(run, trial, queries.get(key.query_id) if queries else None))
+    grid = grid_page(figures, score, GridFilter(sort="worst"))
+    return render("report.html", "", **page, grid=grid, compared=differences(figures), details=details)

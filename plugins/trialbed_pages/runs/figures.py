@@ -1,0 +1,201 @@
+"""The figures of a run, read from columns and kept until the run changes, so that pages of large runs are fast."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean, median
+
+from trialbed.engine import run_queries
+from trialbed.errors import TrialbedError
+from trialbed.records import Query
+from trialbed.statistics import Interval, bounded_mean_interval
+from trialbed.store import RunColumns, RunVersion, StoredRun, TrialColumns
+
+QueryId = int | str
+
+HEADLINE = ("sopr_score", "api_call_score")
+TIMES = ("wall_time", "model_time", "tool_time", "framework_time")
+TOKENS = "total_tokens"
+
+KEPT = 6
+"""Runs whose figures are kept."""
+
+FRESH = 1.0
+"""Seconds for which the version of a run is not looked at again."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over trials: its value, its 95 % interval where the score is bounded, and how many values it is of."""
+
+    value: float | None
+    interval: Interval | None
+    n: int
+
+
+@dataclass(frozen=True)
+class RunFigures:
+    """A run with the columns of its trials.
+
+    Attributes:
+        queries: the tasks, None where the dataset is out of reach or has changed.
+    """
+
+    run: StoredRun
+    columns: RunColumns
+    queries: Mapping[QueryId, Query] | None
+    _means: dict[tuple[str, str], Mean] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def cells(self) -> Mapping[tuple[str, QueryId], Sequence[TrialColumns]]:
+        """The trials of each framework on each query, in the order of their repeats."""
+        found: dict[tuple[str, QueryId], list[TrialColumns]] = {}
+        for trial in self.columns.trials:
+            found.setdefault((trial.key.framework, trial.key.query_id), []).append(trial)
+        return {key: sorted(own, key=lambda trial: trial.key.repeat) for key, own in found.items()}
+
+    @cached_property
+    def by_framework(self) -> Mapping[str, Sequence[TrialColumns]]:
+        """The trials of each framework, in the order in which they ended."""
+        found: dict[str, list[TrialColumns]] = {name: [] for name in self.run.config.frameworks}
+        for trial in self.columns.trials:
+            found.setdefault(trial.key.framework, []).append(trial)
+        return found
+
+    @property
+    def quality(self) -> list[str]:
+        """The scores that lie in [0, 1], those of quality first."""
+        kinds = self.columns.kinds
+        return sorted((name for name in kinds if kinds[name].bounded), key=lambda name: not kinds[name].quality)
+
+    @property
+    def planned(self) -> int:
+        """Trials of each framework."""
+        return len(self.run.config.query_ids) * self.run.config.repeat
+
+    def value(self, trial: TrialColumns, score: str) -> float | None:
+        """The value of a score that counts: 0 for a score of quality of a failed trial, None where there is none."""
+        if trial.status == "answered":
+            found = self.columns.values.get(score, {}).get(trial.row)
+            return found if found is None or math.isfinite(found) else None
+        kind = self.columns.kinds.get(score)
+        counts = kind is not None and kind.quality and trial.status == "failed"
+        return 0.0 if counts and self._has_score(trial.key.query_id, score) else None
+
+    def _has_score(self, query_id: QueryId, score: str) -> bool:
+        """Whether a query can have a score: some need gold arguments, which not every query has."""
+        return score in HEADLINE or query_id in self._scored(score)
+
+    def _scored(self, score: str) -> frozenset[QueryId]:
+        known = self._scored_queries
+        if score not in known:
+            values = self.columns.values.get(score, {})
+            known[score] = frozenset(trial.key.query_id for trial in self.columns.trials if trial.row in values)
+        return known[score]
+
+    @cached_property
+    def _scored_queries(self) -> dict[str, frozenset[QueryId]]:
+        return {}
+
+    def mean(self, framework: str, score: str) -> Mean:
+        """The mean of a score over a framework's trials."""
+        if (framework, score) not in self._means:
+            self._means[framework, score] = self._mean(framework, score)
+        return self._means[framework, score]
+
+    def _mean(self, framework: str, score: str) -> Mean:
+        values: dict[QueryId, list[float]] = {}
+        for trial in self.by_framework.get(framework, ()):
+            value = self.value(trial, score)
+            if value is not None:
+                values.setdefault(trial.key.query_id, []).append(value)
+        every = [value for repeats in values.values() for value in repeats]
+        kind = self.columns.kinds.get(score)
+        bounded = kind is not None and kind.bounded and all(0 <= value <= 1 for value in every)
+        return Mean(
+            fmean(every) if every else None, bounded_mean_interval(values) if every and bounded else None, len(every)
+        )
+
+    def median(self, framework: str, score: str) -> float | None:
+        """The median of a figure over a framework's trials with an answer."""
+        values = self.columns.values.get(score, {})
+        own = [values[trial.row] for trial in self.by_framework.get(framework, ()) if trial.row in values]
+        return median(own) if own else None
+
+    def ends(self, framework: str) -> Counter[str]:
+        """How many trials ended in which way."""
+        return Counter(trial.status for trial in self.by_framework.get(framework, ()))
+
+    def failures(self, framework: str) -> Counter[str]:
+        """How many trials did not end with an answer, by kind."""
+        return Counter(trial.failure for trial in self.by_framework.get(framework, ()) if trial.failure)
+
+    def text(self, query_id: QueryId) -> str:
+        """The task of a query; empty where it is not known."""
+        query = self.queries.get(query_id) if self.queries else None
+        return query.text if query else ""
+
+    def worst(self, score: str) -> Iterator[tuple[float, QueryId]]:
+        """Each query that has the score with its mean over all frameworks, the worst first."""
+        found = []
+        for query_id in self.run.config.query_ids:
+            values = [
+                value
+                for name in self.run.config.frameworks
+                for trial in self.cells.get((name, query_id), ())
+                if (value := self.value(trial, score)) is not None
+            ]
+            if values:
+                found.append((fmean(values), query_id))
+        # Queries of one mean stay in the run's order.
+        yield from sorted(found, key=lambda item: item[0])
+
+
+class FigureCache:
+    """Figures of the runs that were looked at last; any thread may use it.
+
+    Args:
+        data_dir: where datasets are.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._kept: OrderedDict[tuple[str, str], tuple[RunVersion, float, RunFigures]] = OrderedDict()
+        self._queries: dict[str, Mapping[QueryId, Query] | None] = {}
+        self._lock = threading.Lock()
+
+    def of(self, run: StoredRun, score: str = HEADLINE[0]) -> RunFigures:
+        """The figures of a run, with the values of a score beside those of the headline and the times."""
+        key = (run.run_id, "" if score in HEADLINE else score)
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None and time.monotonic() - kept[1] < FRESH and kept[2].run.record == run.record:
+                return kept[2]
+        version = run.version()
+        if kept is None or kept[0] != version or kept[2].run.record != run.record:
+            columns = run.columns(tuple(dict.fromkeys((*HEADLINE, *TIMES, TOKENS, score))))
+            figures = RunFigures(run, columns, self.queries(run))
+        else:
+            figures = kept[2]
+        with self._lock:
+            self._kept[key] = (version, time.monotonic(), figures)
+            self._kept.move_to_end(key)
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return figures
+
+    def queries(self, run: StoredRun) -> Mapping[QueryId, Query] | None:
+        """The tasks of a run; None where its dataset is out of reach or has changed."""
+        if run.run_id not in self._queries:
+            try:
+                self._queries[run.run_id] = run_queries(run.config, self._data_dir)
+            except (TrialbedError, OSError):
+                self._queries[run.run_id] = None
+        return self._queries[run.run_id]

@@ -1,0 +1,64 @@
+"""The list of runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, cast
+
+from trialbed.records import RunStatus
+from trialbed.store import StoredRun, StoreReader
+from trialbed_pages.runs.figures import HEADLINE, FigureCache
+
+PAGE = 25
+"""Runs on a page."""
+
+STATUSES = ("running", "interrupted", "incomplete", "finished")
+
+
+@dataclass(frozen=True)
+class RunFilter:
+    """Which runs are listed; an empty text is any."""
+
+    framework: str = ""
+    model: str = ""
+    dataset: str = ""
+    status: str = ""
+    page: int = 1
+
+
+def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> dict[str, Any]:
+    """What the list shows of the runs that fit, newest first."""
+    status = cast("RunStatus | None", chosen.status if chosen.status in STATUSES else None)
+    skipped = (chosen.page - 1) * PAGE
+    found = reader.runs(
+        framework=chosen.framework or None,
+        model=chosen.model or None,
+        dataset=chosen.dataset or None,
+        status=status,
+        limit=skipped + PAGE + 1,
+    )
+    every = reader.runs()
+    return {
+        "runs": [_row(run, cache) for run in found[skipped : skipped + PAGE]],
+        "chosen": chosen,
+        "more": len(found) > skipped + PAGE,
+        "place": reader.place,
+        "total": len(every),
+        "statuses": STATUSES,
+        "frameworks": sorted({name for run in every for name in run.config.frameworks}),
+        "models": sorted({run.config.model for run in every}),
+        "datasets": sorted({run.config.test_set for run in every}),
+    }
+
+
+def _row(run: StoredRun, cache: FigureCache) -> dict[str, Any]:
+    figures = cache.of(run)
+    ended = Counter(trial.status for trial in figures.columns.trials)
+    return {
+        "run": run,
+        "answered": ended["answered"],
+        "failed": ended["failed"],
+        "total": figures.planned * len(run.config.frameworks),
+        "means": [(name, figures.mean(name, HEADLINE[0])) for name in run.config.frameworks],
+    }

@@ -1,0 +1,177 @@
+"""One run: who did how well, at what cost, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trialbed.comparison import HEADLINE as COMPARED
+from trialbed.comparison import Side, chosen_baseline, open_ranks, paired_findings
+from trialbed.comparison import Trial as ComparedTrial
+from trialbed.run_settings import MARGIN
+from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, Point, ScatterPlot, compact, number
+from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, Mean, RunFigures
+
+WORST = 5
+"""Queries that are named as the worst."""
+
+PARTS = {"model_time": "model", "tool_time": "tools", "framework_time": "framework"}
+
+
+def run_page(figures: RunFigures, score: str) -> dict[str, Any]:
+    """What the page of a run shows.
+
+    Args:
+        score: the bounded score by which frameworks are compared.
+    """
+    run = figures.run
+    rows = [_row(figures, name, score) for name in run.config.frameworks]
+    return {
+        "run": run,
+        "score": score,
+        "scores": figures.quality or [score],
+        "rows": rows,
+        "settings": _settings(figures),
+        "interval_plot": _intervals(rows, score),
+        "cost_plot": _cost(rows, score),
+        "time_plot": _times(figures),
+        "failures": [(row["name"], row["failures"]) for row in rows if row["failures"]],
+        "worst": _worst(figures, score),
+        "answered": sum(row["answered"] for row in rows),
+        "ended": len(figures.columns.trials),
+        "total": figures.planned * len(rows),
+    }
+
+
+def differences(figures: RunFigures) -> dict[str, Any]:
+    """The paired differences to the reference, and the ranks that are left open."""
+    sides = {name: _side(figures, name) for name in figures.run.config.frameworks}
+    baseline = chosen_baseline(list(sides), None)
+    pairs = [(sides[baseline], side) for name, side in sides.items() if name != baseline]
+    found = paired_findings(pairs, MARGIN) if figures.run.status != "running" else []
+    ranks = open_ranks(list(sides.values()), MARGIN) if figures.run.status == "finished" else {}
+    return {
+        "run": figures.run,
+        "baseline": baseline,
+        "scores": [name for name in COMPARED if any(one.score == name for one in found)],
+        "findings": found,
+        "ranks": ranks,
+        "margin": MARGIN,
+    }
+
+
+def _row(figures: RunFigures, name: str, score: str) -> dict[str, Any]:
+    ends = figures.ends(name)
+    known = {info.name: info for info in figures.run.frameworks}
+    return {
+        "name": name,
+        "version": known[name].version if name in known else "",
+        "answered": ends["answered"],
+        "failed": ends["failed"],
+        "not_measured": figures.planned - ends["answered"] - ends["failed"],
+        "planned": figures.planned,
+        "chosen": figures.mean(name, score),
+        "headline": [(own, figures.mean(name, own)) for own in HEADLINE if own != score],
+        "tokens": figures.median(name, TOKENS),
+        "times": {own: figures.median(name, own) for own in TIMES},
+        "failures": figures.failures(name).most_common(),
+    }
+
+
+def _settings(figures: RunFigures) -> list[tuple[str, str]]:
+    run, config = figures.run, figures.run.config
+    given = {
+        "dataset": f"{config.dataset} ({config.test_set}), sha256 {config.dataset_digest[:12]}",
+        "queries": f"{len(config.query_ids)} x {config.repeat}",
+        "model": config.model,
+        "endpoint": config.base_url or "",
+        "judge": config.judge,
+        "selector": config.selector,
+        "seed": str(config.seed),
+        "temperature": "" if config.temperature is None else f"{config.temperature:g}",
+        "max steps": str(config.max_steps),
+        "timeout": f"{config.timeout:g} s",
+        "Trialbed": config.trialbed_version,
+        "frameworks": ", ".join(f"{info.name} {info.version}" for info in run.frameworks),
+    }
+    return [(name, text) for name, text in given.items() if text]
+
+
+def mean_text(mean: Mean) -> str:
+    """A mean with its interval."""
+    if mean.value is None:
+        return UNKNOWN
+    ends = f" [{number(mean.interval.low, 2)}, {number(mean.interval.high, 2)}]" if mean.interval else ""
+    return f"{number(mean.value, 2)}{ends}"
+
+
+def _intervals(rows: Sequence[Mapping[str, Any]], score: str) -> IntervalPlot:
+    points = [
+        Point(
+            row["name"],
+            row["chosen"].value,
+            row["chosen"].interval.low if row["chosen"].interval else None,
+            row["chosen"].interval.high if row["chosen"].interval else None,
+            mean_text(row["chosen"]),
+        )
+        for row in rows
+    ]
+    return IntervalPlot(f"{score}, with its 95 % interval", points, limits=(0.0, 1.0))
+
+
+def _cost(rows: Sequence[Mapping[str, Any]], score: str) -> ScatterPlot:
+    marks = [
+        Mark(
+            row["name"],
+            row["tokens"],
+            row["chosen"].value,
+            f"{score} {mean_text(row['chosen'])} for {compact(row['tokens'])} tokens",
+        )
+        for row in rows
+    ]
+    title = f"{score} against tokens per trial"
+    return ScatterPlot(title, "tokens per trial, median", score, marks, y_limits=(0.0, 1.0))
+
+
+def _times(figures: RunFigures) -> BarPlot:
+    bars = [
+        Bar(name, {part: figures.median(name, score) or 0.0 for score, part in PARTS.items()})
+        for name in figures.run.config.frameworks
+    ]
+    return BarPlot("Where the time of a trial goes: medians, in seconds", bars)
+
+
+def _worst(figures: RunFigures, score: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for value, query_id in figures.worst(score):
+        if value >= 1 or len(found) == WORST:
+            break
+        cells = [(name, figures.cells.get((name, query_id), ())) for name in figures.run.config.frameworks]
+        trials = [trial for _, own in cells for trial in own]
+        worst = min(trials, key=lambda trial: _worth(figures.value(trial, score)))
+        found.append({"query": query_id, "text": figures.text(query_id), "value": value, "trial": worst})
+    return found
+
+
+def _worth(value: float | None) -> float:
+    """What is not measured says nothing, and comes last."""
+    return 2.0 if value is None else value
+
+
+def _side(figures: RunFigures, name: str) -> Side:
+    """The trials of a framework as comparisons take them."""
+    kinds = figures.columns.kinds
+    trials = [
+        ComparedTrial(
+            trial.key.query_id,
+            {score: value for score in HEADLINE if (value := figures.value(trial, score)) is not None}
+            if trial.status == "answered"
+            else {},
+            failure=trial.failure or "",
+            measured=trial.status != "not measured",
+            repeat=trial.key.repeat,
+        )
+        for trial in figures.by_framework.get(name, ())
+    ]
+    bounded = frozenset(score for score in HEADLINE if score in kinds and kinds[score].bounded)
+    return Side(figures.run.run_id, name, {}, trials, bounded, bounded)

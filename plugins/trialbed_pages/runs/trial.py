@@ -1,0 +1,114 @@
+"""One trial: what happened when, what was said, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from trialbed.inspection import Exchange, ModelExchange, ToolExchange, api_name, as_text, exchanges, problems
+from trialbed.records import ModelCall, Query
+from trialbed.results import trial_name
+from trialbed.store import StoredRun, StoredTrial
+from trialbed.views import Span, Timeline
+
+LANES = ("model", "tools", "framework")
+
+LEAST = 0.0005
+"""Seconds that a gap between two exchanges lasts to be drawn as the framework's."""
+
+
+def trial_page(run: StoredRun, trial: StoredTrial, query: Query | None) -> dict[str, Any]:
+    """What the page of a trial shows.
+
+    Args:
+        query: its task, where that is known.
+    """
+    result, tools = trial.result, run.tools(trial.key.query_id)
+    found = exchanges(result.wire)
+    label = trial_name(trial.key.framework, trial.key.model_dump())
+    attempts = run.attempts(framework=trial.key.framework, query_id=trial.key.query_id, repeat=trial.key.repeat)
+    return {
+        "run": run,
+        "trial": trial,
+        "result": result,
+        "label": label,
+        "query": query,
+        "problems": problems(result, tools, query),
+        "exchanges": [shown(one) for one in found],
+        "timeline": timeline(found),
+        "answer": result.outcome.answer,
+        "scores": result.scores,
+        "attempts": sorted(own.attempt for own in attempts),
+        "others": [name for name in run.config.frameworks if name != trial.key.framework],
+        "repeats": range(run.config.repeat),
+        "tools": tools,
+        "show_command": f"bench show {run.run_id} '{label}'",
+        "run_command": run_command(run, trial),
+    }
+
+
+def shown(one: Exchange) -> dict[str, Any]:
+    """An exchange as the template takes it."""
+    if isinstance(one, ToolExchange):
+        call = one.call
+        return {
+            "kind": "api",
+            "id": f"call-{one.place}",
+            "place": one.place,
+            "at": one.at,
+            "call": call,
+            "name": api_name(call),
+            "arguments": as_text(call.arguments),
+            "response": "" if call.response is None else as_text(call.response),
+            "bad": bool(call.error or call.status != 200),
+        }
+    return {
+        "kind": "model",
+        "id": f"request-{one.place}",
+        "place": one.place,
+        "at": one.at,
+        "call": one.call,
+        "one": one,
+        "bad": _failed(one.call),
+    }
+
+
+def timeline(found: Sequence[Exchange]) -> Timeline:
+    """Who was at work when: between the exchanges, it is the framework."""
+    spans = [
+        Span(
+            "model" if isinstance(one, ModelExchange) else "tools",
+            f"request {one.place}" if isinstance(one, ModelExchange) else f"call {one.place}, {api_name(one.call)}",
+            one.at,
+            one.call.duration,
+            f"request-{one.place}" if isinstance(one, ModelExchange) else f"call-{one.place}",
+            _failed(one.call) if isinstance(one, ModelExchange) else bool(one.call.error),
+        )
+        for one in found
+    ]
+    title = "Who was at work, in seconds from the first request"
+    return Timeline(title, LANES, [*spans, *_gaps(spans)])
+
+
+def _gaps(spans: Sequence[Span]) -> Iterator[Span]:
+    """The times between the first and the last exchange in which none was under way."""
+    until = 0.0
+    for span in sorted(spans, key=lambda span: span.start):
+        if span.start - until > LEAST:
+            yield Span("framework", "between two exchanges", until, span.start - until)
+        until = max(until, span.start + span.length)
+
+
+def _failed(call: ModelCall) -> bool:
+    return bool(call.error) or not 200 <= call.status < 300
+
+
+def run_command(run: StoredRun, trial: StoredTrial) -> str:
+    """The command that runs the trial's query again, with the run's main settings."""
+    config = run.config
+    words = ["bench run", f"-f {trial.key.framework}", f"-d {config.dataset}", f"--query-id {trial.key.query_id}"]
+    words += [f"--model {config.model}", f"--seed {config.seed}"]
+    words += [f"--base-url {config.base_url}"] if config.base_url else []
+    words += [f"--temperature {config.temperature:g}"] if config.temperature is not None else []
+    words += [f"--repeat {config.repeat}"] if config.repeat > 1 else []
+    return " ".join(words)

@@ -1,0 +1,49 @@
+"""Serves the pages until it is stopped."""
+
+from __future__ import annotations
+
+import socket
+import webbrowser
+from pathlib import Path
+
+import click
+import uvicorn
+
+from trialbed.errors import UsageError
+from trialbed.store import open_store
+from trialbed_pages.app import create_app
+
+
+def serve(host: str, port: int, store: str | None, data_dir: Path | None, *, opened: bool) -> None:
+    """Serve the pages; says where they are on standard error.
+
+    Raises:
+        UsageError: the address cannot be used.
+        DataError: there is no store, or it cannot be read.
+    """
+    with open_store(store) as reader:
+        place = reader.place
+    bound = _bound(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{bound.getsockname()[1]}/"
+    click.echo(f"pages of {place}: {address} (stop with Ctrl-C)", err=True)
+    if opened:
+        webbrowser.open(address)
+    settings = uvicorn.Config(
+        create_app(store, data_dir), log_level="warning", access_log=False, timeout_graceful_shutdown=1
+    )
+    uvicorn.Server(settings).run(sockets=[bound])
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket that listens there, so that the port is known before the server runs."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as error:
+        raise UsageError(
+            f"cannot listen on {host}, port {port}: {error.strerror or error}; choose another with --port"
+        ) from error
+    return bound

@@ -1,0 +1,29 @@
+"use strict";
+
+// Copies the command beside a button; where the browser does not allow it, the command is selected instead.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy);
+    button.textContent = "Copied";
+  } catch {
+    const command = button.previousElementSibling;
+    if (command) window.getSelection().selectAllChildren(command);
+    button.textContent = "Selected: press Ctrl-C";
+  }
+});
+
+// Follows a run that is under way, and reloads the figures when trials have ended.
+const live = document.querySelector("[data-live]");
+if (live) {
+  const source = new EventSource(live.dataset.live);
+  source.addEventListener("progress", (event) => {
+    const now = JSON.parse(event.data);
+    live.querySelector("progress").value = now.ended;
+    live.querySelector("[data-said]").textContent =
+      `${now.ended} of ${now.total} trials have ended, ${now.failed} failed; ${now.status}`;
+    htmx.ajax("GET", location.href, { target: "#figures", select: "#figures", swap: "outerHTML" });
+  });
+  source.addEventListener("end", () => source.close());
+}
