@@ -78,9 +78,14 @@ from .records import WireLog as WireLog
 from .schemas import HardSchema as HardSchema
 from .schemas import hard_schemas as hard_schemas
 from .scoring import ScoreContext as ScoreContext
+from .store import RunColumns as RunColumns
+from .store import RunVersion as RunVersion
+from .store import ScoreKind as ScoreKind
 from .store import StoredRun as StoredRun
 from .store import StoredTrial as StoredTrial
 from .store import StoreReader as StoreReader
+from .store import TrialColumns as TrialColumns
+from .store import TrialPlace as TrialPlace
 from .store import open_store as open_store
 from .tools import Tool as Tool
 from .tools import tls_for as tls_for

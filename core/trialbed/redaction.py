@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from html.entities import html5
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pydantic import BaseModel
 
@@ -344,3 +344,9 @@ def redact(text: str, secrets: Iterable[str] | None = None) -> str:
         secrets: the values; default: those of this process's environment.
     """
     return redaction_of(secret_values() if secrets is None else tuple(secrets)).text(text)
+
+
+def shown_url(url: str) -> str:
+    """A URL as it may be shown: without its user and password, and with secrets masked."""
+    parts = urlsplit(url)
+    return redact(urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])))

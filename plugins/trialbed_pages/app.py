@@ -52,7 +52,12 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
-STATIC = {"pages.css": "text/css", "pages.js": "text/javascript", "htmx.min.js": "text/javascript"}
+STATIC = {
+    "icon.svg": "image/svg+xml",
+    "pages.css": "text/css",
+    "pages.js": "text/javascript",
+    "htmx.min.js": "text/javascript",
+}
 
 Page = Annotated[int, Query(ge=1, le=1_000_000)]
 

@@ -8,11 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC
 from importlib.resources import files
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, Query, Run, TrialResult, framework_profile
-from trialbed.redaction import redact
+from trialbed.redaction import redact, shown_url
 from trialbed.results._entries import entry
 from trialbed.results._means import quality_scores, without_arguments, zero_scores
 from trialbed.results._summary import summary
@@ -100,7 +99,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         **_framework(run, framework),
         **document_settings(config),
         "model_name": config.told_model,
-        "base_url": _without_secrets(config.base_url),
+        "base_url": None if config.base_url is None else shown_url(config.base_url),
         "judge": dict(run.judge) or None,
         "dataset_digest": config.dataset_digest,
         "environment_digest": run.environment_digest,
@@ -124,13 +123,6 @@ def _framework(run: Run, name: str) -> dict[str, Any]:
         "deviations": deviations,
         "capabilities": deviations,
     }
-
-
-def _without_secrets(url: str | None) -> str | None:
-    if url is None:
-        return None
-    parts = urlsplit(url)
-    return redact(urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])))
 
 
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}

@@ -96,7 +96,6 @@ class Span:
         lane: the row it is drawn in.
         label: what it was.
         start, length: seconds.
-        target: the id of the place on the page that tells more.
         alarming: whether something went wrong in it.
     """
 
@@ -104,7 +103,6 @@ class Span:
     label: str
     start: float
     length: float
-    target: str = ""
     alarming: bool = False
 
 

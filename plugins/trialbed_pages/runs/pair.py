@@ -32,7 +32,7 @@ def pair_page(run: StoredRun, left: StoredTrial, right: StoredTrial, query: Quer
                 "label": trial_name(trial.key.framework, trial.key.model_dump()),
                 "answer": result.outcome.answer,
                 "problems": problems(result, run.tools(trial.key.query_id), query),
-                "timeline": timeline(exchanges(result.wire)),
+                "timeline": timeline(result, exchanges(result.wire)),
             }
         )
     ours, theirs = exchanges(left.wire), exchanges(right.wire)

@@ -8,6 +8,7 @@ from typing import Any
 from trialbed.comparison import HEADLINE as COMPARED
 from trialbed.comparison import Side, chosen_baseline, open_ranks, paired_findings
 from trialbed.comparison import Trial as ComparedTrial
+from trialbed.redaction import shown_url
 from trialbed.run_settings import MARGIN
 from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, Point, ScatterPlot, compact, number
 from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, Mean, RunFigures
@@ -84,7 +85,7 @@ def _settings(figures: RunFigures) -> list[tuple[str, str]]:
         "dataset": f"{config.dataset} ({config.test_set}), sha256 {config.dataset_digest[:12]}",
         "queries": f"{len(config.query_ids)} x {config.repeat}",
         "model": config.model,
-        "endpoint": config.base_url or "",
+        "endpoint": shown_url(config.base_url) if config.base_url else "",
         "judge": config.judge,
         "selector": config.selector,
         "seed": str(config.seed),

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trialbed.inspection import Exchange, ModelExchange, ToolExchange, api_name, as_text, exchanges, problems
-from trialbed.records import ModelCall, Query
+from trialbed.records import ModelCall, Query, TrialResult
+from trialbed.redaction import shown_url
 from trialbed.results import trial_name
 from trialbed.store import StoredRun, StoredTrial
 from trialbed.views import Span, Timeline
@@ -35,7 +36,7 @@ def trial_page(run: StoredRun, trial: StoredTrial, query: Query | None) -> dict[
         "query": query,
         "problems": problems(result, tools, query),
         "exchanges": [shown(one) for one in found],
-        "timeline": timeline(found),
+        "timeline": timeline(result, found),
         "answer": result.outcome.answer,
         "scores": result.scores,
         "attempts": sorted(own.attempt for own in attempts),
@@ -73,30 +74,39 @@ def shown(one: Exchange) -> dict[str, Any]:
     }
 
 
-def timeline(found: Sequence[Exchange]) -> Timeline:
-    """Who was at work when: between the exchanges, it is the framework."""
+def timeline(result: TrialResult, found: Sequence[Exchange]) -> Timeline:
+    """Who was at work when, from the agent's beginning to its end: between the exchanges, it is the framework."""
+    begin = _begin(result, found)
     spans = [
         Span(
             "model" if isinstance(one, ModelExchange) else "tools",
             f"request {one.place}" if isinstance(one, ModelExchange) else f"call {one.place}, {api_name(one.call)}",
-            one.at,
+            begin + one.at,
             one.call.duration,
-            f"request-{one.place}" if isinstance(one, ModelExchange) else f"call-{one.place}",
             _failed(one.call) if isinstance(one, ModelExchange) else bool(one.call.error),
         )
         for one in found
     ]
-    title = "Who was at work, in seconds from the first request"
-    return Timeline(title, LANES, [*spans, *_gaps(spans)])
+    title = "Who was at work, in seconds from the beginning of the agent"
+    return Timeline(title, LANES, [*spans, *_gaps(spans, result.outcome.wall_time)], result.outcome.wall_time)
 
 
-def _gaps(spans: Sequence[Span]) -> Iterator[Span]:
-    """The times between the first and the last exchange in which none was under way."""
+def _begin(result: TrialResult, found: Sequence[Exchange]) -> float:
+    """Seconds from the agent's beginning to its first exchange, as far as the clocks of both processes agree."""
+    started = min((one.call.started for one in found), default=0.0)
+    begin = (result.wire.opened_at - result.outcome.started_at).total_seconds() + started
+    return begin if 0 <= begin <= result.outcome.wall_time else 0.0
+
+
+def _gaps(spans: Sequence[Span], end: float) -> Iterator[Span]:
+    """The times in which no exchange was under way."""
     until = 0.0
     for span in sorted(spans, key=lambda span: span.start):
         if span.start - until > LEAST:
-            yield Span("framework", "between two exchanges", until, span.start - until)
+            yield Span("framework", "at work", until, span.start - until)
         until = max(until, span.start + span.length)
+    if end - until > LEAST:
+        yield Span("framework", "at work", until, end - until)
 
 
 def _failed(call: ModelCall) -> bool:
@@ -108,7 +118,7 @@ def run_command(run: StoredRun, trial: StoredTrial) -> str:
     config = run.config
     words = ["bench run", f"-f {trial.key.framework}", f"-d {config.dataset}", f"--query-id {trial.key.query_id}"]
     words += [f"--model {config.model}", f"--seed {config.seed}"]
-    words += [f"--base-url {config.base_url}"] if config.base_url else []
+    words += [f"--base-url {shown_url(config.base_url)}"] if config.base_url else []
     words += [f"--temperature {config.temperature:g}"] if config.temperature is not None else []
     words += [f"--repeat {config.repeat}"] if config.repeat > 1 else []
     return " ".join(words)

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support.trials import run_config
+from support.stored_runs import make_store
 
 from trialbed.cli import cli
-from trialbed.records import (
-    Answer,
-    ApiCall,
-    ApiRef,
-    ClaimedCall,
-    Failure,
-    ModelCall,
-    Outcome,
-    Run,
-    Score,
-    SentCall,
-    Timing,
-    ToolSpec,
-    TrialKey,
-    TrialResult,
-    Usage,
-    WireLog,
-)
-from trialbed.store import Store
-
-OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
-API = ApiRef(category="C", tool_name="Weather", api_name="now")
-HOSTILE = "\x9b\ud83d\x1b[2Jcleared\x1b]0;title\x07 \u202ereversed\r\nnext"
 
 Bench = Callable[..., Result]
 
@@ -54,105 +28,8 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("TRIALBED_STORE", raising=False)
     monkeypatch.delenv("TRIALBED_STATE_DIR", raising=False)
     path = tmp_path / ".trialbed" / "trialbed.db"
-    with Store.open(str(path)) as store:
-        for run_id, created, frameworks in (
-            (OLD, datetime(2026, 1, 1, 12, tzinfo=UTC), ("reference",)),
-            (NEW, datetime(2026, 2, 2, 12, tzinfo=UTC), ("reference", "langgraph:native")),
-        ):
-            store.create_run(run(run_id, created, frameworks))
-            tool = ToolSpec(name="weather_now", description="", parameters={}, api=API)
-            store.add_selection(run_id, 1, "query", (tool,))
-            for framework in frameworks:
-                for query_id in (1, "a/b"):
-                    store.add_trial(run_id, trial(framework, query_id, wrong=framework != "reference"))
+    make_store(path)
     return path
-
-
-def run(run_id: str, created: datetime, frameworks: tuple[str, ...]) -> Run:
-    config = run_config(
-        frameworks=frameworks,
-        query_ids=(1, "a/b"),
-        adapter_versions=dict.fromkeys(frameworks, "1"),
-        base_url="https://user:hidden-password@models.example/v1",
-    )
-    return Run(
-        run_id=run_id,
-        config=config,
-        config_digest=run_id,
-        status="finished",
-        created_at=created,
-        environment_digest="e",
-        overall_time=90.0,
-    )
-
-
-def trial(framework: str, query_id: int | str, *, wrong: bool) -> TrialResult:
-    """A trial that called the one gold Api; a wrong one with arguments that were refused, and query "a/b" failed."""
-    failure = Failure(kind="agent", message=f"ValueError: {HOSTILE}") if wrong and query_id == "a/b" else None
-    answer = Answer(final_answer=HOSTILE, calls=(ClaimedCall(name="weather_now", api=API),), finish="give_answer")
-    value = 0.0 if wrong else 1.0
-    label = "Unsolved" if wrong else "Solved"
-    scores = (
-        Score(name="sopr_score", value=value, label=label, detail={"method": "rule", "reason": "it lacks 21"}),
-        Score(name="api_call_score", value=1.0, detail={"missing": [], "extra": []}),
-        Score(name="total_tokens", value=120.0, bounded=False),
-    )
-    return TrialResult(
-        trial=f"token-{framework}-{query_id}",
-        key=TrialKey(framework=framework, query_id=query_id),
-        seed=7,
-        outcome=Outcome(
-            started_at=datetime(2026, 1, 1, tzinfo=UTC),
-            wall_time=1,
-            answer=None if failure else answer,
-            failure=failure,
-        ),
-        wire=wire(wrong=wrong),
-        timing=Timing(wall=1, model=0.5, tool=0.1, framework=0.4),
-        selected_tools=("weather_now",),
-        scores=() if failure else scores,
-    )
-
-
-def wire(*, wrong: bool) -> WireLog:
-    asked = [{"role": "user", "content": "How warm is it?"}]
-    call = {"function": {"name": "weather_now", "arguments": "{}"}}
-    told = [*asked, {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": "no city"}]
-    return WireLog(
-        trial="token-token",
-        opened_at=datetime(2026, 1, 1, tzinfo=UTC),
-        model_calls=(
-            model_call(0.1, asked, {"tool_calls": [call]}, (SentCall(name="weather_now", arguments="{}"),)),
-            model_call(0.5, told, {"content": "long " * 200}, ()),
-        ),
-        api_calls=(
-            ApiCall(
-                started=0.3,
-                duration=0.1,
-                api=API,
-                offered=True,
-                arguments={} if wrong else {"city": "Ulm"},
-                error="'city' is a required property" if wrong else "",
-                response=None if wrong else {"degrees": 21},
-            ),
-        ),
-    )
-
-
-def model_call(started: float, messages: list[Any], message: dict[str, Any], calls: tuple[SentCall, ...]) -> ModelCall:
-    request = json.dumps({"messages": messages, "tools": [{"function": {"name": "weather_now"}}]})
-    response = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
-    return ModelCall(
-        started=started,
-        duration=0.1,
-        status=200,
-        request=request,
-        response=response,
-        request_bytes=len(request),
-        response_bytes=len(response),
-        usage=Usage(prompt_tokens=50, completion_tokens=10),
-        tool_calls=calls,
-    )
 
 
 @pytest.fixture(autouse=True)

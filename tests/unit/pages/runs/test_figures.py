@@ -1,0 +1,66 @@
+"""The figures of a run, and how long they are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.stored_runs import NEW, trial
+
+from trialbed.engine import stored_documents
+from trialbed.store import Store, StoredRun, open_store
+from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page
+from trialbed_pages.runs import figures as module
+
+
+def test_means_are_those_of_the_result_document(stored: Path) -> None:
+    with open_store(str(stored)) as reader:
+        run = reader.run(NEW)
+        figures = FigureCache(stored.parent).of(run)
+        for document in stored_documents(run):
+            name, summary = document["metadata"]["agent_name"], document["summary"]
+            for score in ("sopr_score", "api_call_score", "total_tokens"):
+                mean = figures.mean(name, score)
+                assert mean.value == summary[f"average_{score}"]
+                assert mean.n == summary["denominators"][score]
+                interval = list(mean.interval[:2]) if mean.interval else None
+                assert interval == summary["intervals"].get(score)
+
+
+def test_comparisons_are_those_of_the_result_document(stored: Path) -> None:
+    with open_store(str(stored)) as reader:
+        run = reader.run(NEW)
+        found = {one.score: one for one in differences(FigureCache(stored.parent).of(run))["findings"]}
+        (comparison,) = stored_documents(run)[1]["summary"]["comparisons"]
+    assert {score: one.as_json() for score, one in found.items()} == comparison["scores"]
+
+
+def test_figures_are_kept_until_the_run_changes(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FRESH", 0.0)
+    read: list[str] = []
+    columns = StoredRun.columns
+    monkeypatch.setattr(StoredRun, "columns", lambda *given: read.append("read") or columns(*given))
+    cache = FigureCache(stored.parent)
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        first = cache.of(reader.run(NEW))
+        assert cache.of(reader.run(NEW)) is first
+        store.add_trial(NEW, trial("reference", 2, wrong=False))
+        second = cache.of(reader.run(NEW))
+        store.add_scores(NEW, reader.run(NEW).results()[0], (first.run.results()[1].scores[0],))
+        third = cache.of(reader.run(NEW))
+    assert [len(one.columns.trials) for one in (first, second, third)] == [4, 5, 5]
+    assert len(read) == 3
+
+
+def test_queries_are_chosen_and_ordered(stored: Path) -> None:
+    with open_store(str(stored)) as reader:
+        figures = FigureCache(stored.parent).of(reader.run(NEW))
+
+    def shown(**chosen: str) -> list[object]:
+        return [row["query"] for row in grid_page(figures, "sopr_score", GridFilter(**chosen))["rows"]]
+
+    assert shown() == [1, "a/b"]
+    assert shown(show="failed") == ["a/b"]
+    assert shown(text="A/B") == ["a/b"]
+    assert shown(show="differing", sort="worst") == [1, "a/b"]
+    assert shown(text="nowhere") == []

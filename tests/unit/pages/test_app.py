@@ -1,0 +1,129 @@
+"""Every page, and what each answer carries."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from support.stored_runs import NEW, OLD
+
+from trialbed_pages import create_app
+
+TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
+PAIR = f"/runs/{NEW}/pair?left=reference&right=langgraph%3Anative&query=1"
+FAILED = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=%22a%2Fb%22"
+PAGES = ("/", f"/runs/{NEW}", f"/runs/{NEW}/differences", f"/runs/{NEW}/queries", TRIAL, PAIR, FAILED)
+
+
+class Elements(HTMLParser):
+    """The elements of a page, by name, with their attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def links(self) -> list[str]:
+        return [attrs["href"] or "" for tag, attrs in self.found if tag == "a" and "href" in attrs]
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_every_page_is_shown_and_may_load_its_own_files_only(get: Any, path: str) -> None:
+    answer = await get(path)
+    assert answer.status_code == 200
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    for tag, attributes in Elements(answer.text).found:
+        assert "style" not in attributes, f"{tag} has a style of its own, which the policy forbids"
+        assert not [name for name in attributes if name.startswith("on")]
+
+
+async def test_every_link_leads_somewhere(get: Any) -> None:
+    todo, seen = ["/"], set()
+    while todo:
+        path = todo.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        answer = await get(path)
+        assert answer.status_code == 200, path
+        if answer.headers["content-type"].startswith("text/html"):
+            links = (
+                str(httpx.URL("http://pages").join(path).join(link).raw_path, "ascii")
+                for link in Elements(answer.text).links()
+            )
+            todo += [link for link in links if link not in seen]
+    assert any("/pair?" in path for path in seen)
+    assert any("/body?" in path for path in seen)
+
+
+async def test_the_worst_query_is_three_links_from_the_first_page(get: Any) -> None:
+    run = next(link for link in Elements((await get("/")).text).links() if NEW in link)
+    worst = next(link for link in Elements((await get(run)).text).links() if "/trial?" in link)
+    page = (await get(worst)).text
+    assert "Weather/now was refused: &#39;city&#39; is a required property" in page
+    assert f"bench show {NEW} &#39;langgraph:native/1&#39;" in page
+    assert "bench run -f langgraph:native" in page
+
+
+@pytest.mark.parametrize("path", [*PAGES, f"/runs/{NEW}/body?framework=reference&query=1&kind=request&place=1"])
+async def test_what_others_wrote_is_text_and_no_key_is_shown(get: Any, path: str) -> None:
+    page = (await get(path)).text
+    assert "hidden-password" not in page
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", page)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/runs/nosuch", 404, "no run"),
+        ("/nosuch", 404, "no such page"),
+        (f"/runs/{NEW}?score=nosuch", 400, "no score"),
+        (f"/runs/{NEW}/queries?page=0", 400, "page"),
+        (f"/runs/{NEW}/trial?framework=nosuch&query=1", 404, "no trial"),
+        (f"/runs/{NEW}/trial?framework=reference&query=[]", 400, "names no query"),
+        (f"/runs/{NEW}/trial?framework=reference&query=1&attempt=7", 404, "no attempt 7"),
+        (f"/runs/{NEW}/body?framework=reference&query=1&kind=request&place=99", 404, "no such request"),
+        ("/static/../app.py", 404, "no such"),
+    ],
+)
+async def test_what_is_not_there_is_explained(get: Any, path: str, status: int, said: str) -> None:
+    answer = await get(path)
+    assert answer.status_code == status
+    assert said in answer.text
+
+
+async def test_a_store_that_is_not_there_is_explained(tmp_path: Path) -> None:
+    transport = httpx.ASGITransport(create_app(str(tmp_path / "none.db"), tmp_path))
+    async with httpx.AsyncClient(transport=transport, base_url="http://pages") as client:
+        answer = await client.get("/")
+    assert answer.status_code == 404
+    assert "there is no store" in answer.text
+
+
+async def test_the_beginning_of_an_id_and_latest_lead_to_the_run(get: Any) -> None:
+    for name in ("latest", NEW[:8]):
+        assert (await get(f"/runs/{name}")).headers["location"] == f"/runs/{NEW}"
+
+
+async def test_runs_are_listed_newest_first_and_by_what_they_are_of(get: Any) -> None:
+    every = (await get("/")).text
+    assert every.index(NEW) < every.index(OLD)
+    filtered = (await get("/?framework=langgraph%3Anative")).text
+    assert NEW in filtered
+    assert f"/runs/{OLD}" not in filtered
+
+
+async def test_pages_work_below_another_address(stored: Path) -> None:
+    transport = httpx.ASGITransport(create_app(str(stored), stored.parent), root_path="/pages")
+    async with httpx.AsyncClient(transport=transport, base_url="http://pages") as client:
+        links = Elements((await client.get("/")).text).links()
+    assert all(link.startswith(("/pages/", "#")) for link in links)
