@@ -68,24 +68,35 @@ class ServerProcess:
 @asynccontextmanager
 async def listening(app: ASGIApp, **settings: Any) -> AsyncIterator[str]:
     """The URL of an application served on this event loop."""
-    config = uvicorn.Config(app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=1, **settings)
+    config = uvicorn.Config(app, port=0, log_config=None, access_log=False, **settings)
+    config.load()
     server = uvicorn.Server(config)
-    server.capture_signals = lambda: _nothing()  # type: ignore[method-assign] # signals are the test runner's
-    task = asyncio.ensure_future(server.serve())
-    async with asyncio.timeout(60):
-        while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn offers a flag only
-            await asyncio.sleep(0.01)
+    server.lifespan = config.lifespan_class(config)
+    # Not `serve()`, which looks only ten times a second at whether it should end, and pauses for as long when it does.
+    await server.startup()
+    assert server.started, "the application did not start"
+    await server.on_tick(0)
     try:
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
-        server.should_exit = True
-        await task
+        for listener in server.servers:
+            listener.close()
+        await _finished(server)
+        await server.lifespan.shutdown()
 
 
-def _nothing() -> Any:
-    from contextlib import nullcontext
-
-    return nullcontext()
+async def _finished(server: uvicorn.Server) -> None:
+    """Close all connections; a request that is not answered within a second is cancelled."""
+    state = server.server_state
+    for connection in list(state.connections):
+        connection.shutdown()
+    try:
+        async with asyncio.timeout(1):
+            while state.connections or state.tasks:  # noqa: ASYNC110 - uvicorn offers sets only
+                await asyncio.sleep(0.002)
+    except TimeoutError:
+        for task in state.tasks:
+            task.cancel()
 
 
 Serve = Callable[..., Awaitable[httpx.AsyncClient]]
