@@ -29,6 +29,7 @@ from functools import cache
 from pathlib import Path
 
 import click
+import psutil
 
 from trialbed.cli import cli
 
@@ -59,6 +60,9 @@ IMPORTED = (
 )
 """What many commands import when they run; what they import at once comes with the commands."""
 
+ENVIRONMENT = dict(os.environ)
+"""The variables of the tests' own process, before any test has set one."""
+
 LONGEST_REQUEST = 1 << 20
 
 
@@ -70,7 +74,7 @@ def run_warm(
     Raises:
         subprocess.TimeoutExpired: it did not end in time, and was killed.
     """
-    if not SUPPORTED or _read_at_start(env) != _read_at_start(os.environ):
+    if not SUPPORTED or _read_at_start(env) != _read_at_start(ENVIRONMENT):
         command = [sys.executable, "-m", module, *arguments]
         return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout, check=False)
     task = {"module": module, "arguments": list(arguments), "cwd": str(cwd), "env": dict(env)}
@@ -81,6 +85,11 @@ def run_warm(
             stream.seek(0)
             texts.append(stream.read().decode())
     return subprocess.CompletedProcess([module, *arguments], code, *texts)
+
+
+def is_warm(process: psutil.Process) -> bool:
+    """Whether programs are forked from this child of the test, which is no program that a test has started."""
+    return __file__ in process.cmdline()
 
 
 def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
@@ -107,7 +116,7 @@ def _forking() -> str:
     """The address of this process's own forking process, which ends with it."""
     # An abstract address: no file is left.
     address = f"trialbed-warm-{os.getpid()}-{secrets.token_hex(8)}"
-    process = subprocess.Popen([sys.executable, __file__, address], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, __file__, address], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     with process.stdout:
         assert process.stdout.readline(), "the process that programs are forked from did not start"

@@ -33,6 +33,14 @@ def cleaned_up(tmp_path, monkeypatch):
         gc.collect()
 
 
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch):
+    """Wait less for what a defect keeps from happening."""
+    monkeypatch.setattr("trialbed_adapter_kit.checks.limits.PROMPT", 1.0)
+    monkeypatch.setattr("trialbed_adapter_kit.checks.hygiene.HELD_BACK", 1.0)
+    monkeypatch.setattr("trialbed_adapter_kit.harness.Barrier.__init__.__defaults__", (1.0,))
+
+
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
 def test_a_defect_is_caught(defect: type[Defective]) -> None:
     report = check_adapter(defect, [BY_NAME[name] for name in defect.caught_by], profile="controlled")

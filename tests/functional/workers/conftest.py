@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from support.warm import is_warm
 
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
 
@@ -67,11 +68,16 @@ def nothing_left(tmp_path: Path) -> Iterator[None]:
     """Every test leaves no process (not even a zombie) and no descriptor behind."""
     own = psutil.Process()
     before = own.num_fds()
-    children = own.children(recursive=True)
+    children = _children(own)
     yield
-    assert own.children(recursive=True) == children
+    assert _children(own) == children
     assert own.num_fds() <= before
     assert _started_by_workers(tmp_path) == []
+
+
+def _children(own: psutil.Process) -> list[psutil.Process]:
+    direct = [child for child in own.children() if not is_warm(child)]
+    return [*direct, *(found for child in direct for found in child.children(recursive=True))]
 
 
 def _started_by_workers(tmp_path: Path) -> list[psutil.Process]:
