@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from trialbed.records import Api, ApiRef, ModelEndpoint, Query, ToolSpec
 
@@ -19,12 +19,14 @@ class ToolSelector(ABC):
     whole run, so it may index the catalog once, in ``prepare``.
 
     Class attributes:
+        needs_model: whether it is of no use without a model.
         model: the model that it may ask (``--selector-model``), set before ``prepare``; None if the user names none.
             ``select`` runs outside of the event loop, and asks with ``model.ask_blocking``.
         embedding: the model whose embeddings it may use (``--embedding-model``), set before ``prepare``; None if the
             user names none.
     """
 
+    needs_model: ClassVar[bool] = False
     model: ModelAccess | None = None
     embedding: ModelEndpoint | None = None
 

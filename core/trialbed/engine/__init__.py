@@ -9,6 +9,7 @@ from trialbed.engine._models import judge_drivers, key_hint
 from trialbed.engine._plan import RunOptions, choose_queries, dataset_driver, open_dataset
 from trialbed.engine._rescoring import Rescored, rejudge, rescore, rescored_documents
 from trialbed.engine._run import prepare, run
+from trialbed.engine._selector import standing_selector
 from trialbed.engine._server import server
 from trialbed.engine._session import NoProgress, Progress
 from trialbed.engine._trial import DUMMY_KEY
@@ -39,6 +40,7 @@ __all__ = [
     "run_queries",
     "server",
     "standing_judge",
+    "standing_selector",
     "stored_documents",
     "trial_seed",
 ]

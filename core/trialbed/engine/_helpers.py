@@ -21,6 +21,10 @@ class Helpers:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the cache of replies."""
         self._cache.close()
 
     def selector(self) -> ModelAccess | None:

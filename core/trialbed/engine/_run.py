@@ -26,6 +26,7 @@ from trialbed.engine._plan import (
     with_profiles,
 )
 from trialbed.engine._sandbox import check_run_sandbox
+from trialbed.engine._selector import selector_driver
 from trialbed.engine._session import NoProgress, Progress, RunSession
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
@@ -72,7 +73,7 @@ def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
     config = run_config(options, dataset, queries, version("trialbed"), commands, in_process=in_process)
     if options.against is not None and options.frameworks:
         chosen_baseline(options.frameworks, options.against)
-    load_driver("selectors", config.selector)
+    selector_driver(options)
     executor = None if in_process else load_driver("executors", options.executor)
     check_folder(options.output)
     check_run_sandbox(options, executor)

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
 from trialbed.contracts import Executor
@@ -18,6 +19,7 @@ from trialbed.engine._listeners import Listeners
 from trialbed.engine._outage import Outage
 from trialbed.engine._plan import Prepared, by_id, trial_keys
 from trialbed.engine._sandbox import run_sandbox
+from trialbed.engine._selector import prepared_selector
 from trialbed.engine._server import server
 from trialbed.engine._tools import select_tools
 from trialbed.engine._trial import TrialRunner
@@ -149,9 +151,8 @@ class RunSession:
         helpers = Helpers(options)
         # Workers import their frameworks while the tools are selected and the server starts.
         async with executor, helpers, _meanwhile(self._describe(executor)) as described:
-            tools = await select_tools(
-                self._run, prepared.dataset, prepared.queries, self._store, helpers.selector(), helpers.embedding()
-            )
+            open_selector = partial(prepared_selector, options, helpers)
+            tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store, open_selector)
             async with server(options) as control, judge_of(helpers, control) as judge:
                 executor.waited = control.time_waited
                 executor.connect(control.url)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from trialbed.contracts import Dataset, SelectionFactory, ToolSelector
 from trialbed.drivers import load_driver
@@ -13,7 +13,6 @@ from trialbed.records import (
     ApiRef,
     GoldCall,
     Json,
-    ModelEndpoint,
     Query,
     Run,
     ScriptedCall,
@@ -23,45 +22,29 @@ from trialbed.records import (
 )
 from trialbed.store import Store
 
-if TYPE_CHECKING:
-    from trialbed.model_access import ModelAccess
+OpenSelector = Callable[[Sequence[Api]], ToolSelector]
+"""Makes a selector and has it learn a catalog."""
 
 
 async def select_tools(
-    run: Run,
-    dataset: Dataset,
-    queries: Sequence[Query],
-    store: Store,
-    model: ModelAccess | None = None,
-    embedding: ModelEndpoint | None = None,
+    run: Run, dataset: Dataset, queries: Sequence[Query], store: Store, open_selector: OpenSelector
 ) -> dict[int | str, tuple[ToolSpec, ...]]:
     """``query_id -> tools`` for the run: what is stored, else what the run's selector chooses now.
 
     Args:
-        model: the model that the selector may ask.
-        embedding: the model whose embeddings it may use.
+        open_selector: makes the selector when it has something to choose.
     """
-    return await asyncio.to_thread(_select, run, dataset, queries, store, model, embedding)
+    return await asyncio.to_thread(_select, run, dataset, queries, store, open_selector)
 
 
 def _select(
-    run: Run,
-    dataset: Dataset,
-    queries: Sequence[Query],
-    store: Store,
-    model: ModelAccess | None = None,
-    embedding: ModelEndpoint | None = None,
+    run: Run, dataset: Dataset, queries: Sequence[Query], store: Store, open_selector: OpenSelector
 ) -> dict[int | str, tuple[ToolSpec, ...]]:
     stored = {query.query_id: store.selection(run.run_id, query.query_id) for query in queries}
     missing = [query for query in queries if stored[query.query_id] is None]
     if missing:
         apis = dataset.apis()
-        selector = cast("ToolSelector", load_driver("selectors", run.config.selector)())
-        if model is not None:
-            selector.model = model
-        if embedding is not None:
-            selector.embedding = embedding
-        selector.prepare(apis)
+        selector = open_selector(apis)
         stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(apis)
         for query in missing:
             tools = stage.tools(query, selector, max_tools=run.config.max_tools)

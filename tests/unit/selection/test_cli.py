@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trialbed.errors import UsageError
+from trialbed_selection.cli import command
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRIALBED_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("TRIALBED_INDEX_DIR", str(tmp_path / "indexes"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def select(*arguments: str) -> Result:
+    return CliRunner().invoke(command, arguments, catch_exceptions=False)
+
+
+def test_selectors_are_measured_side_by_side() -> None:
+    found = json.loads(select("--selector", "gold", "--selector", "bm25", "--k", "20,5,5", "--json").output)
+    assert found["k"] == [5, 20]
+    assert found["catalog"]["apis"] == 110
+    (gold,), (bm25,) = found["selectors"]["gold"], found["selectors"]["bm25"]
+    assert gold["at"]["20"]["coverage"]["value"] == 1
+    assert 0.8 < bm25["at"]["5"]["recall"]["value"] < bm25["at"]["20"]["recall"]["value"] <= 1
+
+
+def test_the_table_has_a_row_for_each_selector() -> None:
+    text = select("--selector", "gold", "--selector", "query", "--k", "5", "--limit", "3").output
+    assert text.count("mini (3)") == 2
+    assert "coverage@5" in text
+
+
+def test_an_explanation_names_what_was_chosen_and_what_is_missing() -> None:
+    found = json.loads(select("--explain", "--limit", "1", "--k", "1", "--json").output)
+    (item,) = found["explanations"]["bm25"]
+    (choice,) = item["choices"]
+    assert (choice["rank"], choice["by"], choice["topped_up"]) == (1, "words", False)
+    assert len(item["missed"]) >= 1 - choice["gold"]
+    text = select("--explain", "--limit", "1", "--k", "1", "--selector", "query").output
+    assert "QuerySelector" in text
+
+
+@pytest.mark.parametrize("value", ["", "0", "5,", "-1", "a", "1.5"])
+def test_numbers_of_tools_are_numbers(value: str) -> None:
+    result = select("--k", value)
+    assert result.exit_code == 2
+    assert "is not a list of numbers" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--query-id", "none"), "--query-id: mini has no query none"),
+        (("--embedding-model", "m"), "--embedding-model: the model 'm' needs an endpoint"),
+    ],
+)
+def test_what_cannot_be_measured_is_an_error_that_says_why(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        select(*arguments)
+
+
+def test_a_selector_that_is_not_there_is_refused() -> None:
+    with pytest.raises(Exception, match="did you mean 'bm25'"):
+        select("--selector", "bm52")
+
+
+def test_a_dataset_without_gold_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "plain.json"
+    api = {"category": "c", "tool_name": "t", "api_name": "a"}
+    file.write_text(json.dumps({"name": "plain", "queries": [{"query_id": 1, "text": "?", "apis": [api]}]}))
+    with pytest.raises(UsageError, match="no query says which Apis solve it"):
+        select("--dataset", str(file))

@@ -1,0 +1,221 @@
+"""``bench select``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.completion import completes, datasets, drivers
+from trialbed.cli.options import json_option, plain_option
+from trialbed.cli.setting_options import data_dir_option, setting_option
+
+if TYPE_CHECKING:
+    from trialbed.contracts import Dataset
+    from trialbed.records import Api, Query
+
+EPILOG = """\b
+Examples:
+  bench select --dataset mini --selector bm25 --selector keyword --k 1,5
+  bench select -d stabletoolbench:G1_tool -d stabletoolbench:G1_category --selector hybrid
+  bench select -d stabletoolbench:G1_tool --explain --query-id 588 --k 10
+"""
+
+ASKING = ("selector_model", "embedding_model", "base_url", "api_key_env", "max_helper_requests", "max_helper_tokens")
+"""Settings of the models that selectors ask."""
+
+
+class Cutoffs(click.ParamType[tuple[int, ...]]):
+    """Numbers of tools, separated by commas."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """The numbers, each once, ascending."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            numbers = sorted({int(part) for part in str(value).split(",")})
+        except ValueError:
+            numbers = []
+        if not numbers or numbers[0] < 1:
+            self.fail(f"{value!r} is not a list of numbers from 1 on, such as 5,20,120.", param, ctx)
+        return tuple(numbers)
+
+
+def _asking(command: Any) -> Any:
+    for name in reversed((*ASKING, "completions")):
+        command = setting_option(name)(command)
+    return command
+
+
+@click.command("select", epilog=EPILOG)
+@plain_option(
+    "-d",
+    "--dataset",
+    "names",
+    multiple=True,
+    default=("mini",),
+    metavar="NAME[:TEST_SET]|FILE",
+    shell_complete=completes(datasets),
+    help="Queries to select tools for; repeatable: the catalog has the Apis of all. [default: mini]",
+)
+@plain_option(
+    "--selector",
+    "selectors",
+    multiple=True,
+    default=("bm25",),
+    metavar="NAME",
+    shell_complete=completes(drivers("selectors")),
+    help="Selector to measure; repeatable. [default: bm25]",
+)
+@plain_option("--k", "ks", type=Cutoffs(), default="5,20,120", show_default=True, help="Numbers of tools offered.")
+@plain_option(
+    "-n", "--limit", type=click.IntRange(min=1), help="Maximum number of queries of a dataset. [default: all]"
+)
+@plain_option("--query-id", "query_ids", multiple=True, metavar="ID", help="Only this query; repeatable.")
+@plain_option("--explain", is_flag=True, help="Show what is chosen for each query, and why, instead of measures.")
+@_asking
+@data_dir_option
+@json_option
+def command(
+    names: tuple[str, ...],
+    selectors: tuple[str, ...],
+    ks: tuple[int, ...],
+    limit: int | None,
+    query_ids: tuple[str, ...],
+    *,
+    explain: bool,
+    data_dir: Path | None,
+    as_json: bool,
+    **asking: Any,
+) -> None:
+    """Say how many of the right Apis selectors find, before any agent runs.
+
+    For each selector and number of tools: recall (the share of a query's gold Apis that are offered), nDCG (whether
+    they come first) and coverage (the share of queries of which all gold Apis are offered), with 95% intervals.
+    """
+    from trialbed.settings import data_dir as default_data_dir
+
+    queries, apis = _read(names, limit, query_ids, data_dir or default_data_dir())
+    document = _documents(queries, apis, dict.fromkeys(selectors), ks, asking, explain=explain)
+    if as_json:
+        click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
+    elif explain:
+        _print_choices(document)
+    else:
+        _print_measures(document, ks)
+
+
+def _read(
+    names: Sequence[str], limit: int | None, query_ids: Sequence[str], data_dir: Path
+) -> tuple[dict[str, list[Query]], list[Api]]:
+    """The queries of each test set, and the Apis of all."""
+    from trialbed.engine import open_dataset
+    from trialbed.errors import UsageError
+
+    found: dict[str, list[Query]] = {}
+    apis: list[Api] = []
+    for name in dict.fromkeys(names):
+        dataset = open_dataset(name, data_dir)
+        apis.extend(dataset.apis())
+        found[_title(dataset, found, name)] = [
+            query for query in dataset.queries() if not query_ids or str(query.query_id) in query_ids
+        ][:limit]
+    known = {str(query.query_id) for own in found.values() for query in own}
+    missing = [wanted for wanted in query_ids if wanted not in known]
+    if missing:
+        raise UsageError(f"--query-id: {', '.join(names)} has no query {', '.join(missing)}")
+    if not any(query.gold_apis for own in found.values() for query in own):
+        raise UsageError(f"{', '.join(names)}: no query says which Apis solve it, so that selectors cannot be measured")
+    return found, apis
+
+
+def _title(dataset: Dataset, taken: dict[str, list[Query]], name: str) -> str:
+    return name if dataset.test_set in taken else dataset.test_set
+
+
+def _documents(
+    queries: dict[str, list[Query]],
+    apis: Sequence[Api],
+    selectors: Sequence[str] | dict[str, None],
+    ks: Sequence[int],
+    asking: dict[str, Any],
+    *,
+    explain: bool,
+) -> dict[str, Any]:
+    from trialbed.engine import standing_selector
+    from trialbed.run_settings import RunSettings
+    from trialbed_selection.explanation import explained
+    from trialbed_selection.recall import measured, rankings
+    from trialbed_selection.retrieval import CatalogIndex
+
+    catalog = CatalogIndex(apis)
+    found: dict[str, Any] = {}
+    for name in selectors:
+        with standing_selector(RunSettings(selector=name, **asking), catalog.apis) as selector:
+            if explain:
+                found[name] = [explained(selector, query, ks[-1]) for own in queries.values() for query in own]
+            else:
+                found[name] = measured(list(rankings(selector, queries, ks[-1])), ks)
+    return {
+        "catalog": {"apis": len(catalog.refs), "digest": catalog.digest},
+        "k": list(ks),
+        "explanations" if explain else "selectors": found,
+    }
+
+
+def _print_measures(document: dict[str, Any], ks: Sequence[int]) -> None:
+    from trialbed.views import Table, print_tables
+    from trialbed_selection.recall import MEASURES
+
+    names = {"recall": "recall", "ndcg": "nDCG", "coverage": "coverage"}
+    columns = ["test set", "selector", *(f"{names[name]}@{k}" for name in MEASURES for k in ks), "ms"]
+    catalog = document["catalog"]
+    notes = (
+        "recall: share of gold Apis offered; nDCG: 1 if they come first; coverage: share of queries with all of them "
+        "offered. Means over queries with 95% intervals; ms: median time of a query.",
+        f"Catalog {catalog['digest'][:16]} of {catalog['apis']:,} Apis.",
+    )
+    print_tables([replace(Table.of("selection", columns, _rows(document, ks), notes), pinned=1)], sys.stdout)
+
+
+def _rows(document: dict[str, Any], ks: Sequence[int]) -> Iterator[tuple[str, ...]]:
+    from trialbed.views import estimate
+    from trialbed_selection.recall import MEASURES
+
+    places = range(len(next(iter(document["selectors"].values()))))
+    for place in places:
+        for name, rows in document["selectors"].items():
+            row = rows[place]
+            label = row["test_set"] or "all"
+            figures = [estimate(row["at"][str(k)][measure], 3) for measure in MEASURES for k in ks]
+            yield f"{label} ({row['queries']})", name, *figures, f"{row['milliseconds']:.1f}"
+
+
+def _print_choices(document: dict[str, Any]) -> None:
+    from trialbed.views import Table, print_tables, printable
+
+    tables = []
+    for name, explanations in document["explanations"].items():
+        for item in explanations:
+            rows = [
+                (
+                    str(choice["rank"]),
+                    "gold" if choice["gold"] else "",
+                    "-" if choice["score"] is None else f"{choice['score']:.4g}",
+                    choice["by"] + (", filled up" if choice["topped_up"] else ""),
+                    printable(" / ".join((choice["category"], choice["tool_name"], choice["api_name"]))),
+                )
+                for choice in item["choices"]
+            ]
+            missed = [" / ".join(ref) for ref in item["missed"]]
+            notes = [printable(f"Query: {' '.join(item['query'].split())}"), *(f"Not offered: {ref}" for ref in missed)]
+            title = f"query {item['query_id']}, {name}"
+            tables.append(Table.of(title, ["rank", "", "score", "by", "Api"], rows, notes))
+    print_tables(tables, sys.stdout)

@@ -1,0 +1,95 @@
+"""How well a selector finds the gold Apis of queries."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any
+
+from trialbed.contracts import ToolSelector
+from trialbed.records import ApiRef, Query
+from trialbed.statistics import Estimate, bounded_mean_interval
+
+MEASURES = ("recall", "ndcg", "coverage")
+"""At each k: the share of gold Apis among the first k, their place there, and whether all are there."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a selector chose for a query.
+
+    Attributes:
+        test_set: that the query belongs to.
+        ranking: the chosen Apis, best first.
+        seconds: that it took.
+    """
+
+    test_set: str
+    query: Query
+    ranking: tuple[ApiRef, ...]
+    seconds: float
+
+
+def rankings(selector: ToolSelector, queries: Mapping[str, Sequence[Query]], most: int) -> Iterator[Found]:
+    """What a selector chooses for each query with gold, of each test set.
+
+    Args:
+        most: the largest k.
+    """
+    for test_set, own in queries.items():
+        for query in own:
+            if query.gold_apis:
+                began = time.perf_counter()
+                ranking = tuple(dict.fromkeys(selector.select(query, max_tools=most)))[:most]
+                yield Found(test_set, query, ranking, time.perf_counter() - began)
+
+
+def recall_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> float:
+    """The share of the gold Apis among the first ``k``."""
+    return len(set(gold).intersection(ranking[:k])) / len(set(gold))
+
+
+def ndcg_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> float:
+    """The normalised discounted cumulative gain of the first ``k`` (Järvelin and Kekäläinen 2002), each gold Api 1."""
+    wanted = set(gold)
+    gain = sum(1 / math.log2(place + 2) for place, ref in enumerate(ranking[:k]) if ref in wanted)
+    return gain / sum(1 / math.log2(place + 2) for place in range(min(k, len(wanted))))
+
+
+def measured(found: Sequence[Found], ks: Sequence[int]) -> list[dict[str, Any]]:
+    """The measures at each k, for each test set, and where there are several also for all: means with 95% intervals.
+
+    A query is one observation, and so are its repeats under one id.
+    """
+    test_sets = list(dict.fromkeys(item.test_set for item in found))
+    rows = [_row(name, [item for item in found if item.test_set == name], ks) for name in test_sets]
+    return [*rows, _row(None, found, ks)] if len(rows) > 1 else rows
+
+
+def _row(test_set: str | None, found: Sequence[Found], ks: Sequence[int]) -> dict[str, Any]:
+    return {
+        "test_set": test_set,
+        "queries": len(found),
+        "gold_apis": sum(len(item.query.gold_apis) for item in found),
+        "milliseconds": round(1000 * median(item.seconds for item in found), 3),
+        "at": {str(k): {name: _estimate(name, found, k).as_json() for name in MEASURES} for k in ks},
+    }
+
+
+def _estimate(measure: str, found: Sequence[Found], k: int) -> Estimate:
+    values: dict[tuple[str, int | str], list[float]] = {}
+    for item in found:
+        values.setdefault((item.test_set, item.query.query_id), []).append(_value(measure, item, k))
+    mean = fmean(value for own in values.values() for value in own)
+    return Estimate(mean, bounded_mean_interval(values), len(values))
+
+
+def _value(measure: str, item: Found, k: int) -> float:
+    gold = item.query.gold_apis
+    if measure == "ndcg":
+        return ndcg_at(item.ranking, gold, k)
+    recall = recall_at(item.ranking, gold, k)
+    return recall if measure == "recall" else float(recall == 1)
