@@ -1,7 +1,8 @@
-"""Selects the tools that an agent is offered, and names them."""
+"""Selects the tools that an agent is offered, and names them.
 
-from trialbed_selection.catalog import Catalog
-from trialbed_selection.names import safe_name, tool_names
-from trialbed_selection.stage import Stage, open_selection
+The names are loaded when they are first used, so that ``bench --help``, which loads the command, stays light.
+"""
 
-__all__ = ["Catalog", "Stage", "open_selection", "safe_name", "tool_names"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
