@@ -121,6 +121,8 @@ async def _accuracy(conversation: Any, reference: str | None, model: StepModel, 
     compared = await ask(model, Step(COMPARISON, ASK_SAME, inputs, SAME_SCHEMA))
     value = _verdict(compared.get("verdict"), compat)
     reason = compared.get("reason")
+    if compat == "ragas":
+        reason = text_of(compared, "reason", COMPARISON)
     return GoalAccuracy(value, reason if isinstance(reason, str) else "", desired, arrived)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -18,8 +19,6 @@ Mode = Literal["precision", "recall", "f1"]
 NAME = "topic_adherence"
 EPSILON = 1e-10
 """What Ragas adds to each denominator."""
-
-WORDS_FOR_TRUE = ("true", "1", "yes")
 
 EXTRACTION = "topic_extraction"
 REFUSED = "topic_refused"
@@ -119,6 +118,8 @@ async def topic_adherence(
     )
     messages = messages_of(conversation)
     ragas = compat == "ragas"
+    if not ragas:
+        _check_texts(reference)
     text = rendered_as_ragas(messages) if ragas else _checked(messages)
     names = _names(await ask(model, Step(EXTRACTION, ASK_TOPICS, {"user_input": text}, TOPICS_SCHEMA)))
     if not ragas:
@@ -126,6 +127,8 @@ async def topic_adherence(
     if not names:
         nothing = math.nan if ragas else None
         return TopicAdherence(nothing, nothing, nothing, ())
+    if ragas:
+        _check_texts(reference)
     *refusals, classes = await asyncio.gather(
         *(
             ask(model, Step(REFUSED, ASK_REFUSED, {"user_input": text, "topic": name}, REFUSED_SCHEMA))
@@ -163,13 +166,17 @@ def _counts(topics: Sequence[Topic]) -> tuple[int, int, int]:
     return hits, wrong, lost
 
 
-def _reference(topics: Any) -> list[str]:
+def _reference(topics: Any) -> list[Any]:
     if not isinstance(topics, (list, tuple)) or not topics:
         raise DataError("reference_topics: must be a list with at least one topic")
+    return list(topics)
+
+
+def _check_texts(topics: Sequence[Any]) -> None:
+    """Check the reference topics. Ragas does not where the conversation has no topics."""
     for index, topic in enumerate(topics):
         if not isinstance(topic, str):
             raise DataError(f"reference_topics[{index}]: must be text, not {topic!r:.100}")
-    return list(topics)
 
 
 def _checked(messages: Sequence[Message]) -> str:
@@ -191,15 +198,17 @@ def _classes(answer: Mapping[str, Any], count: int, *, lenient: bool) -> list[bo
         raise JudgeError(f"{CLASSIFICATION}: classifications must be a list, not {classes!r:.100}")
     if len(classes) != count and not lenient:
         raise JudgeError(f"{CLASSIFICATION}: there are {len(classes)} classifications of {count} topics")
-    found = [_truth(item, CLASSIFICATION, lenient=lenient) for item in classes[:count]]
+    found = [_truth(item, CLASSIFICATION, lenient=lenient) for item in classes][:count]
     return found + [False] * (count - len(found))
 
 
 def _truth(value: Any, step: str, *, lenient: bool) -> bool:
     if isinstance(value, bool):
         return value
-    if lenient and isinstance(value, str):
-        return value.lower() in WORDS_FOR_TRUE
-    if lenient and isinstance(value, (int, float)):
-        return bool(value)
+    if lenient:
+        # Ragas reads outputs with models of pydantic, which know more words than true and false.
+        from pydantic import TypeAdapter, ValidationError
+
+        with suppress(ValidationError):
+            return TypeAdapter(bool).validate_python(value)
     raise JudgeError(f"{step}: the answer must be true or false, not {value!r:.100}")

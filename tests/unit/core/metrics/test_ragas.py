@@ -262,7 +262,34 @@ async def test_too_few_and_too_many_classifications() -> None:
 
 async def test_classifications_that_are_not_booleans() -> None:
     assert await adherence([False], ["Yes"]) == await adherence([False], [1]) == await adherence([False], [True])
-    assert await adherence([False], ["on"]) == await adherence([False], [0]) == await adherence([False], [False])
+    assert await adherence([False], ["off"]) == await adherence([False], [0]) == await adherence([False], [False])
+    assert await adherence([False], ["on"]) == await adherence([False], [True])
+
+
+@pytest.mark.parametrize("value", ["maybe", "", 2, 0.5, None, []])
+async def test_what_pydantic_does_not_take_for_a_boolean_is_refused(value: Any) -> None:
+    with pytest.raises(JudgeError, match="true or false"):
+        await adherence([False], [True, value])
+    with pytest.raises(JudgeError, match="true or false"):
+        await adherence([value], [True])
+
+
+async def test_reference_topics_are_checked_only_if_there_are_topics() -> None:
+    model = replayed({"topic_extraction": {"topics": []}})
+    found = await topic_adherence([], ["science", 5], model=model, compat="ragas")  # type: ignore[list-item]
+    assert math.isnan(found.f1 or 0.0)
+    with pytest.raises(DataError, match=r"reference_topics\[1\]"):
+        await topic_adherence([{"role": "user", "content": "?"}], ["science", 5], model=model)  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("reason", [None, 5])
+async def test_a_verdict_without_a_reason_is_refused(reason: Any) -> None:
+    outputs = {
+        "infer_goal_outcome": {"user_goal": "g", "end_state": "e"},
+        "compare_outcome": {"reason": reason, "verdict": "1"},
+    }
+    with pytest.raises(JudgeError, match="reason must be text"):
+        await agent_goal_accuracy_without_reference([], model=replayed(outputs), compat="ragas")
 
 
 async def test_no_topics_is_nan_after_one_question() -> None:
