@@ -11,11 +11,13 @@ from parts._runs import checks, document_keys, drivers, error_tree, failure_kind
 from parts._scores import scores
 from parts._vendors import (
     call_reasons,
+    expectations,
     fault_answers,
     faults,
     finding_kinds,
     outcomes,
     problem_kinds,
+    suites,
     vendor_drivers,
 )
 
@@ -34,6 +36,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "document-keys": document_keys,
     "drivers": drivers,
     "error-tree": error_tree,
+    "expectations": expectations,
     "failure-kinds": failure_kinds,
     "fault-answers": fault_answers,
     "faults": faults,
@@ -49,5 +52,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "run-settings": run_settings,
     "scores": scores,
     "settings": settings,
+    "suites": suites,
     "vendor-drivers": vendor_drivers,
 }

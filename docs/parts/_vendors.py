@@ -12,6 +12,7 @@ from trialbed import contracts
 from trialbed.drivers import GROUPS
 from trialbed_server.faults import ANSWERS, FAULTS, About
 from trialbed_verify.findings import KINDS
+from trialbed_verify.suites import EXPECTATIONS, SUITES
 from trialbed_verify.verification.results import vocabulary
 
 
@@ -34,6 +35,17 @@ def finding_kinds() -> str:
     """Every kind of finding about an answer of a verified vendor."""
     rows = [(f"`{name}`", kind.gate, kind.severity, escaped(kind.meaning)) for name, kind in KINDS.items()]
     return table(("kind", "gate", "severity", "meaning"), rows)
+
+
+def suites() -> str:
+    """The suites that come with Trialbed."""
+    rows = [(f"`{name}`", str(one.size), escaped(one.about)) for name, one in SUITES.items()]
+    return table(("suite", "cases", "what it measures"), rows)
+
+
+def expectations() -> str:
+    """What a case of a suite can expect."""
+    return table(("key", "meaning"), [(f"`{name}`", escaped(about)) for name, (_, about) in EXPECTATIONS.items()])
 
 
 def vendor_drivers() -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from trialbed.views import UNKNOWN, Table, TableRow, compact, counts, estimate
 from trialbed_verify.verification.results import UNNAMED
+from trialbed_verify.views._suites import suite_tables
 
 Summary = Mapping[str, Any]
 
@@ -33,7 +34,7 @@ ALARMING = ("failed", "not sent")
 
 def verification_tables(summaries: Sequence[Summary]) -> list[Table]:
     """For each model: figures with vendors as columns, their background, and where they come from."""
-    return [table for own in _by_model(summaries) for table in (_figures(own), _provenance(own))]
+    return [table for own in _by_model(summaries) for table in (_figures(own), *suite_tables(own), _provenance(own))]
 
 
 def verification_records(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
@@ -191,6 +192,8 @@ def _record(summary: Summary) -> dict[str, Any]:
     for key in FIGURES:
         found = summary[key] or {}
         record |= {f"{key}_{name}": found.get(name) for name in ("mean", *QUANTILES, "n")}
+    for name, found in (summary.get("suites") or {}).items():
+        record |= {f"suite_{name}{suffix}": (found["score"] or {}).get(key) for suffix, key in _ESTIMATE.items()}
     return record | {
         "cost": (summary.get("cost") or {}).get("total"),
         "client_saturated": summary["client_saturated"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from trialbed.chat import Call, Completion, offered_functions, usage_document
@@ -28,6 +28,10 @@ class Answer:
         usage: as reported; None reports none.
         raw: whether it answers a raw prompt: its calls stand in its text as Kimi models write them.
         spare: a call that could have been made, for faults that need one.
+        offered: a possible call of each tool that the request offers.
+        instead: the text that it would have without calls.
+        request: what is answered.
+        logprobs: of its first choice; None if none were asked for.
     """
 
     model: str
@@ -39,6 +43,10 @@ class Answer:
     reasoning: str = ""
     raw: bool = False
     spare: Call = SPARE
+    offered: tuple[Call, ...] = ()
+    instead: str = TEXT
+    request: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    logprobs: Mapping[str, Any] | None = None
 
     def completion(self) -> Completion:
         """The completion that says this."""
@@ -51,6 +59,7 @@ class Answer:
             usage=self.usage,
             reasoning="" if self.raw else self.reasoning,
             raw=self.raw,
+            choice_fields={} if self.logprobs is None else {"logprobs": self.logprobs},
             fields={"system_fingerprint": "fp_scripted"},
         )
 
@@ -87,9 +96,12 @@ def right_answer(request: Mapping[str, Any], share: float, *, inverted: bool = F
         text=text,
         calls=calls,
         finish_reason="tool_calls" if calls else "length" if cut else "stop",
-        usage=_usage(request, text, calls),
+        usage=usage_of(request, text, calls),
         raw="prompt" in request,
         spare=possible[0] if possible else SPARE,
+        offered=tuple(offered),
+        instead=text or _text(request)[0],
+        request=request,
     )
 
 
@@ -133,6 +145,7 @@ def _callable(request: Mapping[str, Any]) -> Iterator[Call]:
             yield Call(item["name"], arguments)
 
 
-def _usage(request: Mapping[str, Any], text: str, calls: tuple[Call, ...]) -> dict[str, int]:
+def usage_of(request: Mapping[str, Any], text: str, calls: tuple[Call, ...]) -> dict[str, int]:
+    """The usage of an answer."""
     length = sum(len(call.name) + len(call.arguments) for call in calls) if calls else len(text)
     return usage_document(len(json.dumps(request)) // LETTERS, length // LETTERS)

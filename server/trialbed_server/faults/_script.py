@@ -56,6 +56,10 @@ class FaultScript:
         flipped: bool = self._draw(b"flip", body, attempt).random() < self.answers["flips"]
         return flipped is not self.answers["invert"]
 
+    def chance(self, body: bytes, attempt: int) -> random.Random:
+        """For what sampling decides in this attempt."""
+        return self._draw(b"sample", body, attempt)
+
     def _draw(self, what: bytes, body: bytes, attempt: int) -> random.Random:
         seed = hashlib.sha256(b"%s %d %d " % (what, self.seed, attempt) + body).digest()
         return random.Random(seed)  # noqa: S311 - shall be the same again

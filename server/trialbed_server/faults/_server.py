@@ -11,6 +11,7 @@ import socket
 import struct
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
@@ -22,6 +23,7 @@ from trialbed.errors import ServerUnavailable
 from trialbed_server._arrival import BoundedConnection
 from trialbed_server._options import check_token
 from trialbed_server.faults._answers import right_answer
+from trialbed_server.faults._behaviours import refused_parameter, seen_by
 from trialbed_server.faults._changes import (
     changed,
     changed_chunks,
@@ -29,7 +31,9 @@ from trialbed_server.faults._changes import (
     repeated_chunks,
     repeated_document,
 )
+from trialbed_server.faults._obedience import solved, with_logprobs
 from trialbed_server.faults._script import Fault, FaultScript
+from trialbed_server.faults._solutions import Solutions
 
 PAGE = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
 NO_TOKEN = "this server needs a bearer token: send the one of TRIALBED_SERVER_TOKEN as the API key"  # noqa: S105 - a text
@@ -51,6 +55,7 @@ class FaultServer:
         self.requests: Counter[str] = Counter()
         self.url = ""
         self._script = script
+        self._solutions = Solutions.read(script.answers["test_set"])
         self._address = (host, port)
         self._expected = f"Bearer {token}".encode() if token else None
         self._attempts: Counter[bytes] = Counter()
@@ -103,15 +108,25 @@ class FaultServer:
         fault = self._script.fault(body, attempt)
         self.requests[fault.name] += 1
         answers = self._script.answers
-        right = right_answer(document, answers["share"], inverted=self._script.inverts(body, attempt))
+        refused = refused_parameter(fault, document)
+        if refused is not None:
+            message = f"the parameter {refused!r} is not supported"
+            return web.json_response(error_document(message, "invalid_request_error", code="400"), status=400)
+        seen, inverted = seen_by(fault, document), self._script.inverts(body, attempt)
+        solution = self._solutions.of(document)
+        if solution is None:
+            right = right_answer(seen, answers["share"], inverted=inverted)
+        else:
+            right = solved(solution, seen, self._script.chance(body, attempt), inverted=inverted)
+        completion = changed(with_logprobs(right, seen), fault).completion()
         try:
-            return await self._answer(request, document, changed(right, fault).completion(), fault)
+            return await self._answer(request, seen, completion, fault)
         except ConnectionResetError:
             # The client has left.
             return web.Response(status=499)
 
     async def _answer(
-        self, request: web.Request, document: dict[str, Any], completion: Completion, fault: Fault
+        self, request: web.Request, document: Mapping[str, Any], completion: Completion, fault: Fault
     ) -> web.StreamResponse:
         match fault.name:
             case "silent":

@@ -20,6 +20,7 @@ Examples:
   bench verify samples.jsonl --model MODEL --base-url URL --extra-body '{"top_p": 0.9}'
   bench verify samples.jsonl --config config.yaml --vendor-concurrency 5 --request-concurrency 30
   bench verify samples.jsonl --config config.yaml --trials 5 --markdown report.md --csv figures.csv
+  bench verify --suite triggering --suite constraints --config config.yaml
 """
 
 
@@ -29,6 +30,15 @@ READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command("verify", epilog=EPILOG)
 @click.argument("file", type=READABLE, required=False)
 @plain_option("--test-file-path", type=READABLE, metavar="FILE", help="The same as FILE, by another tool's name.")
+@plain_option(
+    "--suite",
+    "suites",
+    multiple=True,
+    metavar="NAME",
+    help="Send a suite that comes with Trialbed instead of FILE; repeatable.",
+)
+@plain_option("--list-suites", is_flag=True, help="List the suites and exit.")
+@plain_option("--write-test-set", type=FILE, metavar="FILE", help="Write the requests of --suite to a file and exit.")
 @plain_option("--list-models", is_flag=True, help="List unified names of models, with the vendors' own, and exit.")
 @option("-m", "--model", help="Name of the model.")
 @option("--base-url", metavar="URL", help="OpenAI-compatible endpoint, up to but without /chat/completions.")
@@ -81,38 +91,27 @@ READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
     """Verify how well vendors' endpoints call tools.
 
-    FILE is a test set with one chat completion request per line. Every request is sent to the endpoint of --base-url,
-    or to every model and vendor of --config, and ends in exactly one outcome. Answers are saved as they arrive, so
-    that no paid answer is lost. With --config, vendors are compared with their model's baseline and ranked.
+    FILE is a test set with one chat completion request per line; --suite sends one that comes with Trialbed. Every
+    request is sent to the endpoint of --base-url, or to every model and vendor of --config, and ends in exactly one
+    outcome. Answers are saved as they arrive, so that no paid answer is lost. With --config, vendors are compared with
+    their model's baseline and ranked.
     """
-    from trialbed_verify.cli.verify._setup import checked_files, chosen_options, chosen_targets, test_set_file, warn
+    from trialbed_verify.cli.verify import _lists
+    from trialbed_verify.cli.verify._setup import checked_files, chosen_options, chosen_targets, warn
+    from trialbed_verify.cli.verify._test_sets import chosen_test_set, write_chosen
     from trialbed_verify.verification import TestSet
 
-    if given["list_models"]:
-        return _listed_models(as_json=as_json)
-    path = test_set_file(file, given["test_file_path"])
-    targets = chosen_targets(given)
-    cases = TestSet(path)
-    checked_files(targets, path, given)
-    warn(cases, targets)
-    summaries = _sent(cases, targets, chosen_options(given, targets))
+    if given["list_models"] or given["list_suites"]:
+        return _lists.listed(models=given["list_models"], as_json=as_json)
+    if given["write_test_set"]:
+        return write_chosen(given["suites"], given["write_test_set"])
+    with chosen_test_set(file, given["test_file_path"], given["suites"]) as path:
+        targets = chosen_targets(given)
+        cases = TestSet(path)
+        checked_files(targets, path, given)
+        warn(cases, targets)
+        summaries = _sent(cases, targets, chosen_options(given, targets))
     return _reported(summaries, targets, given, as_json=as_json)
-
-
-def _listed_models(*, as_json: bool) -> int:
-    import json
-    import sys
-
-    from trialbed.views import print_tables
-    from trialbed_verify.verification import unified_models
-    from trialbed_verify.views import model_tables
-
-    found = unified_models()
-    if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
-    else:
-        print_tables(model_tables(found), sys.stdout)
-    return 0
 
 
 def _sent(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:

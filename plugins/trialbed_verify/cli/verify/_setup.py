@@ -20,20 +20,6 @@ Given = dict[str, Any]
 """The options by name."""
 
 
-def test_set_file(file: Path | None, named: Path | None) -> Path:
-    """The test set, which is given as an argument or by ``--test-file-path``.
-
-    Raises:
-        UsageError: it is missing, or given twice.
-    """
-    if file and named:
-        raise click.UsageError("FILE and --test-file-path both name the test set; leave one out")
-    found = file or named
-    if found is None:
-        raise click.UsageError("name the test set: bench verify FILE")
-    return found
-
-
 def chosen_targets(given: Given) -> list[Target]:
     """The target of ``--base-url``, or those of ``--config``.
 

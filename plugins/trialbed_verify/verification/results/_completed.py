@@ -76,6 +76,7 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
         "queued_ms": milliseconds(completed.queued),
         "loop_lag_ms": milliseconds(completed.lag),
         "served": _served(reading.response),
+        **({"suite": suite} if isinstance(suite := completed.case.body.get("suite"), dict) else {}),
     }
     found = examine(row)
     row["notes"] = list(dict.fromkeys((*reading.notes, *(one.kind for one in found))))

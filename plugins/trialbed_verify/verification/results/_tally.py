@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from trialbed.statistics import quantile, wilson_interval
+from trialbed_verify.suites import SuiteTally
 from trialbed_verify.verification.results._journal import Journal, Key
 
 Row = Mapping[str, Any]
@@ -54,6 +55,7 @@ class Tally:
         self._attempts = self._first_time = self._responses_valid = self._responses_invalid = self._unchecked = 0
         self._figures = {name: array("d") for name in FIGURES}
         self._examples = {"problems": Examples(), "calls": Examples()}
+        self._suites = SuiteTally()
         self._first_at: str | None = None
         self._last_at: str | None = None
 
@@ -72,6 +74,7 @@ class Tally:
             self._problems[problem["kind"]] += 1
             self._examples["problems"].add(problem["kind"], row, problem["message"])
         self._notes.update(row.get("notes") or ())
+        self._suites.add(row)
         self._count_times(row)
         if row["status"] == "success":
             self._count_answer(row)
@@ -117,6 +120,7 @@ class Tally:
             "served_models": dict(self._served["model"].most_common()),
             "served_fingerprints": dict(self._served["system_fingerprint"].most_common()),
             "served_providers": dict(self._served["provider"].most_common()),
+            "suites": self._suites.as_json(),
             "first_row_at": self._first_at,
             "last_row_at": self._last_at,
         }

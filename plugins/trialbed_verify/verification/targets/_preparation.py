@@ -12,6 +12,9 @@ from trialbed_verify.verification.wire import Prepared
 
 Body = dict[str, Any]
 
+SUITE = "suite"
+"""The key of a test set's line under which a suite says what it expects."""
+
 
 @dataclass(frozen=True)
 class RequestSettings:
@@ -53,7 +56,8 @@ class Preparation:
     def __call__(self, body: Body) -> Prepared:
         """Prepare the request for one line, without changing the line."""
         settings = self._settings
-        request = dict(body)
+        # What a suite expects is for the results, not for the vendor.
+        request = {key: value for key, value in body.items() if key != SUITE}
         if isinstance(request.get("messages"), list):
             request["messages"] = self._adapter.transform(request["messages"])
         request["model"] = settings.model_id or self._vendor.model_id(settings.model)

@@ -1,0 +1,52 @@
+"""Which test set ``bench verify`` sends: a file, or suites that are written to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+
+@contextmanager
+def chosen_test_set(file: Path | None, named: Path | None, suites: Sequence[str]) -> Iterator[Path]:
+    """The test set's file, which is temporary for suites.
+
+    Raises:
+        UsageError: it is missing, or given in several ways.
+    """
+    given = [how for how, value in (("FILE", file), ("--test-file-path", named), ("--suite", suites)) if value]
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} both name the test set; leave one out")
+    if not given:
+        raise click.UsageError("name the test set: bench verify FILE, or --suite NAME (--list-suites)")
+    if not suites:
+        yield file or named or Path()
+        return
+    from trialbed.temporary import temporary_folder
+    from trialbed_verify.suites import suite, write_test_set
+
+    names = [suite(name).name for name in dict.fromkeys(suites)]
+    with temporary_folder() as folder:
+        path = folder / f"{'+'.join(names)}.jsonl"
+        write_test_set(names, path)
+        yield path
+
+
+def write_chosen(suites: Sequence[str], path: Path) -> int:
+    """Write the requests of suites to a file.
+
+    Raises:
+        UsageError: no suite is named, or the file cannot be written or is there already.
+    """
+    if not suites:
+        raise click.UsageError("--write-test-set writes the requests of --suite NAME; name one (--list-suites)")
+    if path.exists() and path.stat().st_size:
+        raise click.UsageError(f"{path} is there already; remove it, or name another file")
+    from trialbed_verify.suites import SUITES, write_test_set
+
+    write_test_set(suites, path)
+    total = sum(SUITES[name].size for name in dict.fromkeys(suites))
+    click.echo(f"{path}: {total} requests", err=True)
+    return 0

@@ -1,0 +1,195 @@
+"""What a case expects, compared with its answer; everything here is a pure function of one result row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from trialbed.chat import first_choice, first_message
+from trialbed_verify.suites._markers import leaked_marker
+
+Row = Mapping[str, Any]
+MISSING = object()
+
+REFUSED = frozenset(("http_400", "http_413", "http_422", "http_501"))
+"""Problems of an endpoint that refuses a request as such; other failures say nothing about a case."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer as expectations see it."""
+
+    row: Row
+
+    @cached_property
+    def response(self) -> dict[str, Any]:
+        """The completion; empty if there is none."""
+        found = self.row.get("response")
+        return found if isinstance(found, dict) and self.row.get("status") == "success" else {}
+
+    @cached_property
+    def calls(self) -> list[tuple[str, Any]]:
+        """Names and parsed arguments of the calls; arguments that are not JSON are ``MISSING``."""
+        listed = first_message(self.response).get("tool_calls")
+        return [_call(call) for call in listed] if isinstance(listed, list) else []
+
+    @cached_property
+    def text(self) -> str:
+        """The text of the answer."""
+        content = first_message(self.response).get("content")
+        return content if isinstance(content, str) else ""
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether it ended because of a limit."""
+        return self.row.get("finish_reason") == "length"
+
+
+Check = Callable[[Any, Answer], bool | None]
+"""What is expected, and the answer -> whether it is so; None if it does not apply."""
+
+
+def _answered(_: Any, answer: Answer) -> bool:
+    return bool(answer.calls or answer.text.strip() or answer.was_cut)
+
+
+def _calls(expected: bool, answer: Answer) -> bool | None:
+    return None if expected and not answer.calls and answer.was_cut else bool(answer.calls) is expected
+
+
+def _tool(expected: list[str], answer: Answer) -> bool | None:
+    return all(name in expected for name, _ in answer.calls) if answer.calls else None
+
+
+def _most_calls(expected: int, answer: Answer) -> bool:
+    return len(answer.calls) <= expected
+
+
+def _arguments(expected: Mapping[str, Any], answer: Answer) -> bool | None:
+    if not answer.calls or answer.was_cut:
+        return None
+    return any(_same(arguments, expected) for _, arguments in answer.calls)
+
+
+def _json(expected: Any, answer: Answer) -> bool | None:
+    if answer.calls or answer.was_cut:
+        return None
+    try:
+        value = json.loads(answer.text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and (expected is True or _fits(value, expected))
+
+
+def _most_tokens(expected: int, answer: Answer) -> bool | None:
+    tokens = answer.row.get("completion_tokens")
+    return None if tokens is None else tokens <= expected
+
+
+def _clean(_: Any, answer: Answer) -> bool:
+    texts = [answer.text, *(name for name, _ in answer.calls), *_strings([value for _, value in answer.calls])]
+    return not any(map(leaked_marker, texts))
+
+
+def _choices(expected: int, answer: Answer) -> bool:
+    listed = answer.response.get("choices")
+    indices = [choice.get("index") for choice in listed if isinstance(choice, dict)] if isinstance(listed, list) else []
+    return len(indices) == expected and all(indices.count(index) == 1 for index in indices)
+
+
+def _logprobs(expected: int, answer: Answer) -> bool:
+    found = first_choice(answer.response).get("logprobs")
+    content = found.get("content") if isinstance(found, dict) else None
+    if not isinstance(content, list) or not content:
+        return False
+    return all(isinstance(token, dict) and 0 < len(token.get("top_logprobs") or ()) <= expected for token in content)
+
+
+EXPECTATIONS: Mapping[str, tuple[Check, str]] = {
+    "answered": (_answered, "the answer has a call or a text"),
+    "calls": (_calls, "whether there is a call"),
+    "tool": (_tool, "the tools that may be called"),
+    "most_calls": (_most_calls, "the greatest number of calls"),
+    "arguments": (_arguments, "the arguments of a call, types included"),
+    "json": (_json, "the text is a JSON object; a schema that it matches, or true"),
+    "most_tokens": (_most_tokens, "the greatest number of completion tokens, as reported"),
+    "clean": (_clean, "no marks of templates, tools or thoughts in text, names and arguments"),
+    "choices": (_choices, "the number of choices"),
+    "logprobs": (_logprobs, "the first choice has log probabilities with at most so many alternatives"),
+}
+"""Keys of ``expect`` -> their checks, and what their values mean."""
+
+
+def score(row: Row) -> float | None:
+    """1 if an answer is what its case expects, 0 if not; None if the row is of no suite or says nothing about it.
+
+    An endpoint that refuses a request (HTTP 400 and the like), or whose answer breaks the protocol, is wrong. One that
+    is unavailable (other statuses, timeouts, broken connections) is neither.
+    """
+    found = misses(row)
+    return None if found is None else float(not found)
+
+
+def misses(row: Row) -> list[str] | None:
+    """The expectations that an answer misses, or ``refused`` or ``protocol``; None as for ``score``."""
+    about = row.get("suite")
+    expected = about.get("expect") if isinstance(about, Mapping) else None
+    if not isinstance(expected, Mapping) or not expected:
+        return None
+    if row.get("status") != "success":
+        return _failure(row)
+    answer = Answer(row)
+    found = {name: EXPECTATIONS[name][0](value, answer) for name, value in expected.items() if name in EXPECTATIONS}
+    if all(held is None for held in found.values()):
+        return None
+    return [name for name, held in found.items() if held is False]
+
+
+def _failure(row: Row) -> list[str] | None:
+    problem = row.get("problem")
+    kind = problem.get("kind") if isinstance(problem, Mapping) else None
+    if kind in REFUSED:
+        return ["refused"]
+    return ["protocol"] if row.get("outcome") == "protocol_error" else None
+
+
+def _call(call: Any) -> tuple[str, Any]:
+    function = call.get("function") if isinstance(call, dict) else None
+    function = function if isinstance(function, dict) else {}
+    arguments = function.get("arguments")
+    try:
+        value = json.loads(arguments) if isinstance(arguments, str) else MISSING
+    except (ValueError, RecursionError):
+        value = MISSING
+    return str(function.get("name")), value
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal, types included: 1 is 1.0, but neither is true or "1"."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
+
+
+def _fits(value: Any, schema: Any) -> bool:
+    from jsonschema import Draft202012Validator
+
+    return bool(Draft202012Validator(schema).is_valid(value))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from (key, *_strings(item))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)

@@ -1,0 +1,90 @@
+"""What suites found, summed up row by row."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from trialbed.statistics import wilson_interval
+from trialbed_verify.suites._expectations import misses
+from trialbed_verify.suites._probes import ProbeTally
+
+Row = Mapping[str, Any]
+
+MOST_VALUES = 200
+"""Values of one property that are broken down; a test set of one's own could have one per case."""
+
+EXAMPLES = 3
+
+
+class SuiteTally:
+    """The scores of every suite that rows belong to; needs memory for a few numbers per case."""
+
+    def __init__(self) -> None:
+        self._suites: dict[str, _One] = {}
+
+    def add(self, row: Row) -> None:
+        """Count a row, if it is of a suite."""
+        about = row.get("suite")
+        if isinstance(about, Mapping) and isinstance(about.get("name"), str):
+            self._suites.setdefault(about["name"], _One()).add(row, about)
+
+    def as_json(self) -> dict[str, Any]:
+        """Suite -> its summary; empty if no row is of a suite."""
+        return {name: one.as_json() for name, one in self._suites.items()}
+
+
+class _One:
+    """One suite."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._cases: dict[str, array[float]] = {}
+        self._by: dict[str, dict[str, set[str]]] = {}
+        self._misses: Counter[str] = Counter()
+        self._examples: dict[str, list[dict[str, Any]]] = {}
+        self._probes = ProbeTally()
+
+    def add(self, row: Row, about: Mapping[str, Any]) -> None:
+        self._rows += 1
+        self._probes.add(row, about)
+        found = misses(row)
+        if found is None:
+            return
+        case = str(about.get("case"))
+        self._cases.setdefault(case, array("d")).append(float(not found))
+        for name, value in (about.get("by") or {}).items():
+            values = self._by.setdefault(str(name), {})
+            if str(value) in values or len(values) < MOST_VALUES:
+                values.setdefault(str(value), set()).add(case)
+        self._misses.update(found)
+        for name in found:
+            examples = self._examples.setdefault(name, [])
+            if len(examples) < EXAMPLES:
+                examples.append({"case": case, "line": row.get("data_index"), "trial": row.get("trial") or 0})
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "rows": self._rows,
+            "scored": sum(map(len, self._cases.values())),
+            "cases": len(self._cases),
+            "score": self._score(set(self._cases)),
+            "by": {
+                name: {value: self._score(cases) for value, cases in values.items()}
+                for name, values in self._by.items()
+            },
+            "misses": dict(self._misses.most_common()),
+            "examples": self._examples,
+            "parameters": self._probes.as_json(),
+        }
+
+    def _score(self, cases: set[str]) -> dict[str, Any] | None:
+        """The mean over cases; the trials of a case are one observation, as they may all agree."""
+        means = [sum(self._cases[case]) / len(self._cases[case]) for case in cases]
+        if not means:
+            return None
+        value = min(1.0, sum(means) / len(means))
+        low, high, _ = wilson_interval(value, len(means))
+        return {"value": value, "low": low, "high": high, "n": len(means)}

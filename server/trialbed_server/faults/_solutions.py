@@ -1,0 +1,64 @@
+"""Right answers from a test set that has them, so that simulated vendors can be good or bad at it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trialbed.errors import UsageError
+
+Solution = Mapping[str, Any]
+"""``calls``, each with ``name`` and ``arguments``; ``text``; ``variations``, texts from which sampling chooses."""
+
+
+class Solutions:
+    """The right answers to the requests of a test set."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Solution] = {}
+
+    @classmethod
+    def read(cls, path: str) -> Solutions:
+        """Read the answers that lines have under ``suite`` and ``answer``; an empty path has none.
+
+        Raises:
+            UsageError: the file cannot be read, or no line has an answer.
+        """
+        found = cls()
+        if not path:
+            return found
+        try:
+            with Path(path).open(encoding="utf-8") as file:
+                for number, text in enumerate(file, 1):
+                    found._add(path, number, text)
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"answers: test_set {path}: cannot be read: {error}") from error
+        if not found._known:
+            raise UsageError(f"answers: test_set {path}: no line has an answer; see bench verify --write-test-set")
+        return found
+
+    def of(self, request: Mapping[str, Any]) -> Solution | None:
+        """The right answer to a request; None if it is not known."""
+        return self._known.get(_key(request)) if self._known else None
+
+    def _add(self, path: str, number: int, text: str) -> None:
+        if not text.strip():
+            return
+        try:
+            line = json.loads(text)
+        except ValueError as error:
+            raise UsageError(f"answers: test_set {path}, line {number}: not JSON: {error}") from error
+        suite = line.get("suite") if isinstance(line, dict) else None
+        answer = suite.get("answer") if isinstance(suite, dict) else None
+        if isinstance(answer, dict):
+            self._known[_key(line)] = answer
+
+
+def _key(request: Mapping[str, Any]) -> bytes:
+    """What a right answer depends on; the same however the request is sent."""
+    content = [request.get("messages"), request.get("tools")]
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

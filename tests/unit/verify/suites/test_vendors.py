@@ -1,0 +1,87 @@
+"""Every suite, sent to a good vendor and to bad ones."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from trialbed_verify.suites import SUITES
+
+SendSuite = Callable[..., Awaitable[dict[str, Any]]]
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+async def test_a_vendor_that_answers_rightly_is_right_in_every_case(name: str, send_suite: SendSuite) -> None:
+    found = await send_suite(name)
+    assert found["misses"] == {}
+    assert found["score"]["value"] == 1
+    assert (found["rows"], found["scored"], found["cases"]) == (SUITES[name].size,) * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "missed", "share"),
+    [
+        ("triggering", "never_calls", {"calls": 100}, 0.5),
+        ("triggering", "always_calls", {"calls": 100}, 0.5),
+        ("triggering", "wrong_tool", {"tool": 100}, 0.5),
+        ("constraints", "ignores:tool_choice", {"calls": 18, "tool": 18}, 0.5),
+        ("constraints", "ignores:parallel_tool_calls", {"most_calls": 12}, 60 / 72),
+        ("constraints", "ignores:response_format", {"json": 8}, 64 / 72),
+        ("leaks", "leaks", {"clean": 48}, 0.0),
+        ("multi-turn", "forgetful", {"calls": 24}, 2 / 3),
+        ("long-context", "short_context", {"tool": 14, "arguments": 14}, 22 / 36),
+        ("parameters", "refuses:logprobs", {"refused": 6}, 0.9),
+        ("parameters", "ignores:n", {"choices": 6}, 0.9),
+    ],
+)
+async def test_a_vendor_that_answers_wrongly_is_wrong_where_it_is(
+    name: str, fault: str, missed: dict[str, int], share: float, send_suite: SendSuite
+) -> None:
+    spelled = fault.partition(":")
+    step = {"fault": spelled[0], "parameter": spelled[2]} if spelled[2] else fault
+    found = await send_suite(name, step)
+    assert found["misses"] == missed
+    assert found["score"]["value"] == pytest.approx(share)
+    assert all(found["examples"][name] for name in missed)
+
+
+async def test_lossy_arguments_are_seen(send_suite: SendSuite) -> None:
+    found = await send_suite("schema-torture", "lossy_arguments")
+    assert found["misses"]["arguments"] > 40
+    assert set(found["misses"]) == {"arguments"}
+
+
+async def test_a_limit_that_is_ignored_is_seen(send_suite: SendSuite) -> None:
+    found = await send_suite("constraints", {"fault": "ignores", "parameter": "max_tokens"})
+    assert set(found["misses"]) == {"most_tokens"}
+    assert found["by"]["max_tokens"]["16"]["value"] < 1
+    assert found["by"]["max_tokens"]["1000"]["value"] == 1
+
+
+async def test_depth_is_what_the_summary_is_broken_down_by(send_suite: SendSuite) -> None:
+    found = await send_suite("multi-turn", {"fault": "forgetful", "turns": 8})
+    values = {depth: score["value"] for depth, score in found["by"]["depth"].items()}
+    assert values == {"1": 1.0, "3": 1.0, "8": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("fault", "findings"),
+    [
+        ("none", {"temperature": "obeyed", "seed": "obeyed", "n": "obeyed", "logprobs": "obeyed"}),
+        (
+            {"fault": "ignores", "parameter": "temperature+seed+n+logprobs"},
+            {"temperature": "ignored", "seed": "ignored", "n": "ignored", "logprobs": "ignored"},
+        ),
+        (
+            {"fault": "refuses", "parameter": "seed+logprobs"},
+            {"temperature": "obeyed", "seed": "refused", "n": "obeyed", "logprobs": "refused"},
+        ),
+    ],
+)
+async def test_parameters_are_obeyed_ignored_or_refused(
+    fault: Any, findings: dict[str, str], send_suite: SendSuite
+) -> None:
+    found = await send_suite("parameters", fault)
+    assert {name: one["finding"] for name, one in found["parameters"].items()} == findings
