@@ -230,7 +230,7 @@ def _hang_up(request: web.Request, *, reset: bool, response: web.StreamResponse 
     return response or web.Response(status=500)
 
 
-def _number(document: dict[str, Any]) -> int:
+def _number(document: Mapping[str, Any]) -> int:
     """How many choices a request asks for."""
     number = document.get("n")
     return min(max(number, 1), MOST_CHOICES) if isinstance(number, int) else 1
