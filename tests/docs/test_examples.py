@@ -227,3 +227,15 @@ def test_the_settings_of_the_guide_are_valid(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bench.toml").write_text(blocks(DOCS / "reference" / "configuration.md", "toml")[0])
     assert main(["plugins", "--json"]) == 0
+
+
+@pytest.mark.slow
+def test_the_plan_of_the_guide_is_that_of_its_pilot(tmp_path: Path) -> None:
+    page = DOCS / "how-to" / "plan-an-experiment.md"
+    runs, planned = blocks(page, "console")[1].splitlines()[:2], blocks(page, "text")[0]
+    for line in runs:
+        python(tmp_path, "-m", "trialbed", *shlex.split(line.removeprefix("$ bench ")))
+    ids = [run["run_id"] for run in json.loads(python(tmp_path, "-m", "trialbed", "runs", "--json"))]
+    printed = python(tmp_path, "-m", "trialbed", "plan", *reversed(ids), "--score", "api_call_score")
+    run_id = re.compile(r"\d{8}T\d{6}-[0-9a-f]{6}")
+    assert run_id.sub("RUN", printed).split() == run_id.sub("RUN", planned).split()
