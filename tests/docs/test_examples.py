@@ -11,10 +11,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import httpx
 import pytest
+import yaml
 from support.bench import bench_in
 
 from trialbed.cli import cli, main
@@ -239,3 +241,40 @@ def test_the_plan_of_the_guide_is_that_of_its_pilot(tmp_path: Path) -> None:
     printed = python(tmp_path, "-m", "trialbed", "plan", *reversed(ids), "--score", "api_call_score")
     run_id = re.compile(r"\d{8}T\d{6}-[0-9a-f]{6}")
     assert run_id.sub("RUN", printed).split() == run_id.sub("RUN", planned).split()
+
+
+def workflow() -> dict[str, Any]:
+    """The job of the guide on continuous integration."""
+    (text,) = blocks(DOCS / "how-to" / "use-in-ci.md", "yaml")
+    # The word "on" is a boolean in YAML 1.1, which GitHub does not follow there.
+    found: dict[str, Any] = yaml.safe_load(text.replace("\non:", '\n"on":'))
+    return found
+
+
+def test_the_workflow_of_the_guide_has_the_form_of_one() -> None:
+    found = workflow()
+    assert found.keys() == {"name", "on", "jobs"}
+    (job,) = found["jobs"].values()
+    assert job.keys() == {"runs-on", "steps"}
+    for step in job["steps"]:
+        assert ("uses" in step) != ("run" in step), step
+        assert step.keys() <= {"name", "uses", "with", "run", "if"}
+        assert re.fullmatch(r"actions/[a-z-]+@v\d+", step.get("uses", "actions/x@v1"))
+
+
+@pytest.mark.slow
+def test_the_workflow_of_the_guide_runs(tmp_path: Path) -> None:
+    """Its commands, with the reference loop, two queries and two of its models."""
+    steps = [step["run"] for step in workflow()["jobs"]["bench"]["steps"] if "run" in step]
+    assert steps[0].startswith("pip install")
+    script = "\n".join(steps[1:]).replace("-f acme", "-f reference --limit 2").replace(" parallel bad-json", "")
+    summary = tmp_path / "summary.md"
+    bin_folder = str(Path(sys.executable).parent)
+    own = {"GITHUB_STEP_SUMMARY": str(summary), "PATH": os.pathsep.join((bin_folder, os.environ["PATH"]))}
+    command = ["bash", "-e", "-c", script]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment(tmp_path) | own, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert summary.read_text().startswith("## mini: 2 queries, model scripted:retry")
+    assert '<testsuites name="bench run" tests="2" failures="0"' in (tmp_path / "junit.xml").read_text()

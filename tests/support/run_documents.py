@@ -63,9 +63,11 @@ def document(name: str = "reference", **more: Any) -> dict[str, Any]:
         "max_tokens": None,
         "deviations": [],
     }
+    results = more.pop("results", [])
     return {
         "metadata": metadata | {key: value for key, value in more.items() if key in metadata},
         "summary": summary | {key: value for key, value in more.items() if key not in metadata},
+        "results": results,
     }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.completion import completes, runs
+from trialbed.cli.formats import chosen_format, make_format_option, records_text
 from trialbed.cli.options import FILE, FiniteRange, SingleOption, json_option, make_option
 from trialbed.errors import DriverError, UsageError
 
@@ -88,6 +89,7 @@ class CompareCommand(click.Command):
         )
         options = [option for kind in kinds for option in kind.options]
         super().__init__("compare", params=[argument, *SHARED, *options], callback=self._run, help=HELP, epilog=EPILOG)
+        self.params.append(make_format_option("table", "json", "csv", "markdown", "html", "junit"))
         json_option(self)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -107,8 +109,9 @@ class CompareCommand(click.Command):
 
     def _run(self, values: tuple[str, ...], **given: Any) -> int:
         kind = _kind(self.kinds, values, click.get_current_context())
+        form = chosen_format(given["form"], as_json=given["as_json"])
         found = kind.comparer.compare(values, given)
-        _write(found, given)
+        _write(found, given, form)
         for line in (*found.failed, *found.incomplete):
             click.echo(line, err=True)
         return 3 if found.incomplete else int(bool(found.failed))
@@ -158,7 +161,7 @@ def _recognised(kinds: Sequence[Kind], value: str) -> Kind:
     raise UsageError(f"{value}: {problem}; what can be compared: {', '.join(kind.contents for kind in kinds)}")
 
 
-def _write(found: Comparison, given: Mapping[str, Any]) -> None:
+def _write(found: Comparison, given: Mapping[str, Any], form: str) -> None:
     import json
 
     from trialbed.files import write_text
@@ -171,10 +174,37 @@ def _write(found: Comparison, given: Mapping[str, Any]) -> None:
         write_text(given["markdown"], markdown(found.tables), "--markdown")
     if given["csv"]:
         write_text(given["csv"], csv_text(found.records), "--csv")
-    if given["as_json"]:
-        click.echo(text)
-    else:
+    if form == "table":
         print_tables(found.tables, sys.stdout)
+    elif form == "junit":
+        click.echo(_junit(found), nl=False)
+    else:
+        click.echo(text if form == "json" else records_text(form, found.tables, found.records, "Comparison"))
+
+
+def _junit(found: Comparison) -> str:
+    """A test for each figure with a verdict, which fails where that is worse; one for all where there are none."""
+    from trialbed.views import TestCase, TestSuite, junit
+
+    cases = []
+    for record in found.records:
+        if record.get("verdict") and {"candidate", "baseline", "score"} <= record.keys():
+            classname = f"{record['candidate']} against {record['baseline']}"
+            if record["verdict"] == "worse":
+                message = f"worse by {record['difference']:.4f} [{record['low']:.4f}, {record['high']:.4f}]"
+                cases.append(
+                    TestCase(classname, str(record["score"]), outcome="failure", kind="worse", message=message)
+                )
+            else:
+                cases.append(TestCase(classname, str(record["score"])))
+    if not cases:
+        failed = "; ".join(found.failed)
+        cases.append(
+            TestCase("comparison", "verdicts", outcome="failure", kind="verdict", message=failed)
+            if failed
+            else TestCase("comparison", "verdicts")
+        )
+    return junit([TestSuite("bench compare", cases)], "bench compare")
 
 
 command = CompareCommand(_kinds())

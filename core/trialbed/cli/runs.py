@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.completion import completes, datasets, frameworks
+from trialbed.cli.formats import chosen_format, format_option, records_text
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.stored import Since, print_json, store_option
 
@@ -51,6 +52,7 @@ Examples:
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of runs that are listed."
 )
 @store_option
+@format_option("table", "json", "csv", "markdown")
 @json_option
 def command(
     framework: str | None,
@@ -60,6 +62,7 @@ def command(
     since: datetime | None,
     limit: int,
     store: str | None,
+    form: str | None,
     as_json: bool,
 ) -> None:
     """List the runs in the store, newest first.
@@ -67,17 +70,22 @@ def command(
     Show one with bench show RUN, and compare two with bench compare RUN RUN.
     """
     from trialbed.store import open_store
+    from trialbed.views import Table
 
+    form = chosen_format(form, as_json=as_json)
     with open_store(store) as reader:
         # One more than are shown, to know whether there are more.
         found = reader.runs(
             framework=framework, model=model, dataset=dataset, status=status, since=since, limit=limit + 1
         )
         rows = [_row(run) for run in found[:limit]]
-        if as_json:
+        if form == "json":
             print_json(rows)
-            return
-        _print(rows, reader.place, more=len(found) > limit)
+        elif form == "table":
+            _print(rows, reader.place, more=len(found) > limit)
+        else:
+            table = Table.of("", COLUMNS, (line for row in rows for line in _lines(row)))
+            click.echo(records_text(form, [table], list(_records(rows)), "Runs"), nl=False)
 
 
 def _row(run: StoredRun) -> dict[str, Any]:
@@ -100,6 +108,14 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "overall_time": run.overall_time,
         "sopr_score": {name: _mean(name, trials) for name in config.frameworks},
     }
+
+
+def _records(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """One record for each framework of a run."""
+    for row in rows:
+        own = {name: value for name, value in row.items() if name not in ("frameworks", "sopr_score")}
+        for framework, mean in row["sopr_score"].items():
+            yield {**own, "framework": framework, "sopr_score": mean}
 
 
 def _mean(framework: str, trials: Sequence[StoredTrial]) -> float | None:

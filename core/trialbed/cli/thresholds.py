@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -61,16 +61,42 @@ def below(thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]
     Raises:
         UsageError: there is no such score; lists those that exist.
     """
-    found = False
+    problems = [(agent, problem) for agent, _, _, problem in _checked(thresholds, documents) if problem]
+    for agent, problem in problems:
+        click.echo(f"{agent}: {problem}", err=True)
+    return bool(problems)
+
+
+def print_thresholds(thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]]) -> None:
+    """Write JUnit's XML with a test for each framework and threshold, which fails where the mean is below it.
+
+    Raises:
+        UsageError: there is no such score; lists those that exist.
+    """
+    from trialbed.views import TestCase, TestSuite, junit
+
+    cases = []
+    for agent, name, least, problem in _checked(thresholds, documents):
+        title = f"{name} >= {least:g}"
+        cases.append(
+            TestCase(agent, title, outcome="failure", kind="below", message=problem)
+            if problem
+            else TestCase(agent, title)
+        )
+    click.echo(junit([TestSuite("thresholds", cases)], "bench run"), nl=False)
+
+
+def _checked(
+    thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, str, float, str]]:
+    """Framework, score and threshold, and what is wrong in words; empty where nothing is."""
     for document in documents:
         agent, summary = document["metadata"]["agent_name"], document["summary"]
         for name, least in thresholds.items():
             mean, condition = _mean(summary, name)
-            if mean is None or mean < least:
-                shown = "not measured" if mean is None else f"{mean:.4g}{condition}"
-                click.echo(f"{agent}: {name} is {shown}, below {least:g}", err=True)
-                found = True
-    return found
+            is_below = mean is None or mean < least
+            shown = "not measured" if mean is None else f"{mean:.4g}{condition}"
+            yield agent, name, least, f"{name} is {shown}, below {least:g}" if is_below else ""
 
 
 def _mean(summary: Mapping[str, Any], name: str) -> tuple[float | None, str]:

@@ -4,7 +4,7 @@
 frameworks of one run, ``_plan`` says what a comparison can show, and ``_comparer`` is the driver of ``bench compare``.
 """
 
-from trialbed.comparison._comparer import RunComparer
+from trialbed.comparison._comparer import RunComparer, complete_sides, regressions
 from trialbed.comparison._findings import HEADLINE, Finding, paired_findings
 from trialbed.comparison._plan import PlanOptions, plan, plan_sides
 from trialbed.comparison._ranks import open_ranks, rank_notes
@@ -21,6 +21,7 @@ __all__ = [
     "Trial",
     "chosen_baseline",
     "compare_frameworks",
+    "complete_sides",
     "finding_cells",
     "open_ranks",
     "paired_findings",
@@ -28,6 +29,7 @@ __all__ = [
     "plan_sides",
     "rank_documents",
     "rank_notes",
+    "regressions",
     "signed",
     "verdict_notes",
 ]

@@ -91,6 +91,35 @@ class RunComparer(Comparer):
         )
 
 
+def complete_sides(value: str, store: str | None) -> list[Side]:
+    """The sides of a run or a result document that has all of its trials.
+
+    Raises:
+        UsageError, DataError: it has not, or there is none.
+    """
+    from trialbed.comparison._differences import check_complete
+    from trialbed.comparison._sides import read_sides
+
+    sides = read_sides(value, store)
+    check_complete(sides, allowed=False)
+    return sides
+
+
+def regressions(baseline: Sequence[Side], documents: Sequence[Mapping[str, Any]], margin: float) -> list[str]:
+    """What is worse in the documents of a run than in a baseline, a line for each framework and score.
+
+    Raises:
+        UsageError: they cannot be compared, such as over different datasets.
+    """
+    from trialbed.comparison._differences import CompareOptions, compare
+    from trialbed.comparison._sides import document_side
+
+    # The figures of a run that lacks trials were accepted by --allow-incomplete, or its exit code tells.
+    how = CompareOptions(margin=margin, allow_incomplete=True)
+    pairs = _pairs([baseline, [document_side(document) for document in documents]])
+    return list(_regressions([compare(first, second, how) for first, second in pairs]))
+
+
 def _regressions(documents: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for document in documents:
         for score, finding in document["findings"].items():

@@ -11,6 +11,9 @@ from ._figures import printable as printable
 from ._html import Plot as Plot
 from ._html import html_page as html_page
 from ._html import svg as svg
+from ._junit import TestCase as TestCase
+from ._junit import TestSuite as TestSuite
+from ._junit import junit as junit
 from ._plot import IntervalPlot as IntervalPlot
 from ._plot import Point as Point
 from ._scatter import Mark as Mark

@@ -1,5 +1,11 @@
 """Reporters: views of result documents; each is a driver of ``trialbed.reporters``."""
 
-from trialbed_plugins.reporters._reporters import CsvReporter, HtmlReporter, MarkdownReporter, TableReporter
+from trialbed_plugins.reporters._reporters import (
+    CsvReporter,
+    HtmlReporter,
+    JunitReporter,
+    MarkdownReporter,
+    TableReporter,
+)
 
-__all__ = ["CsvReporter", "HtmlReporter", "MarkdownReporter", "TableReporter"]
+__all__ = ["CsvReporter", "HtmlReporter", "JunitReporter", "MarkdownReporter", "TableReporter"]

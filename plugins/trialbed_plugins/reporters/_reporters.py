@@ -9,6 +9,7 @@ from trialbed import views
 from trialbed.contracts import Reporter
 from trialbed_plugins.reporters._attribution import attribution_tables
 from trialbed_plugins.reporters._comparisons import comparison_tables
+from trialbed_plugins.reporters._junit import run_suite
 from trialbed_plugins.reporters._tables import run_plots, run_records, run_table
 
 Documents = Sequence[Mapping[str, Any]]
@@ -46,6 +47,14 @@ class CsvReporter(Reporter):
     def report(self, documents: Documents, stream: TextIO) -> None:
         """Write a head and the lines."""
         stream.write(views.csv_text(run_records(documents)))
+
+
+class JunitReporter(Reporter):
+    """JUnit's XML with a test for each trial, which fails where the query is not solved."""
+
+    def report(self, documents: Documents, stream: TextIO) -> None:
+        """Write a whole document."""
+        stream.write(views.junit([run_suite(document) for document in documents], "bench run"))
 
 
 class HtmlReporter(Reporter):

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, drivers
+from trialbed.cli.completion import completes, drivers, runs
 from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
+from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import json_option, option, plain_option
+from trialbed.cli.run._regressions import baseline_sides, check_baseline, regressed
 from trialbed.cli.setting_options import setting_options
 from trialbed.cli.stored import run_reporter, show_command
 
@@ -41,12 +43,20 @@ Examples:
     "--fail-under", multiple=True, metavar="SCORE=X", help="Exit with 1 if the mean of SCORE is below X; repeatable."
 )
 @option(
+    "--fail-on-regression",
+    "baseline",
+    metavar="RUN",
+    help="Exit with 1 if any score's verdict is worse than in this run or result document.",
+    shell_complete=completes(runs, files=True),
+)
+@format_option("table", "json", "csv", "markdown", "html", "junit")
+@option(
     "--reporter",
     "reporters",
     multiple=True,
     default=("table",),
     metavar="NAME",
-    help="Reporter that prints the results; repeatable.",
+    help="Reporter that prints the results, where it is none of the formats; repeatable.",
     shell_complete=completes(drivers("reporters")),
 )
 @plain_option("--fresh", is_flag=True, help="Discard an unfinished run of this configuration and start over.")
@@ -70,6 +80,8 @@ def command(
     fail_under: tuple[str, ...],
     yes: bool,
     env_dir: Path | None,
+    baseline: str | None,
+    form: str | None,
     reporters: tuple[str, ...],
     as_json: bool,
     **given: Any,
@@ -85,25 +97,47 @@ def command(
     If a framework, or the requested release of it, is not installed here, it runs in its own environment, which uv
     builds on first use (see bench env).
     """
-    from trialbed.cli.thresholds import below, check_scores, parse_thresholds
+    from trialbed.cli.thresholds import below, check_scores, parse_thresholds, print_thresholds
 
     _check_model_given()
     thresholds = parse_thresholds(fail_under)
     check_scores(thresholds)
-    chosen = {name: run_reporter(name) for name in reporters}
-    options = _with_environments(_options(given), yes=yes, env_dir=env_dir)
+    names = _reporters(form, reporters, as_json=as_json)
+    as_json = not names
+    chosen = {name: run_reporter(name) for name in names}
+    sides = baseline_sides(baseline, given["store"]) if baseline is not None else []
+    options = _options(given)
+    if sides:
+        check_baseline(sides, options)
+    options = _with_environments(options, yes=yes, env_dir=env_dir)
     try:
         documents = asyncio.run(_run(options))
     except asyncio.CancelledError:
         raise click.Abort from None
     if as_json:
         _print_json(documents)
+    elif list(names) == ["junit"] and thresholds:
+        print_thresholds(thresholds, documents)
     else:
         _print(documents, options, chosen)
     _print_problems(documents, silent=not as_json and "table" in chosen)
     if _is_incomplete(documents) and not options.allow_incomplete:
         return _refuse_incomplete(documents, thresholds)
-    return 1 if below(thresholds, documents) else 0
+    is_below = below(thresholds, documents)
+    return 1 if regressed(sides, documents, options.margin) or is_below else 0
+
+
+def _reporters(form: str | None, reporters: tuple[str, ...], *, as_json: bool) -> tuple[str, ...]:
+    """The reporters that print the results; none for JSON.
+
+    Raises:
+        UsageError: formats and reporters are asked for.
+    """
+    default = click.core.ParameterSource.DEFAULT
+    if form is not None and click.get_current_context().get_parameter_source("reporters") is not default:
+        raise click.UsageError("--format and --reporter are both given; give one of them")
+    chosen = chosen_format(form, as_json=as_json)
+    return () if chosen == "json" else reporters if form is None else (chosen,)
 
 
 def _check_model_given() -> None:

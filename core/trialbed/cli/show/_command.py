@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trialbed.cli.completion import completes, drivers, runs
+from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import store_option
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   bench show latest
-  bench show 20261122T090211 --reporter markdown
+  bench show 20261122T090211 --format markdown
   bench show latest langgraph/17
   bench show latest langgraph:native/17/2 --full
   bench show latest --framework langgraph --query 17 --json
@@ -33,12 +34,11 @@ Examples:
 @plain_option("--repeat", type=click.IntRange(min=0), help="The trial's repeat, counted from 0. [default: 0]")
 @plain_option("--attempt", type=click.IntRange(min=0), help="Another attempt of the trial than the one that counts.")
 @plain_option("--full", is_flag=True, help="Show long texts of a trial in full.")
+@format_option("table", "json", "csv", "markdown", "html", "junit")
 @plain_option(
     "--reporter",
-    default="table",
-    show_default=True,
     metavar="NAME",
-    help="Reporter that prints the results of a run.",
+    help="Reporter that prints the results of a run, where it is none of the formats.",
     shell_complete=completes(drivers("reporters")),
 )
 @store_option
@@ -52,7 +52,8 @@ def command(
     repeat: int | None,
     attempt: int | None,
     full: bool,
-    reporter: str,
+    form: str | None,
+    reporter: str | None,
     store: str | None,
     data_dir: Path | None,
     as_json: bool,
@@ -64,6 +65,10 @@ def command(
     saw of the trial is shown, with what went wrong first, and every score with its reason.
     """
     from trialbed.cli.show._naming import named_attempt
+
+    if reporter is not None and (form is not None or as_json):
+        raise click.UsageError("--reporter is given with --format or --json; give one of them")
+    form = chosen_format(form, as_json=as_json)
     from trialbed.store import open_store
 
     with open_store(store) as reader:
@@ -73,13 +78,15 @@ def command(
             _refuse_parts({"--repeat": repeat, "--attempt": attempt, "--full": full or None})
             from trialbed.cli.show._run import show_run
 
-            show_run(found, queries, reporter=reporter, store=store, as_json=as_json)
+            show_run(found, queries, reporter=reporter or form, store=store, as_json=form == "json")
             return
+        if reporter is not None or form not in ("table", "json"):
+            raise click.UsageError("one trial is shown as a table or as json; leave out --format and --reporter")
         from trialbed.cli.show._trial import show_trial
 
         chosen = named_attempt(found, trial, framework=framework, query=query, repeat=repeat, attempt=attempt)
         known = queries.get(chosen.key.query_id) if queries else None
-        show_trial(found, chosen, known, full=full, as_json=as_json)
+        show_trial(found, chosen, known, full=full, as_json=form == "json")
 
 
 def _refuse_parts(given: dict[str, object]) -> None:

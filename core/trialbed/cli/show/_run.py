@@ -38,7 +38,7 @@ def show_run(
     from trialbed.engine import stored_documents
     from trialbed.results import trial_name, worst_queries
 
-    chosen = run_reporter(reporter)
+    chosen = run_reporter("table" if as_json else reporter)
     documents = stored_documents(run, queries)
     worst = worst_queries(documents)
     if as_json:

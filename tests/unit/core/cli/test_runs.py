@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import click
 import pytest
@@ -119,3 +121,37 @@ def test_the_command_can_be_typed_and_holds_no_password() -> None:
     assert show_command("r", 'a b/"1"', "x y.db") == """bench show r 'a b/"1"' --store 'x y.db'"""
     assert show_command("r", "a/\x1b[2J") == "bench show r 'a/?[2J'"
     assert show_command("r", "", "postgresql://me:secret@host/db") == "bench show r --store URL"
+
+
+def test_runs_are_printed_in_other_formats(bench: Any) -> None:
+    lines = bench("runs", "--format", "csv").output.splitlines()
+    records = list(csv.DictReader(lines))
+    assert [(row["run_id"], row["framework"], row["sopr_score"]) for row in records] == [
+        (NEW, "reference", "1.0"),
+        (NEW, "langgraph:native", "0.0"),
+        (OLD, "reference", "1.0"),
+    ]
+    assert f"| {NEW} | finished |" in bench("runs", "--format", "markdown").output
+    assert bench("runs", "--format", "json").output == bench("runs", "--json").output
+    with pytest.raises(click.UsageError, match="--json and --format csv ask for different formats"):
+        raise bench("runs", "--json", "--format", "csv").exception
+    assert bench("runs", "--format", "csv", "--model", "none").output == "\n"
+
+
+def test_a_run_is_shown_in_other_formats(bench: Any) -> None:
+    assert bench("show", NEW, "--format", "csv").output.startswith("agent_name,")
+    assert bench("show", NEW, "--format", "markdown").output.startswith("## mini: 2 queries")
+    assert bench("show", NEW, "--format", "html").output.startswith("<!DOCTYPE html>")
+    assert 'failures="2"' in bench("show", NEW, "--format", "junit").output
+    assert bench("show", NEW, "--format", "json").output == bench("show", NEW, "--json").output
+    for options in (("--reporter", "csv", "--format", "csv"), ("reference/1", "--format", "csv")):
+        assert isinstance(bench("show", NEW, *options).exception, click.UsageError)
+
+
+def test_a_comparison_is_printed_in_other_formats(bench: Any) -> None:
+    assert bench("compare", NEW, "--format", "csv").output.startswith("baseline,candidate,score,")
+    assert bench("compare", NEW, "--format", "markdown").output.startswith("## langgraph:native compared")
+    assert bench("compare", NEW, "--format", "html").output.startswith("<!DOCTYPE html>")
+    assert bench("compare", NEW, "--format", "json").output == bench("compare", NEW, "--json").output
+    cases = ElementTree.fromstring(bench("compare", NEW, "--format", "junit").output).findall("testsuite/testcase")
+    assert [case.get("name") for case in cases] == ["sopr_score", "api_call_score"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trialbed.calibration import Finding, calibration
-from trialbed.comparison import RunComparer
+from trialbed.comparison import RunComparer, complete_sides, regressions
 from trialbed.contracts import Comparison
 from trialbed.errors import DataError, UsageError
 from trialbed.views import markdown
@@ -187,3 +187,15 @@ def test_the_margin_decides_what_is_equivalent(write) -> None:
     found = compared(a, b, margin=0.2)
     assert found.document["findings"]["sopr_score"]["verdict"] == "equivalent"
     assert "equivalent: shown to differ by less than 0.2, the margin." in text(found)
+
+
+def test_what_is_worse_than_a_baseline_is_told_for_each_score(write) -> None:
+    baseline = complete_sides(str(write("a", {number: scores(1.0) for number in range(20)}, run_id="old")), None)
+    worse = json.loads(write("a", {number: scores(0.0) for number in range(20)}, run_id="new").read_text())
+    (line,) = regressions(baseline, [worse], 0.05)
+    assert line.startswith("a (new) is worse than a (old): sopr_score differs by -1.0000 [-1.0000, -0.7")
+    same = json.loads(write("a", {number: scores(1.0) for number in range(20)}, run_id="same").read_text())
+    assert regressions(baseline, [same], 0.05) == []
+    lacking = write("a", {1: scores(1.0)}, run_id="lacking", status="incomplete", num_queries=2)
+    with pytest.raises(UsageError, match="1 of 2 trials of a measured"):
+        complete_sides(str(lacking), None)

@@ -1,0 +1,46 @@
+"""``--format``: in which form a result is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from trialbed.cli.options import Decorated, SingleOption, plain_option
+
+HELP = "Format of what is printed. [default: table]"
+
+
+def format_option(*formats: str) -> Callable[[Decorated], Decorated]:
+    """The option for a command that prints a result in these formats; None where it is not given."""
+    return plain_option("--format", "form", type=click.Choice(formats), help=HELP)
+
+
+def make_format_option(*formats: str) -> click.Option:
+    """As ``format_option``, for a command that is put together from options of several parts."""
+    return SingleOption(["--format", "form"], type=click.Choice(formats), help=HELP)
+
+
+def chosen_format(form: str | None, *, as_json: bool) -> str:
+    """The format that is asked for, by ``--format`` or by ``--json``.
+
+    Raises:
+        UsageError: they ask for different ones.
+    """
+    if as_json and form not in (None, "json"):
+        raise click.UsageError(f"--json and --format {form} ask for different formats; give one of them")
+    return "json" if as_json else form or "table"
+
+
+def records_text(form: str, tables: Sequence[Any], records: Sequence[Mapping[str, Any]], title: str) -> str:
+    """Tables as ``markdown`` or ``html``, or the records behind them as ``csv``.
+
+    Args:
+        title: of the page, where it is one.
+    """
+    from trialbed.views import csv_text, html_page, markdown
+
+    if form == "csv":
+        return csv_text(records)
+    return markdown(tables) if form == "markdown" else html_page(title, tables)

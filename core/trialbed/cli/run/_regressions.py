@@ -1,0 +1,58 @@
+"""``--fail-on-regression``: a run beside an earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from trialbed.comparison import Side
+    from trialbed.engine import RunOptions
+
+
+def baseline_sides(value: str, store: str | None) -> list[Side]:
+    """The sides of the run that later ones are held against, read before the run begins.
+
+    Raises:
+        UsageError, DataError: it is no run, or lacks trials.
+    """
+    from trialbed.comparison import complete_sides
+
+    return complete_sides(value, store)
+
+
+def check_baseline(baseline: Sequence[Side], options: RunOptions) -> None:
+    """See before the run that the baseline is over the same dataset.
+
+    Raises:
+        UsageError: it is over another.
+    """
+    from dataclasses import replace
+
+    from trialbed.engine import prepare
+    from trialbed.errors import UsageError
+
+    digest = prepare(replace(options, frameworks=(), commands=())).config.dataset_digest
+    for side in baseline:
+        if side.about["dataset_digest"] != digest:
+            raise UsageError(
+                f"--fail-on-regression: {side.source} is of {side.about['test_set']} "
+                f"({str(side.about['dataset_digest'])[:12]}), and this run of another dataset ({digest[:12]}); name a "
+                "run over the same dataset"
+            )
+
+
+def regressed(baseline: Sequence[Side], documents: Sequence[Mapping[str, Any]], margin: float) -> bool:
+    """Whether any score of any framework is shown to be worse than in the baseline; says on stderr which.
+
+    Raises:
+        UsageError: they cannot be compared, such as over different datasets.
+    """
+    from trialbed.comparison import regressions
+
+    lines = regressions(baseline, documents, margin) if baseline else []
+    for line in lines:
+        click.echo(line, err=True)
+    return bool(lines)
