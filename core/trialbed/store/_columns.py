@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from trialbed.records import FailureKind, Score, TrialStatus
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._json import decode_id, decode_record
 from trialbed.store._schema import runs, scores, trials
+
+SAMPLED = 1_000
+"""Trials that are asked which scores there are, where a run has many more."""
+
+IN_ONE = 500
+"""Rows that one query names."""
 
 
 class TrialPlace(NamedTuple):
@@ -64,7 +70,8 @@ class RunColumns:
     Attributes:
         trials: in the order in which they ended.
         values: score -> row of the trial -> value; trials without a value are left out.
-        kinds: every score that a trial of the run has, those that were not read too.
+        kinds: the scores that trials of the run have, those that were not read too; of a run of thousands of trials,
+            those that a sample has.
     """
 
     trials: tuple[TrialColumns, ...]
@@ -93,10 +100,8 @@ def read_columns(connection: Connection, run_id: str, names: Collection[str]) ->
     """
     counted = tuple(counted_attempts(_trials(connection, run_id)))
     rows = {trial.row for trial in counted}
-    kinds = _kinds(connection, run_id)
-    return RunColumns(
-        counted, {name: _values(connection, run_id, name, rows) for name in names if name in kinds}, kinds
-    )
+    kinds = _kinds(connection, _sample([trial.row for trial in counted]))
+    return RunColumns(counted, _values(connection, run_id, names, rows), kinds)
 
 
 def _trials(connection: Connection, run_id: str) -> Iterable[TrialColumns]:
@@ -107,26 +112,35 @@ def _trials(connection: Connection, run_id: str) -> Iterable[TrialColumns]:
         yield TrialColumns(row, TrialPlace(framework, query_of(query), repeat), *rest)
 
 
-def _values(connection: Connection, run_id: str, name: str, rows: Collection[int]) -> dict[int, float]:
+def _values(
+    connection: Connection, run_id: str, names: Collection[str], rows: Collection[int]
+) -> dict[str, dict[int, float]]:
     of_run = select(trials.c.id).where(trials.c.run_id == run_id)
-    chosen = select(scores.c.trial_id, scores.c.value).where(
-        scores.c.name == name, scores.c.value.is_not(None), scores.c.trial_id.in_(of_run)
+    chosen = select(scores.c.trial_id, scores.c.name, scores.c.value).where(
+        scores.c.trial_id.in_(of_run), scores.c.name.in_(names), scores.c.value.is_not(None)
     )
-    return {row: value for row, value in connection.execute(chosen) if row in rows}
+    found: dict[str, dict[int, float]] = {}
+    for row, name, value in connection.execute(chosen):
+        if row in rows:
+            found.setdefault(name, {})[row] = value
+    return found
 
 
-def _kinds(connection: Connection, run_id: str) -> dict[str, ScoreKind]:
-    """Each score with its kind, as the first trial that has it says."""
-    of_run = select(trials.c.id).where(trials.c.run_id == run_id)
-    first = (
-        select(func.min(scores.c.trial_id).label("trial"), scores.c.name, func.min(scores.c.position).label("place"))
-        .where(scores.c.trial_id.in_(of_run))
-        .group_by(scores.c.name)
-        .subquery()
-    )
-    same = (scores.c.trial_id == first.c.trial) & (scores.c.name == first.c.name)
-    found = connection.execute(select(scores.c.name, scores.c.record).join(first, same).order_by(first.c.place))
-    return {name: _kind(decode_record(Score, record)) for name, record in found}
+def _sample(rows: Sequence[int]) -> Sequence[int]:
+    """The rows of all trials, or of some that are spread over a run of very many."""
+    step = max(1, len(rows) // SAMPLED)
+    return rows[::step]
+
+
+def _kinds(connection: Connection, rows: Sequence[int]) -> dict[str, ScoreKind]:
+    """Each score with its kind, as the first of these trials that has it says."""
+    found: dict[str, ScoreKind] = {}
+    for begin in range(0, len(rows), IN_ONE):
+        chosen = select(scores.c.name, scores.c.record).where(scores.c.trial_id.in_(rows[begin : begin + IN_ONE]))
+        for name, record in connection.execute(chosen.order_by(scores.c.trial_id, scores.c.position)):
+            if name not in found:
+                found[name] = _kind(decode_record(Score, record))
+    return found
 
 
 def _kind(score: Score) -> ScoreKind:

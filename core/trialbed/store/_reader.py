@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import Any, Self
 
 from trialbed.errors import DataError, UsageError
@@ -77,6 +78,17 @@ class StoreReader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def mark(self) -> object:
+        """Equal as long as nothing has been written to the store; None where that cannot be told at once.
+
+        For a file it is known from the file itself, and the log beside it.
+        """
+        path = self._open().engine.url.database
+        if self._open().engine.dialect.name != "sqlite" or not path:
+            return None
+        return tuple(_changed(Path(f"{path}{ending}")) for ending in ("", "-wal"))
 
     def close(self) -> None:
         """Close every connection; what was read before stays usable."""
@@ -301,6 +313,11 @@ class StoredRun:
         """
         return self._store._columns(self.run_id, scores)
 
+    @property
+    def mark(self) -> object:
+        """As ``StoreReader.mark``."""
+        return self._store.mark
+
     def version(self) -> RunVersion:
         """Equal as long as the store holds the same trials of this run, with the same scores, and the same status."""
         return self._store._version(self.run_id)
@@ -425,3 +442,12 @@ class StoredTrial:
     def result(self) -> TrialResult:
         """All of it as one record, the wire log included."""
         return self._record.model_copy(update={"wire": self.wire})
+
+
+def _changed(path: Path) -> tuple[int, int] | None:
+    """When a file was last written, in nanoseconds, and its size; None without one."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

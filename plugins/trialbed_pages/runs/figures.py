@@ -6,19 +6,22 @@ import math
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean, median
+from typing import Any, TypeVar, cast
 
 from trialbed.engine import run_queries
 from trialbed.errors import TrialbedError
-from trialbed.records import Query
+from trialbed.records import Query, Run
 from trialbed.statistics import Interval, bounded_mean_interval
 from trialbed.store import RunColumns, RunVersion, StoredRun, TrialColumns
 
 QueryId = int | str
+
+T = TypeVar("T")
 
 HEADLINE = ("sopr_score", "api_call_score")
 TIMES = ("wall_time", "model_time", "tool_time", "framework_time")
@@ -27,8 +30,11 @@ TOKENS = "total_tokens"
 KEPT = 6
 """Runs whose figures are kept."""
 
-FRESH = 1.0
-"""Seconds for which the version of a run is not looked at again."""
+KEPT_HEADLINES = 200
+"""Runs whose headline figures are kept, as lists show them."""
+
+FRESH = 3.0
+"""Seconds for which the version of a run is not looked at again, where its store cannot tell that at once."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class RunFigures:
     run: StoredRun
     columns: RunColumns
     queries: Mapping[QueryId, Query] | None
-    _means: dict[tuple[str, str], Mean] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def cells(self) -> Mapping[tuple[str, QueryId], Sequence[TrialColumns]]:
@@ -106,9 +112,13 @@ class RunFigures:
 
     def mean(self, framework: str, score: str) -> Mean:
         """The mean of a score over a framework's trials."""
-        if (framework, score) not in self._means:
-            self._means[framework, score] = self._mean(framework, score)
-        return self._means[framework, score]
+        return self.once(("mean", framework, score), lambda: self._mean(framework, score))
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """What is made of these figures, made when it is first asked for."""
+        if key not in self._known:
+            self._known[key] = make()
+        return cast("T", self._known[key])
 
     def _mean(self, framework: str, score: str) -> Mean:
         values: dict[QueryId, list[float]] = {}
@@ -158,6 +168,17 @@ class RunFigures:
         yield from sorted(found, key=lambda item: item[0])
 
 
+@dataclass
+class _Kept:
+    """Something that was read of a run, for which version, and what the store was like when that was looked at."""
+
+    record: Run
+    version: RunVersion
+    mark: object
+    seen: float
+    value: Any
+
+
 class FigureCache:
     """Figures of the runs that were looked at last; any thread may use it.
 
@@ -167,29 +188,54 @@ class FigureCache:
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
-        self._kept: OrderedDict[tuple[str, str], tuple[RunVersion, float, RunFigures]] = OrderedDict()
+        self._figures: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._headlines: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
         self._queries: dict[str, Mapping[QueryId, Query] | None] = {}
         self._lock = threading.Lock()
 
     def of(self, run: StoredRun, score: str = HEADLINE[0]) -> RunFigures:
         """The figures of a run, with the values of a score beside those of the headline and the times."""
-        key = (run.run_id, "" if score in HEADLINE else score)
+        names = tuple(dict.fromkeys((*HEADLINE, *TIMES, TOKENS, score)))
+        key = (run.run_id, "" if score in names[: len(names) - 1] else score)
+        return cast("RunFigures", self._kept(self._figures, KEPT, key, run, lambda: self._read(run, names)))
+
+    def headline(self, run: StoredRun) -> dict[str, Any]:
+        """How many trials were ``answered`` and ``failed``, and the ``means`` of the first score of the headline."""
+
+        def read() -> dict[str, Any]:
+            figures = RunFigures(run, run.columns(HEADLINE[:1]), None)
+            ends = Counter(trial.status for trial in figures.columns.trials)
+            means = [(name, figures.mean(name, HEADLINE[0])) for name in run.config.frameworks]
+            return {"answered": ends["answered"], "failed": ends["failed"], "means": means}
+
+        return cast("dict[str, Any]", self._kept(self._headlines, KEPT_HEADLINES, (run.run_id, ""), run, read))
+
+    def _read(self, run: StoredRun, names: Sequence[str]) -> RunFigures:
+        return RunFigures(run, run.columns(names), self.queries(run))
+
+    def _kept(
+        self,
+        kept: OrderedDict[tuple[str, str], _Kept],
+        most: int,
+        key: tuple[str, str],
+        run: StoredRun,
+        read: Callable[[], Any],
+    ) -> Any:
+        """What is kept under a key if the run is as it was, else what is read now."""
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is not None and time.monotonic() - kept[1] < FRESH and kept[2].run.record == run.record:
-                return kept[2]
+            found = kept.get(key)
+        mark, now = run.mark, time.monotonic()
+        same = found is not None and found.record == run.record
+        if found is not None and same and (found.mark == mark if mark else now - found.seen < FRESH):
+            return found.value
         version = run.version()
-        if kept is None or kept[0] != version or kept[2].run.record != run.record:
-            columns = run.columns(tuple(dict.fromkeys((*HEADLINE, *TIMES, TOKENS, score))))
-            figures = RunFigures(run, columns, self.queries(run))
-        else:
-            figures = kept[2]
+        value = found.value if found is not None and same and found.version == version else read()
         with self._lock:
-            self._kept[key] = (version, time.monotonic(), figures)
-            self._kept.move_to_end(key)
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return figures
+            kept[key] = _Kept(run.record, version, mark, now, value)
+            kept.move_to_end(key)
+            while len(kept) > most:
+                kept.popitem(last=False)
+        return value
 
     def queries(self, run: StoredRun) -> Mapping[QueryId, Query] | None:
         """The tasks of a run; None where its dataset is out of reach or has changed."""

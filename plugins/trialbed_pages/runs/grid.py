@@ -60,7 +60,7 @@ class Cell:
 def grid_page(figures: RunFigures, score: str, chosen: GridFilter) -> dict[str, Any]:
     """What the page of queries shows."""
     names = figures.run.config.frameworks
-    rows = [(query, [_cell(figures, name, query, score) for name in names]) for query in figures.run.config.query_ids]
+    rows = figures.once(("grid", score), lambda: _rows(figures, score))
     keep = _KEEP.get(chosen.show, _KEEP["all"])
     found = [row for row in rows if keep(row[1]) and _fits(figures, row[0], chosen.text)]
     key = _ORDER.get(chosen.sort)
@@ -84,6 +84,11 @@ def grid_page(figures: RunFigures, score: str, chosen: GridFilter) -> dict[str, 
         "sorts": GRID_SORTS,
         "shown": SHOWN,
     }
+
+
+def _rows(figures: RunFigures, score: str) -> list[tuple[QueryId, list[Cell]]]:
+    config = figures.run.config
+    return [(query, [_cell(figures, name, query, score) for name in config.frameworks]) for query in config.query_ids]
 
 
 def _cell(figures: RunFigures, framework: str, query: QueryId, score: str) -> Cell:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, cast
 
 from trialbed.records import RunStatus
 from trialbed.store import StoredRun, StoreReader
-from trialbed_pages.runs.figures import HEADLINE, FigureCache
+from trialbed_pages.runs.figures import FigureCache
 
 PAGE = 25
 """Runs on a page."""
@@ -53,12 +52,5 @@ def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> 
 
 
 def _row(run: StoredRun, cache: FigureCache) -> dict[str, Any]:
-    figures = cache.of(run)
-    ended = Counter(trial.status for trial in figures.columns.trials)
-    return {
-        "run": run,
-        "answered": ended["answered"],
-        "failed": ended["failed"],
-        "total": figures.planned * len(run.config.frameworks),
-        "means": [(name, figures.mean(name, HEADLINE[0])) for name in run.config.frameworks],
-    }
+    total = len(run.config.query_ids) * run.config.repeat * len(run.config.frameworks)
+    return {"run": run, "total": total, **cache.headline(run)}

@@ -25,6 +25,10 @@ def run_page(figures: RunFigures, score: str) -> dict[str, Any]:
     Args:
         score: the bounded score by which frameworks are compared.
     """
+    return figures.once(("run", score), lambda: _run_page(figures, score))
+
+
+def _run_page(figures: RunFigures, score: str) -> dict[str, Any]:
     run = figures.run
     rows = [_row(figures, name, score) for name in run.config.frameworks]
     return {
@@ -46,6 +50,10 @@ def run_page(figures: RunFigures, score: str) -> dict[str, Any]:
 
 def differences(figures: RunFigures) -> dict[str, Any]:
     """The paired differences to the reference, and the ranks that are left open."""
+    return figures.once("differences", lambda: _differences(figures))
+
+
+def _differences(figures: RunFigures) -> dict[str, Any]:
     sides = {name: _side(figures, name) for name in figures.run.config.frameworks}
     baseline = chosen_baseline(list(sides), None)
     pairs = [(sides[baseline], side) for name, side in sides.items() if name != baseline]
