@@ -46,6 +46,7 @@ IMPORTED = (
     "jsonschema",
     "trialbed.engine",
     "trialbed.store",
+    "trialbed_adapter_kit",
     "trialbed_plugins.datasets.mini",
     "trialbed_plugins.executors.local",
     "trialbed_plugins.judges.rule",

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.warm import run_warm
 
 from trialbed_adapter_kit import CHECKS, Report
 
@@ -40,12 +41,11 @@ def kit(tmp_path, fake_distribution):
             entry_points={"trialbed.frameworks": {"probe": "probe_adapter:Agent"}},
             modules={"probe_adapter": AGENT.format(first=first, deviations=deviations)},
         )
-        return subprocess.run(
-            [sys.executable, "-m", "trialbed_adapter_kit", "--framework", framework, *arguments],
+        return run_warm(
+            "trialbed_adapter_kit",
+            ["--framework", framework, *arguments],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(folder), **variables},
-            capture_output=True,
-            text=True,
             timeout=120,
         )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import os
 import subprocess
 import sys
 
 import pytest
+from support.warm import run_warm
 
 import trialbed_adapter_kit
 from trialbed_adapter_kit import deprecated
@@ -55,7 +57,7 @@ def conformance(monkeypatch):
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python; ``isolated`` is code that runs first."""
+    """Run Python with these arguments."""
     command = [sys.executable, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
@@ -128,9 +130,11 @@ def test_an_author_learns_of_the_new_contract_and_its_words(pytester):
         (("--framework", "reference", "--check", "nosuch"), 2),
     ],
 )
-def test_the_old_command_says_what_to_run_and_does_the_same(arguments, code):
-    old = python("-m", "trialbed.conformance", *arguments)
-    new = python("-m", "trialbed_adapter_kit", *arguments)
+def test_the_old_command_says_what_to_run_and_does_the_same(arguments, code, tmp_path):
+    old, new = (
+        run_warm(module, arguments, cwd=tmp_path, env=os.environ, timeout=120)
+        for module in ("trialbed.conformance", "trialbed_adapter_kit")
+    )
     assert (old.returncode, new.returncode) == (code, code)
     assert old.stdout == new.stdout
     first = old.stderr.splitlines()[0]
