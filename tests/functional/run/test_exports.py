@@ -8,7 +8,9 @@ from pathlib import Path
 from support.bench import Bench
 
 
-def test_a_run_is_exported_for_stabletoolbenchs_evaluators(bench: Bench, tmp_path: Path) -> None:
+def test_a_run_is_exported_for_stabletoolbenchs_evaluators_and_one_that_is_not_there_is_named(
+    bench: Bench, tmp_path: Path
+) -> None:
     done = bench("run", "--limit", 2, "--repeat", 2, "--model", "scripted:retry", "--json")
     document = done.document
     run_id = document["metadata"]["run_id"]
@@ -23,9 +25,5 @@ def test_a_run_is_exported_for_stabletoolbenchs_evaluators(bench: Bench, tmp_pat
     assert answer["query"] == entry["query_text"]
     assert answer["answer"]["total_steps"] == entry["wire"]["api_calls"] + 3
     assert json.loads(answer["answer"]["final_answer"])["final_answer"] == entry["final_answer"]
-
-
-def test_a_run_that_is_not_there_is_named(bench: Bench) -> None:
-    bench("run", "--limit", 1)
-    done = bench("data", "export", "20200101T000000-000000", code=2)
-    assert "20200101T000000-000000" in done.err
+    missing = bench("data", "export", "20200101T000000-000000", code=2)
+    assert "20200101T000000-000000" in missing.err

@@ -95,7 +95,7 @@ def test_output_that_the_disk_does_not_take_is_an_error_of_one_line(tmp_path: Pa
         pytest.skip("there is no /dev/full here")
     with full.open("w") as out:
         done = subprocess.run(
-            [sys.executable, "-m", "trialbed", "plugins"], stdout=out, stderr=subprocess.PIPE, text=True, timeout=60
+            [sys.executable, "-m", "trialbed", "--help"], stdout=out, stderr=subprocess.PIPE, text=True, timeout=60
         )
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
     assert done.stderr.startswith("Error: the output could not be written completely: ")
