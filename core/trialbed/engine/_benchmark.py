@@ -20,11 +20,15 @@ from trialbed.errors import UsageError
 from trialbed.results import reason_lines
 from trialbed.run_settings import declared_settings
 from trialbed.settings import read_env_file
+from trialbed.suggestions import closest, did_you_mean
 
 log = logging.getLogger("trialbed")
 
 NOT_OF_LIVE_AGENTS = {"frameworks", "profiles", "executor", "concurrency", "server_port"}
 """Settings that mean nothing for an agent object in this process."""
+
+MODEL_SELECTOR = "llm"
+"""The selector that a model's name stands for."""
 
 DEFAULT_SERVER = "http://localhost:8080/virtual"
 
@@ -56,7 +60,8 @@ def run_benchmark(
         evaluator_model: ``rule``, or a judge model, which is asked at ``base_url``, by default at OpenAI's address.
         agent_name: names the agent in the results.
         use_tool_selector: whether ``tool_selector_model`` chooses the tools; otherwise they are the query's own.
-        tool_selector_model: a selector's name.
+        tool_selector_model: a selector's name, or a model's, which the selector ``llm`` asks at ``base_url``, by
+            default at OpenAI's address.
         max_tools: how many tools at most.
         **settings: further fields of a run: ``model``, ``base_url``, ``repeat``, ``seed``, ``timeout``,
             ``max_steps``, ``store``, ``output``, ``judge_votes``, ``fresh`` …
@@ -108,11 +113,10 @@ async def arun_benchmark(
         dataset=_dataset(test_set),
         limit=max_queries,
         judge=evaluator_model,
-        selector=_selector(tool_selector_model) if use_tool_selector else "query",
         max_tools=max_tools,
         concurrency=1,
         **await _server(server_url),
-        **_settings(settings),
+        **(_selector(tool_selector_model) if use_tool_selector else {}) | _settings(settings),
     )
     (document,) = await run(options, executor=LiveExecutor(agent, agent_name), ambient=True)
     _log_failures(document)
@@ -147,11 +151,19 @@ def _dataset(test_set: str) -> str:
     return f"stabletoolbench:{test_set}"
 
 
-def _selector(name: str) -> str:
+def _selector(name: str) -> dict[str, str]:
+    """The settings of a selector: its own name, or that of a model, which ``llm`` asks.
+
+    Raises:
+        UsageError: it looks like a misspelt selector.
+    """
     names = [driver.name for driver in list_drivers("selectors")]
-    if name not in names:
-        raise UsageError(f"tool_selector_model: there is no selector {name!r}; the selectors are {', '.join(names)}")
-    return name
+    if name in names:
+        return {"selector": name}
+    close = closest(name, names, cutoff=0.75)
+    if close:
+        raise UsageError(f"tool_selector_model: there is no selector {name!r}{did_you_mean(close)}")
+    return {"selector": MODEL_SELECTOR, "selector_model": name}
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:

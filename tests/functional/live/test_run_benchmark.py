@@ -134,7 +134,11 @@ async def test_async_callers_await_the_same(server_url: str) -> None:
     ("settings", "says"),
     [
         ({"bogus": 1}, "unknown setting bogus"),
-        ({"use_tool_selector": True, "tool_selector_model": "gpt-4o-mini"}, "no selector 'gpt-4o-mini'"),
+        ({"use_tool_selector": True, "tool_selector_model": "bm52"}, "no selector 'bm52'; did you mean 'bm25'"),
+        (
+            {"use_tool_selector": True, "tool_selector_model": "gpt-4o-mini"},
+            "--selector-model: the model 'gpt-4o-mini' needs an endpoint",
+        ),
         ({"evaluator_model": "gpt-4o-mini"}, "--base-url|base_url"),
     ],
 )

@@ -38,7 +38,7 @@ def test_ndcg_is_1_where_gold_comes_first_and_falls_with_its_rank() -> None:
 
 def test_measures_are_means_over_queries_by_test_set_and_over_all() -> None:
     queries = {"one": [query(1, A), query(2, A, D), query(3)], "two": [query(1, D)]}
-    found = list(rankings(Fixed(A, A, B, C, D), queries, 2))
+    found = list(rankings(Fixed(A, B, C, D), queries, 2))
     assert [item.ranking for item in found] == [(A, B)] * 3
     one, two, every = measured(found, (1, 2))
     assert (one["test_set"], one["queries"], one["gold_apis"]) == ("one", 2, 3)

@@ -3,6 +3,7 @@
 from trialbed_selection.selectors._all import AllSelector
 from trialbed_selection.selectors._gold import GoldSelector
 from trialbed_selection.selectors._keyword import KeywordSelector
+from trialbed_selection.selectors._llm import LlmSelector
 from trialbed_selection.selectors._query import QuerySelector
 from trialbed_selection.selectors._retrieved import Bm25Selector, EmbeddingSelector, HybridSelector
 
@@ -13,5 +14,6 @@ __all__ = [
     "GoldSelector",
     "HybridSelector",
     "KeywordSelector",
+    "LlmSelector",
     "QuerySelector",
 ]

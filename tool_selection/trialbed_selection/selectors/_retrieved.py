@@ -32,13 +32,13 @@ class Bm25Selector(ExplainedSelector):
 
     def prepare(self, apis: Sequence[Api]) -> None:
         """Index the catalog, or read its index."""
-        self._catalog = CatalogIndex(apis, index_dir())
-        self._open(self._catalog)
+        self.catalog = CatalogIndex(apis, index_dir())
+        self._open(self.catalog)
 
     def choices(self, query: Query, *, max_tools: int) -> list[Choice]:
         """The best ``max_tools`` Apis, best first."""
         scores = self._scores(query.text)
-        refs = self._catalog.refs
+        refs = self.catalog.refs
         return [
             Choice(api=refs[place], by=self.by, score=round(float(scores[place]), 4))
             for place in best(scores, max_tools)
@@ -46,7 +46,7 @@ class Bm25Selector(ExplainedSelector):
 
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
         """The best ``max_tools`` Apis, best first."""
-        return [self._catalog.refs[place] for place in best(self._scores(query.text), max_tools)]
+        return [self.catalog.refs[place] for place in best(self._scores(query.text), max_tools)]
 
     def _open(self, catalog: CatalogIndex) -> None:
         self._lexical = open_lexical(catalog)
