@@ -3,6 +3,7 @@ from ._completions import Completion as Completion
 from ._completions import error_document as error_document
 from ._completions import usage_document as usage_document
 from ._documents import Call as Call
+from ._documents import answered_calls as answered_calls
 from ._documents import first_choice as first_choice
 from ._documents import first_message as first_message
 from ._documents import hidden_tokens as hidden_tokens

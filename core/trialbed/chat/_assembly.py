@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeGuard
 
 Chunk = Mapping[str, Any]
+
+
+Note = Callable[[str], None]
+
+REASONING = ("reasoning_content", "reasoning")
+"""Fields in which vendors send reasoning as text."""
+
+CHUNK = "chat.completion.chunk"
 
 
 class Assembly:
@@ -14,10 +22,12 @@ class Assembly:
 
     Args:
         names: of the tools on offer; they settle what the pieces of a name mean.
+        note: told of each peculiarity that the completion does not show, by its kind.
     """
 
-    def __init__(self, names: Collection[str]) -> None:
+    def __init__(self, names: Collection[str], note: Note = lambda _kind: None) -> None:
         self._names = names
+        self._note = note
         self._head: dict[str, Any] = {}
         self._choices: dict[int, _Choice] = {}
         self._usage: Any = None
@@ -42,15 +52,25 @@ class Assembly:
     def add(self, chunk: Chunk) -> bool:
         """Take a chunk; returns whether it has a token: content, arguments or reasoning that is not empty."""
         for key in ("id", "created", "model", "system_fingerprint", "provider"):
-            if chunk.get(key) is not None:
-                self._head.setdefault(key, chunk[key])
+            value = chunk.get(key)
+            if value is not None and self._head.setdefault(key, value) != value and key in ("id", "model"):
+                self._note(f"{key}_changed")
+        if chunk.get("object") != CHUNK and self._is_of_chat(chunk):
+            self._note("object_wrong")
         self._note_usage(chunk.get("usage"))
+        groq = chunk.get("x_groq")
+        self._note_usage(groq.get("usage") if isinstance(groq, dict) else None)
         token = False
-        for position, choice in enumerate(_list(chunk.get("choices"))):
+        choices = chunk.get("choices")
+        if not isinstance(choices, list):
+            self._note("choices_not_list")
+        for position, choice in enumerate(_list(choices)):
             if isinstance(choice, dict):
                 self._note_usage(choice.get("usage"))
                 number = choice.get("index")
-                state = self._choice(number if isinstance(number, int) else position)
+                if not _is_index(number):
+                    self._note("choice_index_missing")
+                state = self._choice(number if _is_index(number) else position)
                 token |= state.add(choice)
         return token
 
@@ -59,9 +79,13 @@ class Assembly:
         choices = [self._choices[number].document(number) for number in sorted(self._choices)]
         return {**self._head, "object": "chat.completion", "choices": choices, "usage": self._usage}
 
+    def _is_of_chat(self, chunk: Chunk) -> bool:
+        """Whether a chunk is of a chat; those of raw completions are other objects."""
+        return not any(isinstance(choice, dict) and "text" in choice for choice in _list(chunk.get("choices")))
+
     def _choice(self, number: int) -> _Choice:
         if number not in self._choices:
-            self._choices[number] = _Choice(self._names)
+            self._choices[number] = _Choice(self._names, self._note)
         return self._choices[number]
 
     def _note_usage(self, usage: Any) -> None:
@@ -70,20 +94,27 @@ class Assembly:
 
 
 class _Choice:
-    def __init__(self, names: Collection[str]) -> None:
+    def __init__(self, names: Collection[str], note: Note) -> None:
         self.finish_reason: str | None = None
         self._names = names
+        self._note = note
         self.has_message = False
         self._role: str | None = None
         self._content: list[str] = []
-        self._reasoning: dict[str, list[str]] = {}
+        self._texts: dict[str, list[str]] = {}
+        self._details: list[Any] = []
+        self._logprobs: dict[str, list[Any]] = {}
+        self._function: _Call | None = None
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
 
     def add(self, choice: Chunk) -> bool:
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
+            if self.finish_reason not in (None, reason):
+                self._note("finish_reason_changed")
             self.finish_reason = reason
+        self._add_logprobs(choice.get("logprobs"))
         delta = choice.get("delta")
         if not isinstance(delta, dict):
             # Raw completions stream their text here.
@@ -92,23 +123,54 @@ class _Choice:
         self.has_message = True
         self._role = delta.get("role") or self._role
         token = self._text(self._content, delta.get("content"))
-        for key in ("reasoning_content", "reasoning"):
+        for key in (*REASONING, "refusal"):
             if key in delta:
-                token |= self._text(self._reasoning.setdefault(key, []), delta[key])
-        for piece in _list(delta.get("tool_calls")):
-            if isinstance(piece, dict):
-                token |= self._call_of(piece).add(piece)
-        return token
+                token |= self._text(self._texts.setdefault(key, []), delta[key])
+        token |= self._add_details(delta.get("reasoning_details"))
+        if isinstance(function := delta.get("function_call"), dict):
+            self._function = self._function or _Call(None)
+            token |= self._function.add({"function": function})
+        return self._add_calls(delta.get("tool_calls")) or token
 
     def document(self, number: int) -> dict[str, Any]:
         message: dict[str, Any] = {"role": self._role or "assistant", "content": "".join(self._content)}
-        message |= {key: "".join(parts) for key, parts in self._reasoning.items() if any(parts)}
+        message |= {key: "".join(parts) for key, parts in self._texts.items() if any(parts)}
+        if self._details:
+            message["reasoning_details"] = self._details
+        if self._function is not None:
+            message["function_call"] = self._function.document(self._names)["function"]
         calls = [call for call in self._calls if not call.is_repetition(self._names)]
         message["tool_calls"] = [call.document(self._names) for call in calls] or None
-        return {"index": number, "message": message, "finish_reason": self.finish_reason}
+        choice = {"index": number, "message": message, "finish_reason": self.finish_reason}
+        return {**choice, "logprobs": self._logprobs} if self._logprobs else choice
 
-    @staticmethod
-    def _text(parts: list[str], value: Any) -> bool:
+    def _add_calls(self, pieces: Any) -> bool:
+        token = False
+        if pieces is not None and not isinstance(pieces, list):
+            self._note("tool_calls_not_list")
+        for piece in _list(pieces):
+            if isinstance(piece, dict):
+                if not _is_index(piece.get("index")):
+                    self._note("call_index_missing")
+                token |= self._call_of(piece).add(piece, self._note)
+            else:
+                self._note("call_not_object")
+        return token
+
+    def _add_details(self, details: Any) -> bool:
+        """Reasoning in typed parts, as routers send it."""
+        parts = [part for part in _list(details) if isinstance(part, dict)]
+        self._details += parts
+        return any(part.get(key) for part in parts for key in ("text", "summary", "data"))
+
+    def _add_logprobs(self, logprobs: Any) -> None:
+        for key, tokens in logprobs.items() if isinstance(logprobs, dict) else ():
+            if isinstance(tokens, list):
+                self._logprobs.setdefault(key, []).extend(tokens)
+
+    def _text(self, parts: list[str], value: Any) -> bool:
+        if value is not None and not isinstance(value, str):
+            self._note("content_not_text")
         if isinstance(value, list):
             # Some vendors stream content in typed parts, as requests may have it.
             value = "".join(
@@ -122,7 +184,7 @@ class _Choice:
     def _call_of(self, piece: Chunk) -> _Call:
         """The call that a piece belongs to: by its index, else by its id, else the last one."""
         index = piece.get("index")
-        if isinstance(index, int):
+        if _is_index(index):
             known = self._by_index.get(index)
             if known is None or known.is_over(piece, self._names):
                 known = self._by_index[index] = self._new(known)
@@ -149,8 +211,10 @@ class _Call:
         self._names: list[str] = []
         self._arguments: list[str] = []
 
-    def add(self, piece: Chunk) -> bool:
+    def add(self, piece: Chunk, note: Note = lambda _kind: None) -> bool:
         self.identity = self.identity or piece.get("id")
+        if self._type is None and not self._names and not piece.get("type"):
+            note("call_type_missing")
         self._type = self._type or piece.get("type")
         function = piece.get("function")
         if not isinstance(function, dict):
@@ -158,6 +222,8 @@ class _Call:
         name, arguments = function.get("name"), function.get("arguments")
         if isinstance(name, str) and name:
             self._names.append(name)
+        if arguments is not None and not isinstance(arguments, str):
+            note("arguments_not_text")
         if isinstance(arguments, dict | list):
             arguments = json.dumps(arguments, ensure_ascii=False)
         if isinstance(arguments, str) and arguments:
@@ -214,6 +280,10 @@ def _name(fragments: list[str], offered: Collection[str]) -> str:
     if fragments[-1] in offered or len(set(fragments)) == 1:
         return fragments[-1]
     return joined
+
+
+def _is_index(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _list(value: Any) -> list[Any]:

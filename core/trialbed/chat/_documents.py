@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
+from trialbed.chat._errors import reports_error
 from trialbed.chat._json import parse_json
 from trialbed.chat._readings import Problem, Reading, failed, outcome_of
 
@@ -14,6 +16,8 @@ Document = dict[str, Any]
 
 SHOWN = 300
 """Bytes of a broken body that its message shows."""
+
+JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json\b")
 
 MOST_TOKENS = 10**9
 """Tokens that an answer can have; larger counts are ignored."""
@@ -65,7 +69,8 @@ def read_body(body: bytes, content_type: str = "application/json") -> Reading:
         return failed("malformed_body", f"the body is not JSON ({error}): {_shown(body)}")
     if not isinstance(document, dict):
         return failed("malformed_body", f"the body is not a JSON object: {_shown(body)}")
-    return _read_completion(document, body)
+    reading = _read_completion(document, body)
+    return replace(reading, notes=tuple(notes), excerpts=notes) if (notes := _oddities(body, content_type)) else reading
 
 
 def is_html(body: bytes, content_type: str) -> bool:
@@ -92,6 +97,15 @@ def sent_calls(response: Document | None) -> tuple[Call, ...]:
     return tuple(_call(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, dict))
 
 
+def answered_calls(response: Document | None) -> list[Any]:
+    """What the first choice has as calls, as it came; a legacy ``function_call`` is a call without an id."""
+    message = first_message(response)
+    calls, function = message.get("tool_calls"), message.get("function_call")
+    if isinstance(calls, list) and calls:
+        return calls
+    return [{"type": "function", "function": function}] if isinstance(function, dict) and function else []
+
+
 def usage_of(response: Document | None) -> dict[str, int]:
     """The token counts of a completion, wherever it has them; only those that are whole numbers."""
     found: dict[str, int] = {}
@@ -105,7 +119,7 @@ def usage_of(response: Document | None) -> dict[str, int]:
 def hidden_tokens(response: Document | None) -> int:
     """The tokens of reasoning that was not sent; they were generated before the first token came."""
     message = first_message(response)
-    if any(message.get(key) for key in ("reasoning_content", "reasoning")):
+    if any(message.get(key) for key in ("reasoning_content", "reasoning", "reasoning_details")):
         return 0
     details = [place.get("completion_tokens_details") for place in _usages(response or {})]
     counts: list[Any] = [found.get("reasoning_tokens") for found in details if isinstance(found, dict)]
@@ -114,7 +128,7 @@ def hidden_tokens(response: Document | None) -> int:
 
 def _read_completion(document: Document, body: bytes) -> Reading:
     choice = first_choice(document)
-    if document.get("error") and not choice:
+    if reports_error(document):
         return _broken("error_body", f"the body reports an error: {_shown(body)}", document)
     if not choice:
         return _broken("no_choices", f"the completion has no choice, or an empty one: {_shown(body)}", document)
@@ -124,6 +138,19 @@ def _read_completion(document: Document, body: bytes) -> Reading:
     if not isinstance(reason, str) or not reason:
         return _broken("no_finish_reason", f"the first choice has no finish reason: {_shown(body)}", document)
     return Reading(outcome_of(reason), reason, document)
+
+
+def _oddities(body: bytes, content_type: str) -> dict[str, str]:
+    """What is odd about the bytes of a body, with their beginning."""
+    found: dict[str, str] = {}
+    encoding = json.detect_encoding(body)
+    if encoding == "utf-8-sig":
+        found["byte_order_mark"] = r"\xef\xbb\xbf"
+    elif encoding != "utf-8":
+        found["body_not_utf8"] = repr(body[:40])
+    if not JSON_TYPE.match(content_type):
+        found["content_type_wrong"] = content_type or "no content type"
+    return found
 
 
 def _broken(kind: str, message: str, document: Document, reason: Any = None) -> Reading:

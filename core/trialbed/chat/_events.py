@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from typing import Any, NamedTuple
 
 DONE = b"[DONE]"
@@ -18,16 +19,40 @@ class Event(NamedTuple):
     data: bytes
 
 
+FIELDS = frozenset((b"data", b"event", b"id", b"retry", b""))
+"""The fields of an event; a comment is a field without a name."""
+
+MOST_STRAYS = 3
+
+
 class EventReader:
-    """Reads events from bytes that may be cut anywhere."""
+    """Reads events from bytes that may be cut anywhere.
+
+    Attributes:
+        marked: whether the stream began with a byte-order mark, which is no part of it.
+        unfinished: whether it ended in the middle of an event, which was taken for one nevertheless.
+        strays: the first few lines that are no part of an event, each with the number of events before it.
+    """
 
     def __init__(self) -> None:
+        self.marked = False
+        self.unfinished = False
+        self.strays: list[tuple[int, bytes]] = []
+        self._head: bytes | None = b""
         self._rest: list[bytes] = []
         self._name = ""
         self._data: list[bytes] = []
+        self._dispatched = 0
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that this chunk completes."""
+        if self._head is not None:
+            chunk = self._head + chunk
+            if len(chunk) < len(BOM_UTF8) and BOM_UTF8.startswith(chunk):
+                self._head = chunk
+                return []
+            self._head, self.marked = None, chunk.startswith(BOM_UTF8)
+            chunk = chunk.removeprefix(BOM_UTF8)
         # The pieces of a long line are joined once, when it ends.
         self._rest.append(chunk)
         if b"\n" not in chunk and b"\r" not in chunk and not self._rest[0].endswith(b"\r"):
@@ -42,9 +67,11 @@ class EventReader:
 
     def end(self) -> list[Event]:
         """The event that is left when the stream has ended without its closing blank line, if there is one."""
-        rest, self._rest = b"".join(self._rest), []
+        rest, self._rest = (self._head or b"") + b"".join(self._rest), []
         events = [self._line(rest.rstrip(b"\r\n")), self._dispatch()]
-        return [event for event in events if event is not None]
+        found = [event for event in events if event is not None]
+        self.unfinished = bool(found)
+        return found
 
     def _line(self, line: bytes) -> Event | None:
         if not line:
@@ -55,12 +82,17 @@ class EventReader:
             self._data.append(value)
         elif field == b"event":
             self._name = value.decode("utf-8", "replace")
+        elif field not in FIELDS and len(self.strays) < MOST_STRAYS:
+            self.strays.append((self._dispatched, line))
         return None
 
     def _dispatch(self) -> Event | None:
         name, data = self._name, self._data
         self._name, self._data = "", []
-        return Event(name, b"\n".join(data)) if data else None
+        if not data:
+            return None
+        self._dispatched += 1
+        return Event(name, b"\n".join(data))
 
 
 def event_bytes(document: Any) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -38,6 +39,7 @@ class Reading:
         finish_reason: of the first choice.
         first_token: when the first token with content, arguments or reasoning came, on the caller's clock.
         notes: peculiarities that are not failures, such as calls delivered with another finish reason.
+        excerpts: note -> the bytes of an example, where they say more than the response.
     """
 
     outcome: Outcome
@@ -46,13 +48,14 @@ class Reading:
     problem: Problem | None = None
     first_token: float | None = None
     notes: tuple[str, ...] = field(default=())
+    excerpts: Mapping[str, str] = field(default_factory=dict)
 
 
 def outcome_of(finish_reason: str) -> Outcome:
-    """The outcome of a complete answer with this finish reason."""
+    """The outcome of a complete answer with this finish reason; ``function_call`` is the old name of a call."""
     if finish_reason in ("tool_calls", "stop"):
         return finish_reason  # type: ignore[return-value] # just these two are outcomes by name
-    return "other"
+    return "tool_calls" if finish_reason == "function_call" else "other"
 
 
 def failed(kind: str, message: str, outcome: Outcome = "protocol_error") -> Reading:

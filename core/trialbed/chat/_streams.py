@@ -16,6 +16,7 @@ from enum import Enum
 from typing import Any
 
 from trialbed.chat._assembly import Assembly
+from trialbed.chat._errors import reports_error
 from trialbed.chat._events import DONE, Event, EventReader
 from trialbed.chat._json import parse_json_fast
 from trialbed.chat._readings import Problem, Reading, outcome_of
@@ -49,9 +50,12 @@ class StreamReader:
         self.state = State.WAITING
         self.first_token: float | None = None
         self._events = EventReader()
-        self._assembly = Assembly(names)
+        self._assembly = Assembly(names, self._note)
         self._problem: Problem | None = None
-        self._notes: dict[str, None] = {}
+        self._notes: dict[str, str] = {}
+        self._event = b""
+        self._taken = 0
+        self._done_after: int | None = None
 
     @property
     def over(self) -> bool:
@@ -62,6 +66,8 @@ class StreamReader:
         """Take a part of the body, which arrived at ``now`` on the caller's clock."""
         for event in self._events.feed(chunk):
             self._take(event, now)
+        if self._events.strays:
+            self._note_strays()
 
     def refuse(self, kind: str, message: str) -> None:
         """Stop reading, for a reason that the stream itself does not show."""
@@ -76,20 +82,45 @@ class StreamReader:
             cut: why it ended early, if it did.
         """
         for event in self._events.end() if cut is None else ():
-            self._take(event, now)
+            self._take_last(event, now)
+        self._note_strays()
+        if self._events.marked:
+            self._notes["byte_order_mark"] = r"\xef\xbb\xbf"
         if self.state not in (State.DONE, State.BROKEN):
             self._ended_early(cut)
         return self._reading()
 
     def _take(self, event: Event, now: float) -> None:
+        self._taken += 1
+        self._event = event.data
         if self.state is State.BROKEN:
             return
         if self.state is State.DONE:
-            self._notes["events_after_done"] = None
+            self._note("events_after_done")
         elif event.data.strip() == DONE:
+            self._done_after = self._taken
             self._done()
         else:
             self._chunk(event, now)
+
+    def _take_last(self, event: Event, now: float) -> None:
+        """Take an event that was not ended; half of one is none."""
+        if event.data.strip() == DONE or _is_json(event.data):
+            self._take(event, now)
+            self._note("last_event_unfinished")
+        elif self.state is State.DONE:
+            self._event = event.data
+            self._note("bytes_after_done")
+
+    def _note(self, kind: str) -> None:
+        """Note a peculiarity, with the event in which it was seen first."""
+        if kind not in self._notes:
+            self._notes[kind] = _shown(self._event)
+
+    def _note_strays(self) -> None:
+        for before, line in self._events.strays:
+            after_done = self._done_after is not None and before >= self._done_after
+            self._notes.setdefault("bytes_after_done" if after_done else "line_without_field", _shown(line))
 
     def _chunk(self, event: Event, now: float) -> None:
         try:
@@ -99,7 +130,7 @@ class StreamReader:
             return
         if not isinstance(chunk, dict):
             self._broken("malformed_event", f"an event is not a JSON object: {_shown(event.data)}")
-        elif event.name == "error" or _is_error(chunk):
+        elif event.name == "error" or reports_error(chunk):
             self._broken("error_event", f"the stream reports an error: {_shown(event.data)}")
         else:
             self._add(chunk, now)
@@ -110,7 +141,7 @@ class StreamReader:
         if token and self.first_token is None:
             self.first_token = now
         if token and finished:
-            self._notes["tokens_after_finish"] = None
+            self._note("tokens_after_finish")
         self.state = State.OPEN if self._assembly.finish_reason is None else State.FINISHED
 
     def _done(self) -> None:
@@ -141,7 +172,9 @@ class StreamReader:
             response=self._assembly.completion(),
             problem=self._problem,
             first_token=self.first_token,
-            notes=tuple(self._notes),
+            # In an order that does not depend on where the network cut the stream.
+            notes=tuple(sorted(self._notes)),
+            excerpts=dict(self._notes),
         )
 
 
@@ -156,8 +189,12 @@ def read_stream(body: bytes, names: Collection[str] = ()) -> Reading:
     return reader.end()
 
 
-def _is_error(chunk: dict[str, Any]) -> bool:
-    return bool(chunk.get("error")) and not chunk.get("choices")
+def _is_json(data: bytes) -> bool:
+    try:
+        parse_json_fast(data)
+    except ValueError:
+        return False
+    return True
 
 
 def _shown(data: bytes) -> str:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
-from trialbed.chat import first_choice, first_message, usage_of
+from trialbed.chat import first_choice, first_message, usage_of, wants_usage
 
 Json = Any
+
+Count = Callable[[str], int]
+"""Counts the tokens of a text."""
+
+REASONING = ("reasoning_content", "reasoning")
 
 
 class Answer:
     """What a row asked for and what came.
 
+    Args:
+        count: the model's own tokenizer, where it is at hand.
+
     Attributes:
         complete: whether the answer is complete: the row is a success with a completion.
         request: the body as it was sent, with the extra fields.
         response: the completion; empty if there is none.
+        choices: those that are objects.
         choice: the one that counts.
         message: of that choice.
         calls: what the message has as its calls, whatever it is.
@@ -24,14 +34,15 @@ class Answer:
         reason: the finish reason.
     """
 
-    __slots__ = ("calls", "choice", "complete", "content", "message", "reason", "request", "response", "row")
-
-    def __init__(self, row: Mapping[str, Any]) -> None:
+    def __init__(self, row: Mapping[str, Any], count: Count | None = None) -> None:
         self.row = row
+        self.count = count
         response = row.get("response")
         self.complete = row.get("status") == "success" and isinstance(response, dict)
         self.request = {**_object(row.get("request")), **_object(row.get("extra_body"))}
         self.response: dict[str, Json] = response if self.complete and isinstance(response, dict) else {}
+        choices = self.response.get("choices")
+        self.choices = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
         self.choice = first_choice(self.response)
         self.message = first_message(self.response)
         self.calls: Json = self.message.get("tool_calls")
@@ -40,14 +51,98 @@ class Answer:
         self.reason = reason if isinstance(reason, str) else ""
 
     @property
+    def is_raw(self) -> bool:
+        """Whether a raw prompt was sent instead of messages."""
+        return "prompt" in self.request
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether a stream was asked for."""
+        return bool(self.request.get("stream"))
+
+    @property
+    def wants_usage(self) -> bool:
+        """Whether usage was asked for at the end of the stream."""
+        return wants_usage(self.request)
+
+    @property
+    def demands_call(self) -> bool:
+        """Whether the request demands a call: ``required``, or a tool by its name."""
+        choice = self.request.get("tool_choice")
+        if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+            inner = choice.get("allowed_tools")
+            return (inner if isinstance(inner, dict) else choice).get("mode") == "required"
+        return choice == "required" or isinstance(choice, dict)
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether a call was demanded; its finish reason may be ``stop`` then."""
+        return self.demands_call
+
+    @property
+    def messages(self) -> list[Json]:
+        """The messages of the request."""
+        messages = self.request.get("messages")
+        return messages if isinstance(messages, list) else []
+
+    @property
+    def tools(self) -> list[Json]:
+        """What the request offers; the functions of a legacy request are tools, too."""
+        tools, functions = self.request.get("tools"), self.request.get("functions")
+        if isinstance(tools, list) and tools:
+            return tools
+        return [{"type": "function", "function": one} for one in functions] if isinstance(functions, list) else []
+
+    @cached_property
     def usage(self) -> dict[str, int]:
         """The token counts that are whole numbers."""
         return usage_of(self.response)
+
+    @cached_property
+    def reported_usage(self) -> dict[str, Json]:
+        """The usage as it came, in the first of the places where vendors put it."""
+        groq = _object(self.response.get("x_groq"))
+        places = (self.response.get("usage"), groq.get("usage"), self.choice.get("usage"))
+        return next((place for place in places if isinstance(place, dict) and place), {})
 
     @property
     def listed_calls(self) -> list[dict[str, Json]]:
         """The calls that are objects."""
         return [call for call in self.calls if isinstance(call, dict)] if isinstance(self.calls, list) else []
+
+    @cached_property
+    def reasoning(self) -> str:
+        """The reasoning that was sent."""
+        texts = [self.message.get(key) for key in REASONING]
+        details = self.message.get("reasoning_details")
+        texts += [
+            detail.get(key)
+            for detail in (details if isinstance(details, list) else ())
+            if isinstance(detail, dict)
+            for key in ("text", "summary")
+        ]
+        # Routers send it in two fields at once.
+        return max((text for text in texts[:2] if isinstance(text, str)), key=len, default="") or "".join(
+            text for text in texts[2:] if isinstance(text, str)
+        )
+
+    @cached_property
+    def said(self) -> list[str]:
+        """Every text that was generated: of all choices, with reasoning, refusals and calls."""
+        found = [self.reasoning] if self.reasoning else []
+        for choice in self.choices:
+            message = _object(choice.get("message"))
+            found += [text_of(message.get("content") or choice.get("text")), text_of(message.get("refusal"))]
+            calls = message.get("tool_calls")
+            made = [_object(call).get("function") for call in (calls if isinstance(calls, list) else ())]
+            for function in [*made, message.get("function_call")]:
+                found += [str(part) for part in _object(function).values()]
+        return [text for text in found if text]
+
+    @property
+    def everything_said(self) -> str:
+        """All of it as one text."""
+        return "".join(self.said)
 
 
 def text_of(content: Json) -> str:

@@ -2,31 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
 
+CALL_TYPES = ("function", "custom")
+
 
 def examine_calls(answer: Answer) -> Iterator[Finding]:
     """What is wrong with the form of the calls; whether their arguments fit is the schema's matter."""
+    calls = answer.calls
+    if calls is not None and not isinstance(calls, list):
+        yield finding("tool_calls_not_list", f"tool_calls is a {type(calls).__name__}, not a list", calls)
     ids: set[str] = set()
-    for number, call in enumerate(answer.listed_calls, 1):
-        identity = call.get("id")
-        if not isinstance(identity, str) or not identity:
-            yield finding("call_id_missing", f"call {number} has no id", call)
-        elif identity in ids:
-            yield finding("call_id_duplicate", f"call {number} has the id of an earlier call, {identity}", call)
+    for number, call in enumerate(calls if isinstance(calls, list) else (), 1):
+        if isinstance(call, dict):
+            yield from _form(call, number, ids)
         else:
-            ids.add(identity)
-        function = call.get("function")
-        arguments = function.get("arguments") if isinstance(function, dict) else None
-        if arguments is not None and not isinstance(arguments, str):
-            kind = type(arguments).__name__
-            yield finding("arguments_not_text", f"the arguments of call {number} are a {kind}, not a string", call)
-    if answer.reason == "tool_calls" and not answer.calls:
+            yield finding("call_not_object", f"call {number} is not an object", call)
+    yield from _endings(answer)
+
+
+def _form(call: Mapping[str, Any], number: int, ids: set[str]) -> Iterator[Finding]:
+    identity, kind, function = call.get("id"), call.get("type"), call.get("function")
+    if not isinstance(identity, str | None):
+        yield finding("call_id_not_text", f"the id of call {number} is not a string", call)
+    elif not identity:
+        yield finding("call_id_missing", f"call {number} has no id", call)
+    elif identity in ids:
+        yield finding("call_id_duplicate", f"call {number} has the id of an earlier call, {identity}", call)
+    else:
+        ids.add(identity)
+    if kind not in CALL_TYPES:
+        said = "no type" if kind is None else f"the type {kind}"
+        yield finding("call_type_missing" if kind is None else "call_type_wrong", f"call {number} has {said}", call)
+    if kind == "custom":
+        return
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not function["name"]:
+        yield finding("call_function_missing", f"call {number} names no function", call)
+        return
+    arguments = function.get("arguments")
+    if arguments is None:
+        yield finding("arguments_missing", f"call {number} has no arguments", call)
+    elif not isinstance(arguments, str):
+        name = type(arguments).__name__
+        yield finding("arguments_not_text", f"the arguments of call {number} are a {name}, not a string", call)
+
+
+def _endings(answer: Answer) -> Iterator[Finding]:
+    legacy = answer.message.get("function_call")
+    if legacy and not answer.request.get("functions"):
+        yield finding("legacy_function_call", "the call came as function_call, the form before tools", legacy)
+    if answer.reason == "tool_calls" and not (answer.calls or legacy):
         yield finding("tool_calls_without_calls", "the finish reason is tool_calls, but there are no calls")
-    elif answer.calls and answer.reason != "tool_calls":
-        yield finding(
-            "calls_with_other_finish", f"there are calls, but the finish reason is {answer.reason or 'absent'}"
-        )
+    elif answer.calls and answer.reason != "tool_calls" and not (answer.is_forced and answer.reason == "stop"):
+        yield finding("calls_with_other_finish", f"there are calls, but the finish reason is {answer.reason}")

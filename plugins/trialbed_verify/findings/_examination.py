@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from trialbed_verify.findings._answers import Answer
+from trialbed_verify.findings._answers import Answer, Count
 from trialbed_verify.findings._calls import examine_calls
+from trialbed_verify.findings._constraints import examine_constraints
 from trialbed_verify.findings._findings import Finding, finding, written
-from trialbed_verify.findings._kinds import KINDS
+from trialbed_verify.findings._form import examine_form
+from trialbed_verify.findings._kinds import KINDS, PROTOCOL_ERRORS
 from trialbed_verify.findings._model import examine_model
+from trialbed_verify.findings._schema import examine_schema
 from trialbed_verify.findings._text import examine_text
 from trialbed_verify.findings._usage import examine_usage
 
 Row = Mapping[str, Any]
 
 EXAMINERS: tuple[Callable[[Answer], Iterator[Finding]], ...] = (
+    examine_form,
     examine_calls,
+    examine_constraints,
+    examine_schema,
     examine_text,
     examine_usage,
     examine_model,
@@ -35,25 +41,35 @@ def findings(row: Row) -> tuple[Finding, ...]:
     return tuple(found for document in stored if (found := written(document)) is not None)
 
 
-def examine(row: Row, excerpts: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
+def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | None = None) -> tuple[Finding, ...]:
     """Examine a row, whatever findings it has already.
 
     Args:
         excerpts: kind -> the bytes in which the reader of the answer saw it, for what the row no longer shows.
+        count: counts the tokens of a text as the model does, where its tokenizer is at hand.
+
+    Returns:
+        The findings, one of each kind: the first, as further ones say the same again.
     """
-    answer = Answer(row)
-    found = list(_noted(row, excerpts or {}))
+    answer = Answer(row, count)
+    found = {one.kind: one for one in _noted(row, excerpts or {})}
+    if problem := _problem(row):
+        found.setdefault(problem.kind, problem)
     if answer.complete:
         for examiner in EXAMINERS:
-            found += examiner(answer)
-    seen: dict[tuple[str, str], Finding] = {}
-    for one in found:
-        # What the reader saw in the bytes comes first, and says it better.
-        seen.setdefault((one.kind, "" if one.kind in (excerpts or {}) else one.evidence), one)
-    return tuple(seen.values())
+            for one in examiner(answer):
+                found.setdefault(one.kind, one)
+    return tuple(found.values())
 
 
 def _noted(row: Row, excerpts: Mapping[str, str]) -> Iterator[Finding]:
     for kind in row.get("notes") or ():
-        if kind in KINDS:
+        if kind in KINDS and KINDS[kind].gate == "protocol":
             yield finding(kind, KINDS[kind].meaning, excerpts.get(kind, ""))
+
+
+def _problem(row: Row) -> Finding | None:
+    problem = row.get("problem")
+    if not isinstance(problem, dict) or problem.get("kind") not in PROTOCOL_ERRORS:
+        return None
+    return finding(problem["kind"], PROTOCOL_ERRORS[problem["kind"]], str(problem.get("message") or ""))

@@ -1,14 +1,98 @@
-"""The text of an answer."""
+"""The text of an answer: what leaked into it, and whether there is one."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 
+from trialbed.chat import offered_functions, text_calls
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
 
+TOOL_CALL = re.compile(
+    r"</?(?:tool_calls?|function_calls?|tool_use|minimax:tool_call|seed:tool_call|longcat_tool_call)>|<function=[\w.-]+>"
+    r"|<invoke name=|<\|(?:tool_call|tool_calls_section|action_start|plugin|python_tag)\w*\|>"
+    r"|<[\uff5c|]tool[\u2581_]\w+[\uff5c|]>|<[\uff5c|]tool[^>]{1,40}[\uff5c|]>|\[TOOL_CALLS\]|<arg_key>|functools\["
+)
+THINKING = re.compile(r"</?(?:think|thinking|seed:think|mm:think)>|[\u25c1]/?think[\u25b7]|\[/?THINK\]")
+TOKENS = re.compile(
+    r"<\|[a-z_]+\|>|<[\uff5c][^>\n]{1,40}[\uff5c]>|</?s>|\[/?INST\]|<<SYS>>|<(?:start|end)_of_turn>|<(?:bos|eos|pad|unk)>"
+    r"|\[gMASK\]|\]~b\]|\[e~\["
+)
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+LEAKS = {"leaked_tool_call": TOOL_CALL, "leaked_thinking": THINKING, "leaked_tokens": TOKENS}
+MARKS = ("<", "[", "\u25c1", "]")
+"""Characters without which nothing leaks."""
+
+WORDS = {
+    "leaked_tool_call": "the markup of a tool call",
+    "leaked_thinking": "a tag of thinking",
+    "leaked_tokens": "a control token",
+}
+
 
 def examine_text(answer: Answer) -> Iterator[Finding]:
-    """Whether there is an answer at all."""
-    if not (answer.content.strip() or answer.calls or answer.message.get("refusal")) and answer.reason == "stop":
-        yield finding("empty_answer", "the answer has no text, no calls and no refusal", answer.message)
+    """What is wrong with the text, and with that of calls."""
+    content = answer.content
+    if not (content.strip() or answer.calls or answer.message.get("function_call") or answer.message.get("refusal")):
+        if answer.reason == "stop":
+            yield finding("empty_answer", "the answer has no text, no calls and no refusal", answer.message)
+    elif content:
+        if any(mark in content for mark in MARKS):
+            yield from _leaks(answer, content, "the text")
+        yield from _characters(answer, content)
+        yield from _written_calls(answer)
+    for call in answer.listed_calls:
+        function = call.get("function")
+        for key in ("name", "arguments"):
+            said = function.get(key) if isinstance(function, dict) else None
+            if isinstance(said, str) and ("<" in said or "\ufffd" in said):
+                yield from (
+                    found for found in _leaks(answer, said, f"a call's {key}") if found.kind != "leaked_thinking"
+                )
+                yield from _characters(answer, said)
+
+
+def _leaks(answer: Answer, text: str, where: str) -> Iterator[Finding]:
+    for kind, pattern in LEAKS.items():
+        for match in pattern.finditer(text):
+            # A conversation about templates has them in its questions.
+            if not _is_asked(answer, match[0]):
+                yield finding(kind, f"{where} has {WORDS[kind]}: {match[0]}", text[match.start() :])
+                break
+        else:
+            continue
+        if kind == "leaked_tool_call":
+            # Its tokens are those of the call.
+            return
+
+
+def _characters(answer: Answer, text: str) -> Iterator[Finding]:
+    if "\ufffd" in text and not _is_asked(answer, "\ufffd"):
+        yield finding("replacement_characters", f"the text has U+FFFD {text.count(chr(0xFFFD))} times", text)
+    if text.isascii():
+        if not text.isprintable() and (match := CONTROL.search(text)):
+            yield finding("control_characters", f"the text has the control character U+{ord(match[0]):04X}", repr(text))
+        return
+    if SURROGATE.search(text):
+        yield finding("lone_surrogate", "the text has half of a character", text)
+    if match := CONTROL.search(text):
+        yield finding("control_characters", f"the text has the control character U+{ord(match[0]):04X}", repr(text))
+
+
+def _written_calls(answer: Answer) -> Iterator[Finding]:
+    content = answer.content
+    if answer.calls or answer.is_raw or not ("{" in content or "(" in content or "<" in content or "Action" in content):
+        return
+    names = [item["name"] for item in offered_functions(answer.request) if item["name"] in content]
+    for call in text_calls(content, names)[:1] if names else ():
+        yield finding("call_in_text", f"a call of {call.name} stands in the text", content)
+
+
+def _is_asked(answer: Answer, token: str) -> bool:
+    """Whether a text occurs in the request."""
+    asked = json.dumps(answer.request, ensure_ascii=False)
+    return token in asked or json.dumps(token, ensure_ascii=False)[1:-1] in asked

@@ -1,18 +1,122 @@
-"""The token counts of an answer."""
+"""The token counts of an answer: against one another, and against what was sent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
 
+COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+MOST_LETTERS = 20
+"""Characters of ordinary text that one token has at most, on average; usual are three to five."""
+
+SLACK = 40
+"""Tokens that a template adds to an answer or a call, at most."""
+
+OF_A_TEMPLATE = 4000
+"""Tokens that a vendor's own instructions add to a request, at most."""
+
+REPEATED = re.compile(r"(\s|[^\w\s])\1{2,}")
+"""Runs of spaces or punctuation, of which one token can have many."""
+
+AGREEMENT = 0.1
+"""The share by which two counts of one text may differ: templates and the ends of calls are counted differently."""
+
 
 def examine_usage(answer: Answer) -> Iterator[Finding]:
-    """Whether the counts agree with one another."""
+    """Whether the counts are counts, agree with one another, and can be those of this answer."""
+    reported = answer.reported_usage
+    if not reported:
+        if not answer.is_streamed or answer.wants_usage:
+            yield finding("usage_missing", "no usage came", "")
+        return
+    yield from _numbers(reported)
     usage = answer.usage
-    prompt, completion, total = (usage.get(f"{what}_tokens") for what in ("prompt", "completion", "total"))
+    prompt, completion, total = (usage.get(name) for name in COUNTS)
     if prompt is not None and completion is not None and total is not None and total != prompt + completion:
-        yield finding(
-            "total_not_sum", f"{total} tokens in total, but {prompt} + {completion} = {prompt + completion}", usage
-        )
+        said = f"{total} tokens in total, but {prompt} + {completion} = {prompt + completion}"
+        yield finding("total_not_sum", said, reported)
+    yield from _parts(reported, prompt, completion)
+    if completion is not None:
+        yield from _completion(answer, completion, reported)
+    if prompt is not None and answer.request.get("messages"):
+        yield from _prompt(answer, prompt, reported)
+
+
+def _numbers(reported: Mapping[str, Any]) -> Iterator[Finding]:
+    wrong = {name: reported.get(name) for name in COUNTS if not _is_count(reported.get(name))}
+    if wrong:
+        yield finding("usage_not_counts", f"not a count: {', '.join(wrong)}", reported)
+
+
+def _parts(reported: Mapping[str, Any], prompt: int | None, completion: int | None) -> Iterator[Finding]:
+    for name, key, whole in (
+        ("completion_tokens_details", "reasoning_tokens", completion),
+        ("prompt_tokens_details", "cached_tokens", prompt),
+    ):
+        part = _detail(reported, name, key)
+        if whole is not None and part > whole:
+            yield finding("usage_details_wrong", f"{part} {key} of {whole} tokens", reported)
+
+
+def _completion(answer: Answer, counted: int, reported: Mapping[str, Any]) -> Iterator[Finding]:
+    text = answer.everything_said
+    if not text:
+        return
+    if counted == 0:
+        yield finding("completion_tokens_zero", f"0 tokens for {len(text)} characters", reported)
+        return
+    if answer.count is not None:
+        yield from _own(answer, counted, reported)
+        return
+    letters = len(REPEATED.sub(r"\1", text)) if len(text) > MOST_LETTERS * counted else 0
+    if letters > MOST_LETTERS * counted + SLACK:
+        yield finding("completion_tokens_too_few", f"{counted} tokens for {letters} characters", reported)
+    size = len(text.encode("utf-8", "surrogatepass"))
+    hidden = _detail(reported, "completion_tokens_details", "reasoning_tokens")
+    if counted - hidden > size + SLACK * (1 + len(answer.listed_calls)):
+        yield finding("completion_tokens_too_many", f"{counted} tokens for {size} bytes", reported)
+
+
+def _own(answer: Answer, counted: int, reported: Mapping[str, Any]) -> Iterator[Finding]:
+    assert answer.count is not None  # noqa: S101 - the caller has seen to it
+    own = sum(answer.count(text) for text in answer.said)
+    hidden = _detail(reported, "completion_tokens_details", "reasoning_tokens") if not answer.reasoning else 0
+    if abs(counted - hidden - own) > AGREEMENT * own + SLACK * (1 + len(answer.listed_calls)):
+        yield finding("own_count_differs", f"{counted} tokens are reported, and the tokenizer counts {own}", reported)
+
+
+def _prompt(answer: Answer, counted: int, reported: Mapping[str, Any]) -> Iterator[Finding]:
+    if any(isinstance(message, dict) and isinstance(message.get("content"), list) for message in answer.messages):
+        # Images and sound have tokens of their own.
+        return
+    asked = "".join(text for message in answer.messages for text in _texts(message))
+    whole = json.dumps([answer.request.get(key) for key in ("messages", "tools", "functions", "response_format")])
+    if (
+        len(asked) > MOST_LETTERS * (counted + 1) + SLACK
+        and len(REPEATED.sub(r"\1", asked)) > MOST_LETTERS * (counted + 1) + SLACK
+    ):
+        yield finding("prompt_tokens_implausible", f"{counted} tokens for {len(asked)} characters", reported)
+    elif counted > 2 * len(whole) + OF_A_TEMPLATE:
+        yield finding("prompt_tokens_implausible", f"{counted} tokens for {len(whole)} bytes", reported)
+
+
+def _texts(message: Any) -> Iterator[str]:
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        yield content
+
+
+def _detail(reported: Mapping[str, Any], name: str, key: str) -> int:
+    details = reported.get(name)
+    count = details.get(key) if isinstance(details, dict) else None
+    return count if _is_count(count) and count is not None else 0
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from trialbed.chat import ANSWERED, Reading, first_choice, first_message
+from trialbed.chat import ANSWERED, Reading, answered_calls, first_choice, first_message
 from trialbed.errors import DriverBroken, TrialbedError
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._retries import BreakerOpen, CircuitBreaker, RetryPolicy, VendorDown
@@ -157,8 +157,7 @@ class Sender:
     def _verdicts(self, reading: Reading, prepared: Prepared) -> tuple[CallVerdict, ...]:
         if reading.outcome not in ANSWERED:
             return ()
-        calls = first_message(reading.response).get("tool_calls")
-        return self._checker.verdicts(calls if isinstance(calls, list) else (), prepared.tools)
+        return self._checker.verdicts(answered_calls(reading.response), _declared(prepared))
 
     def _with_raw_calls(self, reading: Reading) -> Reading:
         """Parse the calls from the text of a raw completion and set the finish reason accordingly."""
@@ -170,6 +169,14 @@ class Sender:
         except Exception:  # noqa: BLE001 - a third party's driver must not cost an answer that was paid for
             return replace(reading, notes=(*reading.notes, "raw_calls_unreadable"))
         return _with_calls(reading, rest, calls) if calls else reading
+
+
+def _declared(prepared: Prepared) -> Any:
+    """The tools of a request; legacy requests have functions instead."""
+    functions = prepared.sent.get("functions")
+    if prepared.tools or not isinstance(functions, list):
+        return prepared.tools
+    return [{"type": "function", "function": function} for function in functions]
 
 
 def _text_of(response: dict[str, Any]) -> str:

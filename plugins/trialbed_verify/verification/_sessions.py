@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from inspect import signature
 from typing import Any
 
 import aiohttp
@@ -19,6 +20,14 @@ LONGEST_HEADER = 64 * 2**10
 """Bytes of one header; some proxies send policies longer than the usual 8 KiB."""
 
 
+MOST_HEADERS = 4096
+"""Headers of one answer; some gateways add one per policy."""
+
+_SETTINGS = signature(aiohttp.ClientSession).parameters
+_LIMITS: dict[str, Any] = {"max_headers": MOST_HEADERS} if "max_headers" in _SETTINGS else {}
+"""Earlier versions of aiohttp have no limit."""
+
+
 def new_session(concurrency: int) -> aiohttp.ClientSession:
     """A session with one connection per request in flight, without cookies or timeouts of its own."""
     return aiohttp.ClientSession(
@@ -29,6 +38,7 @@ def new_session(concurrency: int) -> aiohttp.ClientSession:
         cookie_jar=aiohttp.DummyCookieJar(),
         max_line_size=LONGEST_HEADER,
         max_field_size=LONGEST_HEADER,
+        **_LIMITS,
         # The proxy is given per request, and keys do not come from .netrc.
         trust_env=False,
     )

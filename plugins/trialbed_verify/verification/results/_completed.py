@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.chat import ANSWERED, Reading, hidden_tokens, usage_of
-from trialbed_verify.findings import examine
+from trialbed_verify.findings import PROTOCOL_ERRORS, UNRELIABLE_COUNT, examine
 from trialbed_verify.verification.cases import CallVerdict, Case, all_valid
 from trialbed_verify.verification.targets import Target
 from trialbed_verify.verification.wire import Attempt, Prepared, milliseconds
@@ -44,7 +44,7 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
     """The row: K2-style keys, then those of Agent Vendor Verifier, then Trialbed's own. Unknown figures are null."""
     reading, last = completed.reading, completed.attempts[-1]
     success = reading.outcome in ANSWERED
-    triggered = success and reading.finish_reason == "tool_calls"
+    triggered = reading.outcome == "tool_calls"
     usage = usage_of(reading.response) if success else {}
     tokens = usage.get("completion_tokens")
     row = {
@@ -78,8 +78,12 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
         "served": _served(reading.response),
         **({"suite": suite} if isinstance(suite := completed.case.body.get("suite"), dict) else {}),
     }
-    found = examine(row)
-    row["notes"] = list(dict.fromkeys((*reading.notes, *(one.kind for one in found))))
+    found = examine(row, reading.excerpts)
+    # The kinds of problems and of calls stand in their own fields already.
+    told = (one.kind for one in found if one.gate != "schema" and one.kind not in PROTOCOL_ERRORS)
+    row["notes"] = list(dict.fromkeys((*reading.notes, *told)))
+    if any(one.kind in UNRELIABLE_COUNT for one in found):
+        row["tps"] = None
     row["findings"] = [one.as_json() for one in found]
     return row
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -171,7 +172,7 @@ class _Run:
         if self.stream is None:
             return Reading(outcome, problem=problem)
         reading = self.stream.end(self.clock(), cut=problem.message)
-        return Reading(outcome, reading.finish_reason, reading.response, problem, reading.first_token, reading.notes)
+        return replace(reading, outcome=outcome, problem=problem)
 
     def _cut(self) -> Reading:
         """The body ended early, because its peer closed the connection."""

@@ -6,15 +6,17 @@ from typing import Any
 
 from trialbed_verify.findings import GATES, KINDS, examine, findings
 
+USAGE = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
 CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
 
 def row(message: dict[str, Any], reason: str = "stop", **fields: Any) -> dict[str, Any]:
-    response = {"model": "m", "choices": [{"index": 0, "message": message, "finish_reason": reason}]}
+    head = {"id": "x", "object": "chat.completion", "created": 1767225600, "model": "m", "usage": USAGE}
+    response = {**head, "choices": [{"index": 0, "message": message, "finish_reason": reason}]}
     return {
         "status": "success",
         "finish_reason": reason,
-        "request": {"model": "m"},
+        "request": {"model": "m", "tools": [{"type": "function", "function": {"name": "look"}}]},
         "response": response | fields,
     }
 

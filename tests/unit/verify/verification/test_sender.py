@@ -149,7 +149,8 @@ async def test_a_raw_completion_without_calls_stays_as_it_is(text: Any, tmp_path
 
 async def test_an_adapter_that_fails_costs_no_answer(tmp_path: Path) -> None:
     row = await sent(sender(tmp_path, [answer(text="broken")], adapter=Raw(), raw=True))
-    assert (row["outcome"], row["notes"]) == ("stop", ["raw_calls_unreadable"])
+    assert row["outcome"] == "stop"
+    assert "raw_calls_unreadable" in row["notes"]
 
 
 async def test_a_driver_that_fails_before_anything_is_sent_is_named_with_the_line(tmp_path: Path) -> None:

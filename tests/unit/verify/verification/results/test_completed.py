@@ -23,7 +23,7 @@ def reading(reason: str = "stop", message: dict[str, Any] | None = None, **usage
         "id": "x",
         "model": "m-id",
         "system_fingerprint": 7,
-        "choices": [{"index": 0, "message": message or {"content": "hi"}, "finish_reason": reason}],
+        "choices": [{"index": 0, "message": message or {"content": "hi there " * 10}, "finish_reason": reason}],
         "usage": usage,
     }
     return Reading("tool_calls" if reason == "tool_calls" else "stop", reason, response)
@@ -77,7 +77,7 @@ def test_there_is_no_rate_where_decoding_was_too_short_to_be_measured(
 def test_tokens_that_were_not_sent_are_no_part_of_the_rate(tmp_path: Path) -> None:
     usage = {"completion_tokens": 60, "completion_tokens_details": {"reasoning_tokens": 50}}
     assert row(tmp_path, reading(**usage))["tps"] == 20.0
-    shown = {"content": "x", "reasoning_content": "hm"}
+    shown = {"content": "x" * 60, "reasoning_content": "hm"}
     assert row(tmp_path, reading(message=shown, **usage))["tps"] == 120.0
     assert row(tmp_path, reading(completion_tokens=5, completion_tokens_details={"reasoning_tokens": 5}))["tps"] is None
 
@@ -86,11 +86,13 @@ def test_calls_and_their_finish_reason_are_held_against_each_other(tmp_path: Pat
     calling = {"content": None, "tool_calls": [CALL]}
     wrong = (CallVerdict("look", False, ("missing_required",), "'city' is a required property"),)
     found = row(tmp_path, reading("tool_calls", calling), verdicts=wrong)
-    assert (found["tool_calls_valid"], found["notes"]) == (False, [])
+    assert found["tool_calls_valid"] is False
+    assert not {"calls_with_other_finish", "tool_calls_without_calls"} & set(found["notes"])
     assert found["calls"][0]["detail"] == "'city' is a required property"
-    assert row(tmp_path, reading("stop", calling), verdicts=wrong)["notes"] == ["calls_with_other_finish"]
+    assert "calls_with_other_finish" in row(tmp_path, reading("stop", calling), verdicts=wrong)["notes"]
     none = row(tmp_path, reading("tool_calls"))
-    assert (none["tool_calls_valid"], none["notes"]) == (None, ["tool_calls_without_calls"])
+    assert none["tool_calls_valid"] is None
+    assert "tool_calls_without_calls" in none["notes"]
 
 
 @given(ODD_JSON)

@@ -1,0 +1,25 @@
+"""Errors that an endpoint reports with a status of success."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+FAILED = "error"
+"""The finish reason with which routers say that a provider failed."""
+
+
+def reports_error(document: Mapping[str, Any]) -> bool:
+    """Whether a completion or chunk reports an error, beside its choices or in one of them."""
+    if _says(document.get("error")):
+        return True
+    choices = document.get("choices")
+    return any(
+        isinstance(choice, dict) and (_says(choice.get("error")) or choice.get("finish_reason") == FAILED)
+        for choice in (choices if isinstance(choices, list) else ())
+    )
+
+
+def _says(error: Any) -> bool:
+    """Whether an error says anything; some vendors send one with every answer, with nothing in it."""
+    return any(error.values()) if isinstance(error, dict) else bool(error)

@@ -1,0 +1,149 @@
+"""What a request demands of its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from trialbed.chat import answered_calls, parse_json_fast
+from trialbed.json_schemas import JsonSchema, Undecided, UnusableSchema
+from trialbed_verify.findings._answers import Answer
+from trialbed_verify.findings._findings import Finding, finding
+
+CUT = ("length", "content_filter")
+"""Finish reasons of answers that ended early."""
+
+
+def examine_constraints(answer: Answer) -> Iterator[Finding]:
+    """Whether the answer obeys its request."""
+    request = answer.request
+    yield from _choice_of_tools(answer, request.get("tool_choice"))
+    if request.get("parallel_tool_calls") is False and len(calls := answered_calls(answer.response)) > 1:
+        yield finding("parallel_calls", f"{len(calls)} calls, and one at a time was asked for", calls)
+    if isinstance(wanted := request.get("response_format"), dict):
+        yield from _format(answer, wanted)
+    yield from _length(answer)
+    yield from _number(answer, request.get("n"))
+    yield from _stops(answer, request.get("stop"))
+    if request.get("logprobs"):
+        yield from _logprobs(answer)
+
+
+def _choice_of_tools(answer: Answer, choice: Any) -> Iterator[Finding]:
+    if choice is None or choice == "auto":
+        return
+    calls = answered_calls(answer.response)
+    if choice == "none":
+        if calls:
+            yield finding("call_forbidden", f"{len(calls)} calls, and tool_choice is none", calls)
+        return
+    if not calls and answer.demands_call:
+        if answer.reason not in CUT and not answer.message.get("refusal"):
+            yield finding("call_not_made", "no call, and tool_choice demands one", answer.message)
+        return
+    allowed = _allowed(choice)
+    for call in calls if allowed is not None else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        name = function.get("name") if isinstance(function, dict) else None
+        if allowed is not None and name not in allowed:
+            yield finding("other_tool_than_chosen", f"{name} was called, and {', '.join(allowed)} was chosen", call)
+
+
+def _allowed(choice: Any) -> list[str] | None:
+    """The tools that may be called; None if the choice names none."""
+    if not isinstance(choice, dict):
+        return None
+    if choice.get("type") == "allowed_tools":
+        inner = choice.get("allowed_tools")
+        tools = inner.get("tools") if isinstance(inner, dict) else choice.get("tools")
+        return [name for tool in tools or () if (name := _named(tool))]
+    name = _named(choice)
+    return [name] if name else None
+
+
+def _named(tool: Any) -> str | None:
+    function = tool.get("function") if isinstance(tool, dict) else None
+    name = function.get("name") if isinstance(function, dict) else tool.get("name") if isinstance(tool, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _format(answer: Answer, wanted: Mapping[str, Any]) -> Iterator[Finding]:
+    kind = wanted.get("type")
+    if kind not in ("json_object", "json_schema") or answered_calls(answer.response):
+        return
+    if answer.reason in CUT or answer.message.get("refusal"):
+        return
+    try:
+        value = parse_json_fast(answer.content.encode("utf-8", "surrogatepass"))
+    except ValueError as error:
+        yield finding("not_json", f"the text is not JSON: {error}", answer.content)
+        return
+    if kind == "json_object" and not isinstance(value, dict):
+        yield finding("not_json", "the text is JSON, but not an object", answer.content)
+    described = wanted.get("json_schema")
+    schema = described.get("schema") if isinstance(described, dict) else None
+    checked = _compiled(json.dumps(schema)) if kind == "json_schema" and schema is not None else None
+    if checked is None:
+        return
+    try:
+        problems = checked.problems(value, 1)
+    except Undecided:
+        return
+    for problem in problems:
+        place = "/".join(map(str, problem.path))
+        yield finding("not_of_response_schema", f"{problem.message} (at /{place})", answer.content)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str) -> JsonSchema | None:
+    """The schema; None if it cannot be used, which is the test set's fault."""
+    try:
+        return JsonSchema(json.loads(text))
+    except UnusableSchema:
+        return None
+
+
+def _length(answer: Answer) -> Iterator[Finding]:
+    limits = [answer.request.get(key) for key in ("max_completion_tokens", "max_tokens")]
+    limit = min((limit for limit in limits if isinstance(limit, int) and limit > 0), default=None)
+    tokens = answer.usage.get("completion_tokens")
+    if limit is None or tokens is None:
+        return
+    if tokens > limit * len(answer.choices):
+        yield finding("more_than_max_tokens", f"{tokens} tokens, and {limit} are allowed", answer.reported_usage)
+    elif answer.reason == "length" and tokens < limit / 2:
+        yield finding("length_before_limit", f"cut at {tokens} tokens, and {limit} are allowed", answer.reported_usage)
+
+
+def _number(answer: Answer, wanted: Any) -> Iterator[Finding]:
+    number = wanted if isinstance(wanted, int) and not isinstance(wanted, bool) else 1
+    if len(answer.choices) != number:
+        indices = [choice.get("index") for choice in answer.choices]
+        yield finding("wrong_number_of_choices", f"{len(indices)} choices, and {number} were asked for", indices)
+
+
+def _stops(answer: Answer, stops: Any) -> Iterator[Finding]:
+    for stop in [stops] if isinstance(stops, str) else stops if isinstance(stops, list) else ():
+        if isinstance(stop, str) and stop and stop in answer.content:
+            at = answer.content.index(stop)
+            yield finding("stop_sequence_in_text", f"the text has the stop sequence {stop!r}", answer.content[at:])
+
+
+def _logprobs(answer: Answer) -> Iterator[Finding]:
+    logprobs = answer.choice.get("logprobs")
+    if not isinstance(logprobs, dict) or not any(logprobs.values()):
+        if answer.content:
+            yield finding("logprobs_missing", "log probabilities were asked for and did not come", logprobs)
+        return
+    wanted, tokens = answer.request.get("top_logprobs"), logprobs.get("content")
+    if isinstance(wanted, int) and isinstance(tokens, list):
+        fewest = min((_alternatives(token) for token in tokens), default=wanted)
+        if fewest < wanted:
+            yield finding("top_logprobs_missing", f"{fewest} alternatives, and {wanted} were asked for", tokens[:1])
+
+
+def _alternatives(token: Any) -> int:
+    found = token.get("top_logprobs") if isinstance(token, dict) else None
+    return len(found) if isinstance(found, list) else 0

@@ -1,0 +1,79 @@
+"""The form of a completion: the fields that the specification demands of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from trialbed_verify.findings._answers import Answer
+from trialbed_verify.findings._findings import Finding, finding
+
+REASONS = frozenset(("stop", "length", "tool_calls", "content_filter", "function_call"))
+FIELDS = {"id": str, "object": str, "created": int, "model": str}
+
+LATEST = 10**11
+"""Seconds since 1970 in the year 5138; what is above was meant in milliseconds."""
+
+
+def examine_form(answer: Answer) -> Iterator[Finding]:
+    """What is wrong with the completion, its choices and its message."""
+    yield from _document(answer)
+    yield from _choices(answer)
+    if not answer.is_raw:
+        yield from _message(answer)
+    if answer.reason not in REASONS:
+        yield finding("finish_reason_unknown", f"the finish reason is {answer.reason or 'absent'}", answer.reason)
+    if (logprobs := answer.choice.get("logprobs")) is not None and not _are_logprobs(logprobs):
+        yield finding("logprobs_wrong", "the log probabilities are not as specified", logprobs)
+
+
+def _document(answer: Answer) -> Iterator[Finding]:
+    response = answer.response
+    missing = [name for name, kind in FIELDS.items() if not isinstance(response.get(name), kind) or not response[name]]
+    created = response.get("created")
+    if created == 0 and "created" in missing:
+        missing.remove("created")
+    if missing:
+        named = {name: response.get(name) for name in missing}
+        yield finding("field_missing", f"missing or of the wrong type: {', '.join(missing)}", named)
+    if isinstance(created, int) and not 0 < created < LATEST:
+        yield finding("created_wrong", f"created is {created}, not a time in seconds", {"created": created})
+    wanted = "text_completion" if answer.is_raw else "chat.completion"
+    if "object" not in missing and response["object"] != wanted and not (answer.is_raw and answer.is_streamed):
+        yield finding("object_wrong", f"object is {response['object']}, not {wanted}", {"object": response["object"]})
+
+
+def _choices(answer: Answer) -> Iterator[Finding]:
+    indices = [choice.get("index") for choice in answer.choices]
+    whole = [index for index in indices if isinstance(index, int) and not isinstance(index, bool)]
+    if len(whole) < len(indices):
+        yield finding("choice_index_missing", "a choice has no index", indices)
+    elif 0 not in whole:
+        yield finding("choice_index_wrong", "no choice has the index 0", indices)
+    if len(set(whole)) < len(whole):
+        yield finding("choice_index_duplicate", "two choices have the same index", indices)
+
+
+def _message(answer: Answer) -> Iterator[Finding]:
+    message = answer.message
+    role = message.get("role")
+    if role != "assistant":
+        yield finding("role_wrong", f"the role of the message is {role!r}", {"role": role})
+    if "content" not in message:
+        yield finding("content_missing", "the message has no content, not even null", message)
+    elif not isinstance(content := message["content"], str | None):
+        yield finding("content_not_text", f"the content is a {type(content).__name__}, not a string", content)
+
+
+def _are_logprobs(logprobs: Any) -> bool:
+    if not isinstance(logprobs, dict):
+        return False
+    lists = [logprobs.get(key) for key in ("content", "refusal", "tokens")]
+    if not all(isinstance(tokens, list | None) for tokens in lists):
+        return False
+    found = [token for tokens in lists[:2] for token in tokens or ()]
+    return all(isinstance(token, dict) and _is_logprob(token.get("logprob")) for token in found)
+
+
+def _is_logprob(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value <= 0

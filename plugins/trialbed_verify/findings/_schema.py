@@ -1,0 +1,99 @@
+"""The arguments of an answer's calls against the schemas of its tools."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from trialbed.chat import answered_calls, offered_functions
+from trialbed_verify.findings._answers import Answer
+from trialbed_verify.findings._findings import Finding, finding
+from trialbed_verify.findings._kinds import CALL_REASONS
+
+KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
+
+
+def examine_schema(answer: Answer) -> Iterator[Finding]:
+    """The verdicts on the calls, and what they do not say."""
+    calls = answered_calls(answer.response)
+    if not calls:
+        return
+    for number, (call, verdict) in enumerate(zip(calls, _verdicts(answer, calls), strict=False), 1):
+        for reason in verdict.get("reasons") or ():
+            if reason in CALL_REASONS:
+                said = verdict.get("detail") or CALL_REASONS[reason]
+                yield finding(reason, f"call {number}, of {verdict.get('name')}: {CALL_REASONS[reason]} ({said})", call)
+    for call in calls:
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            yield from _name(answer, function)
+            yield from _arguments(function)
+
+
+def _verdicts(answer: Answer, calls: list[Any]) -> list[Mapping[str, Any]]:
+    verdicts = answer.row.get("calls")
+    if isinstance(verdicts, list):
+        return [verdict for verdict in verdicts if isinstance(verdict, dict)]
+    return [verdict.as_json() for verdict in _checker().verdicts(calls, answer.tools)]
+
+
+@lru_cache(maxsize=1)
+def _checker() -> Any:
+    """For rows of other tools, which have no verdicts."""
+    from trialbed_verify.verification.cases import SchemaChecker
+
+    return SchemaChecker()
+
+
+def _name(answer: Answer, function: Mapping[str, Any]) -> Iterator[Finding]:
+    name = function.get("name")
+    if not isinstance(name, str):
+        return
+    offered = [item["name"] for item in offered_functions({"tools": answer.tools})]
+    if name in offered:
+        return
+    near = [other for other in offered if _bare(other) == _bare(name)]
+    if near:
+        yield finding("name_nearly_offered", f"{name} was called, and {near[0]} was offered", function)
+
+
+def _bare(name: str) -> str:
+    return re.split(r"[.:/]", name.strip())[-1].casefold() if name.strip() else ""
+
+
+def _arguments(function: Mapping[str, Any]) -> Iterator[Finding]:
+    text = function.get("arguments")
+    if not isinstance(text, str) or not text:
+        return
+    if text.lstrip()[:1] == '"':
+        try:
+            inner = json.loads(text)
+            twice = isinstance(inner, str) and isinstance(json.loads(inner), dict)
+        except (ValueError, RecursionError):
+            return
+        if twice:
+            yield finding("arguments_encoded_twice", "the arguments are JSON within a string", function)
+        return
+    keys = KEY.findall(text)
+    if len(set(keys)) < len(keys) and (key := _repeated_key(text)):
+        yield finding("duplicate_keys", f"an object in the arguments has the key {key!r} twice", function)
+
+
+def _repeated_key(text: str) -> str | None:
+    repeated: list[str] = []
+
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(found)
+        if len(made) < len(found):
+            names = [name for name, _ in found]
+            repeated.append(next(name for name in names if names.count(name) > 1))
+        return made
+
+    try:
+        json.loads(text, object_pairs_hook=pairs)
+    except (ValueError, RecursionError):
+        return None
+    return repeated[0] if repeated else None
