@@ -15,7 +15,7 @@ from trialbed_server._http import openai_error_response
 TRIALS = "/t/"
 """Where the URLs of trials are: the trial's token in the path is their guard."""
 
-HEALTH = "/healthz"
+HEALTH = ("/healthz", "/readyz")
 UNTAGGED = ("/virtual", "/v1/")
 """Paths of requests without a trial's token, which may belong to the ambient trial."""
 
@@ -25,7 +25,7 @@ POLICY_VIOLATION = 1008
 
 
 class BearerGuard:
-    """Lets through requests that carry the token; ``/healthz`` and a trial's own URLs need none."""
+    """Lets through requests that carry the token; ``/healthz``, ``/readyz`` and a trial's own URLs need none."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
@@ -44,7 +44,7 @@ class BearerGuard:
         await response(scope, receive, send)
 
     def _is_open(self, path: str) -> bool:
-        return path == HEALTH or path.startswith(TRIALS)
+        return path in HEALTH or path.startswith(TRIALS)
 
     def _is_authorized(self, scope: Scope) -> bool:
         sent = [value for name, value in scope["headers"] if name == b"authorization"]

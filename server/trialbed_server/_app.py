@@ -16,7 +16,7 @@ from starlette.routing import Route
 import trialbed
 from trialbed.contracts import Dataset, Simulator
 from trialbed.drivers import load_driver
-from trialbed.errors import DriverBroken
+from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget
 from trialbed.plugins import plugin_manager
 from trialbed.records import Api, ModelEndpoint
@@ -26,7 +26,9 @@ from trialbed_server._access import BearerGuard, RunGuard, SiteGuard
 from trialbed_server._application import Application
 from trialbed_server._clock import Clock, SystemClock
 from trialbed_server._metrics import Metrics
+from trialbed_server._openapi import document_routes
 from trialbed_server._options import ServerOptions
+from trialbed_server._rates import RateLimit
 from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
 from trialbed_server.gateway.connection import Connection
@@ -46,6 +48,9 @@ logger = logging.getLogger(__name__)
 
 SWEEP = 30.0
 """Seconds between two looks for trials that have expired."""
+
+READY_TIMEOUT = 5.0
+"""Seconds in which the response cache must be read for the server to be ready."""
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -69,13 +74,14 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     gateway = Gateway(
         trials, untagged, upstream, clock, metrics, max_body=options.max_body, silence=options.upstream_timeout
     )
-    app = _application(options, virtual, _lifespan(cache, resolver, simulators, (upstream, real), trials))
+    app = _application(options, virtual, clock, _lifespan(cache, resolver, simulators, (upstream, real), trials))
     _add_trial_routes(app, virtual, gateway)
     mcp = McpEndpoint(virtual, trials, metrics, max_body=options.max_body)
     app.router.routes.append(Route("/t/{trial}/mcp", mcp, methods=["POST"]))
     control = Control(trials, untagged, simulators, clock, upstream=upstream, max_body=options.max_body)
     app.router.routes += control.routes()
-    _add_status_routes(app, metrics, options.upstream)
+    _add_status_routes(app, metrics, options.upstream, cache)
+    document_routes(app, token=bool(options.token))
     _add_plugin_routes(app)
     _add_guards(app, options)
     return app
@@ -93,7 +99,10 @@ def _add_guards(app: FastAPI, options: ServerOptions) -> None:
 
 
 def _application(
-    options: ServerOptions, virtual: VirtualApi, lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]
+    options: ServerOptions,
+    virtual: VirtualApi,
+    clock: Clock,
+    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]],
 ) -> FastAPI:
     # A page does not know the token, where there is one.
     sites = None if options.token else SiteGuard(options.host, options.allow_hosts, options.allow_origins)
@@ -101,6 +110,7 @@ def _application(
         fast_path=("/virtual", virtual),
         sites=sites,
         max_body=options.max_body,
+        rates=None if options.rate_limit is None else RateLimit(options.rate_limit, clock.monotonic),
         title="Trialbed",
         version=trialbed.__version__,
         lifespan=lifespan,
@@ -153,7 +163,7 @@ def _real_backend(options: ServerOptions, clock: Clock, redaction: Redaction) ->
         options.real_key,
         clock,
         timeout=options.real_timeout,
-        max_answer=options.max_body,
+        max_answer=options.max_answer,
         redaction=redaction,
     )
 
@@ -163,7 +173,7 @@ def _resolver(options: ServerOptions, cache: ResponseCache, real: RealBackend | 
     known = CacheSource(cache, authoritative=options.refresh)
     asked = [] if real is None else [RealSource(real, metrics)]
     first: list[Source] = [*asked, known] if options.refresh else [known, *asked]
-    sources = [*first, FrozenSource(cache), SimulatorSource(options.simulator_timeout, cache)]
+    sources = [*first, FrozenSource(cache), SimulatorSource(options.simulator_timeout, cache, options.max_answer)]
     return Resolver(cache, sources, "none" if options.read_only else "all" if options.refresh else "new")
 
 
@@ -194,16 +204,26 @@ def _simulator_access(options: ServerOptions) -> Callable[[], ModelAccess] | Non
     return access
 
 
-def _add_status_routes(app: FastAPI, metrics: Metrics, upstream: str | None) -> None:
+def _add_status_routes(app: FastAPI, metrics: Metrics, upstream: str | None, cache: ResponseCache) -> None:
     status = {"status": "ok", "version": trialbed.__version__, "upstream": upstream}
 
     async def healthz() -> JSONResponse:
         return JSONResponse(status)
 
+    async def readyz() -> JSONResponse:
+        try:
+            async with asyncio.timeout(READY_TIMEOUT):
+                await cache.check()
+        except (TrialbedError, TimeoutError) as error:
+            logger.warning("not ready: %s", error)
+            return JSONResponse({"status": "not ready", "reason": "the response cache cannot be read"}, 503)
+        return JSONResponse({"status": "ready"})
+
     async def show_metrics() -> Response:
         return Response(metrics.page(), headers={"content-type": metrics.content_type})
 
     app.add_api_route("/healthz", healthz, response_model=None)
+    app.add_api_route("/readyz", readyz, response_model=None)
     app.add_api_route("/metrics", show_metrics, response_model=None)
 
 

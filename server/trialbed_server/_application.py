@@ -6,14 +6,20 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from trialbed_server._access import POLICY_VIOLATION, SiteGuard
 from trialbed_server._http import openai_error_response
+from trialbed_server._rates import RateLimit
 
 BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
 """Paths whose endpoints bound bodies themselves, with errors in their own forms."""
+
+
+COUNTED = ("/virtual", "/v1/", "/t/")
+"""Paths whose requests count for the rate of their client."""
 
 
 class Application(FastAPI):
@@ -26,15 +32,23 @@ class Application(FastAPI):
         fast_path: the path, and its endpoint, which answers every request without raising.
         sites: tells which requests are refused; None for none.
         max_body: largest body in bytes of routes that plugins add.
+        rates: tells which clients ask too often; None for none.
     """
 
     def __init__(
-        self, *, fast_path: tuple[str, ASGIApp], sites: SiteGuard | None, max_body: int, **settings: Any
+        self,
+        *,
+        fast_path: tuple[str, ASGIApp],
+        sites: SiteGuard | None,
+        max_body: int,
+        rates: RateLimit | None = None,
+        **settings: Any,
     ) -> None:
         super().__init__(**settings)
         self._path, self._endpoint = fast_path
         self._sites = sites
         self._max_body = max_body
+        self._rates = rates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -44,6 +58,8 @@ class Application(FastAPI):
         refusal = self._sites.refusal(scope) if self._sites else None
         if refusal is not None:
             await _refuse(refusal, scope, receive, send)
+        elif self._rates and scope["path"].startswith(COUNTED) and (seconds := self._rates.wait(_client(scope))):
+            await _too_many(seconds, scope, receive, send)
         elif scope["path"] == self._path and scope.get("method") == "POST" and not self.user_middleware:
             scope["path_params"] = {}
             await self._endpoint(scope, receive, send)
@@ -51,6 +67,22 @@ class Application(FastAPI):
             await super().__call__(scope, receive, send)
         else:
             await super().__call__(scope, _bounded(receive, self._max_body), send)
+
+
+def _client(scope: Scope) -> str:
+    """The address that a request comes from; headers of proxies say nothing that can be trusted."""
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+async def _too_many(seconds: int, scope: Scope, receive: Receive, send: Send) -> None:
+    message = f"this client has sent too many requests; ask again in {seconds} s"
+    if scope["path"].endswith("/virtual"):
+        response = JSONResponse({"error": message, "response": ""}, 429)
+    else:
+        response = openai_error_response(message, 429, "rate_limit_error")
+    response.headers["retry-after"] = str(seconds)
+    await response(scope, receive, send)
 
 
 async def _refuse(message: str, scope: Scope, receive: Receive, send: Send) -> None:

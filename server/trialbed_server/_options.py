@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from trialbed.addresses import is_loopback
 from trialbed.errors import UsageError
 from trialbed.settings import state_dir
+from trialbed_server._logging import LogFormat
 
 UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
@@ -51,7 +52,10 @@ class ServerOptions:
         max_helper_requests, max_helper_tokens: the most that each simulator asks of it; None for any number.
         completions: the file in which the replies to simulators are kept; None keeps none.
         watch_stdin: end when standard input does, because the parent process is gone.
-        max_body: largest request body in bytes.
+        max_body: largest request body in bytes. max_answer: largest answer of an Api.
+        rate_limit: requests per second of one client, to the virtual API and the gateway; None for any.
+        grace: seconds that requests in flight have when the server ends.
+        log_format: ``text`` or ``json``.
         memory: bytes of cached responses kept in memory.
         simulator_timeout: seconds a simulator has for one answer.
         upstream_timeout: seconds the upstream may be silent before the gateway gives up, where no trial says how long.
@@ -88,6 +92,10 @@ class ServerOptions:
     completions: str | None = None
     watch_stdin: bool = False
     max_body: int = 16 * MEBIBYTE
+    max_answer: int = 16 * MEBIBYTE
+    rate_limit: float | None = None
+    grace: float = 2.0
+    log_format: LogFormat = "text"
     memory: int = 256 * MEBIBYTE
     simulator_timeout: float = 30.0
     upstream_timeout: float = 300.0
@@ -146,6 +154,7 @@ def options_from(argv: Sequence[str] | None) -> ServerOptions:
     arguments: dict[str, Any] = vars(_parser().parse_args(argv))
     arguments |= {name: tuple(arguments[name]) for name in ("datasets", "allow_hosts", "allow_origins")}
     arguments["max_body"] = int(arguments["max_body"] * MEBIBYTE)
+    arguments["max_answer"] = int(arguments["max_answer"] * MEBIBYTE)
     arguments["memory"] = int(arguments["memory"] * MEBIBYTE)
     arguments.update(secrets_from(os.environ))
     return ServerOptions(**arguments)
@@ -208,6 +217,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--refresh", action="store_true", help="ask again for what is cached, and replace it")
     add("--watch-stdin", action="store_true", help="exit when standard input closes")
     add("--max-body", metavar="MIB", type=float, default=defaults.max_body / MEBIBYTE)
+    add("--max-answer", metavar="MIB", type=float, default=defaults.max_answer / MEBIBYTE)
+    add("--rate-limit", metavar="N", type=float, help="requests per second of one client")
+    add("--grace", metavar="SECONDS", type=float, default=defaults.grace, help="time for requests in flight at the end")
+    add("--log-format", choices=("text", "json"), default=defaults.log_format)
     add("--memory", metavar="MIB", type=float, default=defaults.memory / MEBIBYTE, help="memory for cached responses")
     add("--simulator-timeout", metavar="SECONDS", type=float, default=defaults.simulator_timeout)
     add("--upstream-timeout", metavar="SECONDS", type=float, default=defaults.upstream_timeout)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import logging
+import math
 import os
 import signal
 import socket
@@ -18,12 +18,10 @@ import uvicorn
 
 from trialbed.errors import ServerUnavailable
 from trialbed_server._app import create_app
+from trialbed_server._logging import configure_logging
 from trialbed_server._options import ServerOptions
 from trialbed_server._protocol import BoundedProtocol
 from trialbed_server.cache import ResponseStore
-
-GRACE = 2
-"""Seconds that requests in flight have when the server ends."""
 
 KEEP_ALIVE = 600
 """Seconds that an idle connection stays open.
@@ -41,9 +39,7 @@ def serve(options: ServerOptions) -> None:
     Raises:
         TrialbedError: the server cannot start; the text says why.
     """
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    # The SDK writes several lines for every request.
-    logging.getLogger("mcp").setLevel(logging.WARNING)
+    configure_logging(options.log_format, options.secrets())
     ResponseStore(options.cache).close()
     app = create_app(options)
     listener = _listen(options.host, options.port)
@@ -54,7 +50,7 @@ def serve(options: ServerOptions) -> None:
         access_log=False,
         lifespan="on",
         timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=math.ceil(options.grace),
         server_header=False,
     )
     server = _Server(config, on_ready=lambda: _announce(listener), watch_stdin=options.watch_stdin)

@@ -20,6 +20,7 @@ from trialbed.cli.setting_options import (
 )
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
+MEBIBYTE = 2**20
 KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 EPILOG = """\b
 Examples:
@@ -95,6 +96,22 @@ Examples:
     default=600.0,
     help="Seconds without a request after which a trial is closed whose opener is gone.",
 )
+@option(
+    "--rate-limit",
+    type=FiniteRange(min=0, min_open=True),
+    metavar="N",
+    help="Requests per second of one client; more get status 429. [default: no limit]",
+)
+@option("--max-body", type=FiniteRange(min=0, min_open=True), default=16.0, metavar="MIB", help="Largest request.")
+@option("--max-answer", type=FiniteRange(min=0, min_open=True), default=16.0, metavar="MIB", help="Largest answer.")
+@option(
+    "--grace",
+    type=FiniteRange(min=0),
+    default=2.0,
+    metavar="SECONDS",
+    help="Time for requests in flight when the server is told to end.",
+)
+@option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of the log's lines.")
 @plain_option("--faults", metavar="SCRIPT", help="Simulate a faulty vendor instead: a file, JSON, or names.")
 def command(
     api_key_env: str,
@@ -131,6 +148,7 @@ def command(
         "simulator_key": (simulator_api_key_env or api_key_env) if simulator_url else None,
     }
     _say_keys(list(dict.fromkeys(name for name in keys.values() if name)))
+    sizes = {name: int(given.pop(name) * MEBIBYTE) for name in ("max_body", "max_answer")}
     server = load_driver("components", "server")
     options = server.ServerOptions(
         cache=str(cache),
@@ -140,6 +158,7 @@ def command(
         simulator_upstream=simulator_url,
         token=os.environ.get(TOKEN_VARIABLE) or None,
         **{name: (os.environ.get(variable) or None) if variable else None for name, variable in keys.items()},
+        **sizes,
         **given,
     )
     server.serve(options)

@@ -75,6 +75,14 @@ class ResponseCache:
         stored = await self._run(self._writer, lambda: self._keep(entry, replace=replace))
         return self._remember(entry.key, entry.origin, stored)
 
+    async def check(self) -> None:
+        """See that the database can be read.
+
+        Raises:
+            DataError: it cannot.
+        """
+        await self._run(self._readers, lambda: self._store.find([""]))
+
     async def examples(self, name: StandardName, origin: Origin, limit: int) -> list[Entry]:
         """Entries of this Api that may show a simulator of this origin what it answers."""
         return await self._run(self._readers, lambda: self._store.examples(name, origin, limit))

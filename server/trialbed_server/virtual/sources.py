@@ -125,11 +125,12 @@ class FrozenSource:
 
 
 class SimulatorSource:
-    """Answers that the target's simulator makes, within a time limit in seconds."""
+    """Answers that the target's simulator makes, within limits of its time in seconds and of its size in bytes."""
 
-    def __init__(self, timeout: float, cache: ResponseCache) -> None:
+    def __init__(self, timeout: float, cache: ResponseCache, max_answer: int) -> None:
         self._timeout = timeout
         self._cache = cache
+        self._max_answer = max_answer
 
     async def answer(self, call: Call) -> Made:
         """Returns the simulator's answer.
@@ -152,6 +153,8 @@ class SimulatorSource:
         except Exception as error:
             logger.exception("simulator of %s failed", target.path)
             raise SimulationError(f"{target.path}: the simulator failed: {type(error).__name__}: {error}") from error
+        if len(body) > self._max_answer:
+            raise SimulationError(f"{target.path}: the answer is larger than {self._max_answer} bytes")
         settings = target.simulator.settings()
         made_by = Origin(target.simulator.label, target.origin.revision)
         return Made(body, made_by, keep=not simulation.error, settings=json.dumps(dict(settings)) if settings else "")

@@ -1,0 +1,244 @@
+"""The OpenAPI document of every route.
+
+The hot paths are plain ASGI, which FastAPI does not document: what a request of them costs would rise by far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+import trialbed
+from trialbed.records import EndpointStatus, TrialRegistration, WireLog
+
+Document = dict[str, Any]
+
+REF = "#/components/schemas/{model}"
+
+VIRTUAL_REQUEST: Document = {
+    "type": "object",
+    "description": "A call of an Api, as StableToolBench's clients send it.",
+    "properties": {
+        "category": {"type": "string"},
+        "tool_name": {"type": "string"},
+        "api_name": {"type": "string"},
+        "tool_input": {
+            "description": "The arguments, or their JSON as a text; an empty text is an empty object.",
+            "anyOf": [{"type": "object"}, {"type": "string"}],
+        },
+        "strip": {"type": "string", "description": "Ignored."},
+        "toolbench_key": {"type": "string", "description": "Ignored."},
+    },
+    "required": ["category", "tool_name", "api_name", "tool_input", "strip", "toolbench_key"],
+    "example": {
+        "category": "Geography",
+        "tool_name": "Atlas of Tarnmere",
+        "api_name": "City by name",
+        "tool_input": {"name": "Velmora"},
+        "strip": "",
+        "toolbench_key": "EMPTY",
+    },
+}
+
+VIRTUAL_ANSWER: Document = {
+    "type": "object",
+    "properties": {
+        "error": {"type": "string", "description": "Empty, or what is wrong."},
+        "response": {"description": "Any JSON value."},
+    },
+    "required": ["error", "response"],
+    "example": {"error": "", "response": {"name": "Velmora", "population": 412000}},
+}
+
+PROBLEMS: Document = {
+    "type": "object",
+    "properties": {"detail": {"type": "array", "items": {"type": "object"}}},
+    "required": ["detail"],
+    "example": {"detail": [{"type": "missing", "loc": ["body", "strip"], "msg": "Field required", "input": {}}]},
+}
+
+REFUSED: Document = {
+    "type": "object",
+    "properties": {"error": {"type": "string"}},
+    "required": ["error"],
+    "example": {"error": "no trial has this token; open one with POST /control/trials"},
+}
+
+COMPLETION_REQUEST: Document = {
+    "type": "object",
+    "description": "A chat completion, as OpenAI defines it; passed on as it is.",
+    "properties": {
+        "model": {"type": "string"},
+        "messages": {"type": "array", "items": {"type": "object"}},
+        "tools": {"type": "array", "items": {"type": "object"}},
+        "stream": {"type": "boolean"},
+    },
+    "required": ["model", "messages"],
+    "example": {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "How is the weather in Oslo?"}]},
+}
+
+OPENAI_ERROR: Document = {
+    "type": "object",
+    "properties": {"error": {"type": "object"}},
+    "required": ["error"],
+    "example": {"error": {"message": "no trial has this token", "type": "invalid_request_error", "code": "404"}},
+}
+
+RPC: Document = {"type": "object", "description": "A message of JSON-RPC 2.0."}
+
+OPENED: Document = {
+    "type": "object",
+    "properties": {"trial": {"type": "string"}, "waited": {"type": "number"}},
+    "required": ["trial"],
+    "example": {"trial": "trial-0123456789"},
+}
+
+RECORDS: tuple[type[BaseModel], ...] = (TrialRegistration, WireLog, EndpointStatus)
+SCHEMAS: Mapping[str, Document] = {
+    "VirtualRequest": VIRTUAL_REQUEST,
+    "VirtualAnswer": VIRTUAL_ANSWER,
+    "Problems": PROBLEMS,
+    "Refused": REFUSED,
+    "CompletionRequest": COMPLETION_REQUEST,
+    "OpenAIError": OPENAI_ERROR,
+    "Opened": OPENED,
+    "JsonRpc": RPC,
+}
+
+REGISTRATION_EXAMPLE: Document = {"trial": "trial-0123456789", "model": "scripted:gold"}
+
+
+def document_routes(app: FastAPI, *, token: bool) -> None:
+    """Have an application's OpenAPI document hold every route.
+
+    Args:
+        token: whether requests need a bearer token.
+    """
+
+    def openapi() -> Document:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app, token=token)
+        return app.openapi_schema
+
+    # FastAPI's documented way to change the document.
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _document(app: FastAPI, *, token: bool) -> Document:
+    found = get_openapi(
+        title=app.title,
+        version=trialbed.__version__,
+        summary="The virtual API, the gateway to models, and the control of trials",
+        routes=app.routes,
+    )
+    paths = found.setdefault("paths", {})
+    for path, operations in _paths():
+        paths.setdefault(path, {}).update(operations)
+    components = found.setdefault("components", {})
+    _, definitions = models_json_schema([(record, "validation") for record in RECORDS], ref_template=REF)
+    components.setdefault("schemas", {}).update({**definitions.get("$defs", {}), **SCHEMAS})
+    if token:
+        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        found["security"] = [{"token": []}]
+    return found
+
+
+def _paths() -> Iterator[tuple[str, Document]]:
+    for prefix in ("", "/t/{trial}"):
+        yield f"{prefix}/virtual", {"post": _virtual(prefix)}
+        yield f"{prefix}/v1/chat/completions", {"post": _completions(prefix)}
+        yield f"{prefix}/v1/models", {"get": _models(prefix)}
+    yield "/t/{trial}/mcp", {"post": _mcp()}
+    yield "/control/endpoint", {"get": _operation("How the models' endpoint does", {200: _schema("EndpointStatus")})}
+    yield (
+        "/control/trials",
+        {
+            "post": _operation(
+                "Open a trial",
+                {201: _schema("Opened"), 400: _schema("Refused"), 409: _schema("Refused"), 413: _schema("Refused")}
+                | {422: _schema("Problems")},
+                body=_body("TrialRegistration", REGISTRATION_EXAMPLE),
+            )
+        },
+    )
+    one = {200: _schema("Opened"), 404: _schema("Refused")}
+    yield (
+        "/control/trials/{trial}",
+        {
+            "parameters": [TRIAL],
+            "get": _operation("How an open trial stands", one),
+            "put": _operation("Say that the opener of a trial is still there", one),
+            "delete": _operation("Close a trial; its wire log", {200: _schema("WireLog"), 404: _schema("Refused")}),
+        },
+    )
+    yield "/control/untagged", {"get": _operation("What was served without a trial", {200: {"type": "object"}})}
+
+
+TRIAL: Document = {
+    "name": "trial",
+    "in": "path",
+    "required": True,
+    "description": "The token of the trial.",
+    "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{8,64}$"},
+    "example": "trial-0123456789",
+}
+
+
+def _virtual(prefix: str) -> Document:
+    refusals = {status: _schema("VirtualAnswer") for status in (403, 404, 410, 413, 429)}
+    answers = {200: _schema("VirtualAnswer"), **refusals, 422: _schema("Problems")}
+    return _operation(
+        f"Call an Api{' of a trial' if prefix else ''}", answers, body=_body("VirtualRequest"), prefix=prefix
+    )
+
+
+def _completions(prefix: str) -> Document:
+    errors: dict[int | str, Document] = {status: _schema("OpenAIError") for status in (403, 404, 410, 413, 429)}
+    answers = {200: {"type": "object"}, **errors, "default": _schema("OpenAIError")}
+    return _operation("Ask the model", answers, body=_body("CompletionRequest"), prefix=prefix)
+
+
+def _models(prefix: str) -> Document:
+    answers: dict[int | str, Document] = {200: {"type": "object"}, "default": _schema("OpenAIError")}
+    return _operation("The models", answers, prefix=prefix)
+
+
+def _mcp() -> Document:
+    answers: dict[int | str, Document] = {200: _schema("JsonRpc"), 202: {}, "default": _schema("JsonRpc")}
+    example = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    return _operation(
+        "A trial's tools over the Model Context Protocol", answers, body=_body("JsonRpc", example), prefix="/t/{trial}"
+    )
+
+
+def _operation(
+    summary: str, answers: Mapping[Any, Document], *, body: Document | None = None, prefix: str = ""
+) -> Document:
+    responses = {str(status): _answer(status, schema) for status, schema in answers.items()}
+    operation: Document = {"summary": summary, "responses": responses}
+    if body is not None:
+        operation["requestBody"] = body
+    if prefix:
+        operation["parameters"] = [TRIAL]
+    return operation
+
+
+def _answer(status: int | str, schema: Document) -> Document:
+    good = isinstance(status, int) and status < 300
+    described: Document = {"description": "The answer" if good else "Refused, with the reason"}
+    return {**described, "content": {"application/json": {"schema": schema}}} if schema else described
+
+
+def _body(model: str, example: Document | None = None) -> Document:
+    media: Document = {"schema": _schema(model)}
+    shown = example if example is not None else SCHEMAS.get(model, {}).get("example")
+    return {"required": True, "content": {"application/json": {**media, "example": shown} if shown else media}}
+
+
+def _schema(model: str) -> Document:
+    return {"$ref": REF.format(model=model)}
