@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
 import re
 import sqlite3
 from contextlib import closing
@@ -17,9 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from support.clocks import SleepingClock
 from support.servers import TRIAL, Serve, registration, virtual
 
-from trialbed.redaction import redaction_of
 from trialbed_server import ServerOptions, create_app
-from trialbed_server._logging import LogFormatter
 
 TOKEN = "a-token-of-32-characters-for-this-test"
 
@@ -57,21 +53,6 @@ async def test_a_server_is_ready_while_its_cache_can_be_read(serve: Serve, tmp_p
     assert (lost.status_code, lost.json()["status"]) == (503, "not ready")
     assert str(tmp_path) not in lost.text
     assert (await client.get("/healthz")).status_code == 200
-
-
-def logged(form: Any, error: Exception | None = None) -> str:
-    information = (type(error), error, None) if error else None
-    record = logging.LogRecord("trialbed_server.x", logging.WARNING, "f", 1, "key %s", (TOKEN,), information)
-    return LogFormatter(form, redaction_of((TOKEN,))).format(record)
-
-
-def test_the_log_has_no_secrets_in_either_form() -> None:
-    assert logged("text").startswith("WARNING trialbed_server.x: key ")
-    line = logged("json", ValueError(f"with {TOKEN}"))
-    fields = json.loads(line)
-    assert (fields["level"], fields["logger"]) == ("warning", "trialbed_server.x")
-    assert set(fields) == {"time", "level", "logger", "message", "error"}
-    assert TOKEN not in logged("text") + line
 
 
 async def test_pages_of_other_origins_get_no_leave_unless_they_are_named(serve: Serve) -> None:
