@@ -7,11 +7,9 @@ import logging
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Literal
 
 from trialbed.redaction import Redaction, redaction_of
-
-LogFormat = Literal["text", "json"]
+from trialbed_server._options import LogFormat
 
 
 def configure_logging(form: LogFormat, secrets: Iterable[str]) -> None:

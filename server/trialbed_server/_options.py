@@ -7,13 +7,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from trialbed.addresses import is_loopback
 from trialbed.errors import UsageError
 from trialbed.settings import state_dir
-from trialbed_server._logging import LogFormat
 
 UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
@@ -24,6 +23,8 @@ MIN_TOKEN = 16
 
 GENERATE = "`python -c 'import secrets; print(secrets.token_urlsafe())'`"
 MEBIBYTE = 2**20
+
+LogFormat = Literal["text", "json"]
 
 
 @dataclass(frozen=True, kw_only=True)
