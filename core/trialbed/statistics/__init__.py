@@ -4,7 +4,7 @@
 """
 
 from trialbed.statistics._equivalence import Equivalence, judge_equivalence
-from trialbed.statistics._intervals import Interval, bounded_mean_interval, wilson_interval
+from trialbed.statistics._intervals import Interval, bounded_mean_interval, clustered_interval, wilson_interval
 from trialbed.statistics._multiple import holm
 from trialbed.statistics._paired import mcnemar, paired_interval, queries_needed, sign_flip
 from trialbed.statistics._power import (
@@ -30,6 +30,7 @@ __all__ = [
     "Estimate",
     "Interval",
     "bounded_mean_interval",
+    "clustered_interval",
     "difference_power",
     "difference_spread",
     "equivalence_power",

@@ -40,7 +40,36 @@ def bounded_mean_interval(values_by_query: Mapping[QueryId, Sequence[float]], le
     return wilson_interval(fmean(values), queries, level)
 
 
-def wilson_interval(proportion: float, n: int, level: float = 0.95) -> Interval:
+def clustered_interval(parts: Sequence[float], wholes: Sequence[float], level: float = 0.95) -> Interval:
+    """The interval of a share over observations that belong to clusters, such as the trials of a case.
+
+    Wilson's score interval with the number of observations that would have the variance between clusters if they
+    were independent: from the number of clusters, where all observations of one agree, to their own number. Source:
+    E. Korn and B. Graubard, "Confidence Intervals for Proportions with Small Expected Number of Positive Counts
+    Estimated from Survey Data", Survey Methodology 24 (1998), 193-201.
+
+    Args:
+        parts: per cluster, the sum of its observations, each in [0, 1].
+        wholes: per cluster, their number; clusters without any are left out.
+
+    Raises:
+        ValueError: there is no observation.
+    """
+    known = [(part, whole) for part, whole in zip(parts, wholes, strict=True) if whole > 0]
+    total = math.fsum(whole for _, whole in known)
+    if not known:
+        raise ValueError("an interval needs at least one value")
+    proportion = min(1.0, max(0.0, math.fsum(part for part, _ in known) / total))
+    clusters = len(known)
+    squares = math.fsum((part - proportion * whole) ** 2 for part, whole in known)
+    if squares == 0 or clusters == 1:
+        return wilson_interval(proportion, clusters, level)
+    variance = squares / total**2 * clusters / (clusters - 1)
+    effective = proportion * (1 - proportion) / variance
+    return wilson_interval(proportion, min(max(effective, min(clusters, total)), total), level)
+
+
+def wilson_interval(proportion: float, n: float, level: float = 0.95) -> Interval:
     """Wilson's score interval of a proportion seen in ``n`` observations.
 
     Source: E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of

@@ -1,6 +1,7 @@
 """Compares the results of vendors with those of a baseline."""
 
 from trialbed_verify.comparison._compare import MARGIN, CompareOptions, compare
+from trialbed_verify.comparison._consistency import flip_rate_of
 from trialbed_verify.comparison._figures import FIGURES, QUANTILES
 from trialbed_verify.comparison._results import Results, as_trials, read_one, read_results
 
@@ -12,6 +13,7 @@ __all__ = [
     "Results",
     "as_trials",
     "compare",
+    "flip_rate_of",
     "read_one",
     "read_results",
 ]

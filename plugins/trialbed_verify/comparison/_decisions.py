@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trialbed.statistics import CaseBootstrap, Estimate, wilson_interval
+from trialbed.statistics import CaseBootstrap, Estimate, clustered_interval
 from trialbed_verify.comparison._pairing import Pair
 from trialbed_verify.comparison._results import Trials
 from trialbed_verify.verification.results import ANSWERS, Decision, ResultRow
@@ -174,9 +174,9 @@ def similarity(found: Agreement, bootstrap: CaseBootstrap) -> dict[str, Any]:
 
 
 def _share(part: Column, whole: Column) -> Estimate:
-    """A share over cases, with Wilson's interval; the number of observations is the number of cases in the whole."""
+    """A share over cases, with an interval that keeps the trials of a case together."""
     n = int((whole > 0).sum())
     if n == 0:
         return Estimate(None, None, 0)
     value = min(1.0, float(part.sum() / whole.sum()))
-    return Estimate(value, wilson_interval(value, n), n)
+    return Estimate(value, clustered_interval(part.tolist(), whole.tolist()), n)

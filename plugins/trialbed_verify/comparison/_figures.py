@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trialbed.statistics import CaseBootstrap, Estimate, bounded_mean_interval, quantile, quantile_interval
+from trialbed.statistics import CaseBootstrap, Estimate, clustered_interval, quantile, quantile_interval
 from trialbed_verify.comparison._decisions import Column
 from trialbed_verify.comparison._pairing import Pair
 from trialbed_verify.comparison._results import Trials
@@ -24,11 +24,11 @@ QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
 def rate(values: Verdicts) -> Estimate:
-    """The share of successes, with Wilson's interval; the number of observations is the number of cases."""
-    known = [value for repeats in values.values() for value in repeats]
-    if not known:
+    """The share of successes, with an interval that keeps the trials of a case together."""
+    parts, wholes = [sum(repeats) for repeats in values.values()], [len(repeats) for repeats in values.values()]
+    if not sum(wholes):
         return Estimate(None, None, 0)
-    return Estimate(sum(known) / len(known), bounded_mean_interval(values), len(known))
+    return Estimate(sum(parts) / sum(wholes), clustered_interval(parts, wholes), sum(wholes))
 
 
 def success_rate(trials: Iterable[Trials]) -> Estimate:

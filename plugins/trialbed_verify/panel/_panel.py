@@ -104,10 +104,15 @@ def p_value(gate: Gate, found: Distances) -> float:
 def _results(compared: Sequence[Compared], cases: int) -> list[GateResult]:
     applicable = {one.gate.name: one.p for one in compared if one.excess is not None}
     corrected = holm(applicable)
-    return [_result(one, corrected.get(one.gate.name, 1.0), cases) for one in compared]
+    return [settle(one, corrected.get(one.gate.name, 1.0), cases) for one in compared]
 
 
-def _result(one: Compared, p_holm: float, cases: int) -> GateResult:
+def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
+    """What is found at a gate.
+
+    Args:
+        cases: of the whole comparison.
+    """
     if one.excess is None:
         return GateResult(one.gate, "not applicable", "no case has what it compares on both sides")
     finding, reason, needed = _finding(one, one.excess, p_holm, cases)

@@ -172,6 +172,8 @@ def _cases(options: PlanOptions) -> int | None:
     excess, distance = faithful_spread(options.flip_rate, options.baseline, options.vendor)
     counts = [FEWEST]
     for gate in with_margins(GATES, options.margins):
+        if gate.scale == "probabilities":
+            continue  # Most endpoints give none, and their spread has nothing to do with flips.
         share = 1.0 if gate.name in WHOLE else LEAST_SHARE
         if gate.distance_margin is None:
             own = cases_for_equivalence(0.0, gate.margin, power=power)

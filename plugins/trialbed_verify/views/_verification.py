@@ -88,7 +88,10 @@ def _spread(figures: Mapping[str, float] | None) -> str:
 
 
 def _notes(summaries: Sequence[Summary]) -> Iterator[str]:
-    yield "[low, high] is the 95% Wilson interval; times and tokens are p50/p95/p99 of the answers that report them."
+    yield (
+        "[low, high] is the 95% interval, with the trials of a case taken together; times and tokens are p50/p95/p99 "
+        "of the answers that report them."
+    )
     if any(summary["is_baseline"] for summary in summaries):
         yield "* is the baseline."
     for summary in summaries:

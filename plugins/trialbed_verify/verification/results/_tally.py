@@ -8,14 +8,16 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from trialbed.statistics import quantile, wilson_interval
+from trialbed.statistics import quantile
 from trialbed_verify.suites import SuiteTally
 from trialbed_verify.verification.results._journal import Journal, Key
+from trialbed_verify.verification.results._rates import CaseRate
 
 Row = Mapping[str, Any]
 
 QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
+RATES = ("success_rate", "first_attempt_success_rate", "schema_accuracy_per_response", "schema_accuracy_per_call")
 FIGURES = ("ttft_ms", "tps", "duration_ms", "total_tokens", "loop_lag_ms")
 
 MOST_NAMES = 100
@@ -52,7 +54,8 @@ class Tally:
         self._usage: Counter[str] = Counter()
         self._reporting: Counter[str] = Counter()
         self._served = {key: Counter[str]() for key in ("model", "system_fingerprint", "provider")}
-        self._attempts = self._first_time = self._responses_valid = self._responses_invalid = self._unchecked = 0
+        self._attempts = self._unchecked = 0
+        self._rates = {name: CaseRate() for name in RATES}
         self._figures = {name: array("d") for name in FIGURES}
         self._examples = {"problems": Examples(), "calls": Examples()}
         self._suites = SuiteTally()
@@ -69,7 +72,9 @@ class Tally:
         self._outcomes[row["outcome"]] += 1
         attempts = row.get("attempts") or ()
         self._attempts += len(attempts)
-        self._first_time += row["status"] == "success" and len(attempts) == 1
+        success = row["status"] == "success"
+        self._rate("success_rate", row, success=success)
+        self._rate("first_attempt_success_rate", row, success=success and len(attempts) == 1)
         if problem := row.get("problem"):
             self._problems[problem["kind"]] += 1
             self._examples["problems"].add(problem["kind"], row, problem["message"])
@@ -82,6 +87,7 @@ class Tally:
     def k2_fields(self) -> dict[str, Any]:
         """The counters of K2-style summaries, under their names."""
         answered = sum(self._finish.values())
+        responses = self._rates["schema_accuracy_per_response"]
         others = {reason: n for reason, n in sorted(self._finish.items()) if reason not in ("stop", "tool_calls")}
         return {
             "success_count": answered,
@@ -90,25 +96,19 @@ class Tally:
             "finish_tool_calls": self._finish["tool_calls"],
             "finish_others": sum(others.values()),
             "finish_others_detail": others,
-            "schema_validation_error_count": self._responses_invalid,
-            "successful_tool_call_count": self._responses_valid,
+            "schema_validation_error_count": responses.total - responses.successes,
+            "successful_tool_call_count": responses.successes,
             "usage": {key: self._usage[key] for key in TOKENS},
         }
 
     def own_fields(self) -> dict[str, Any]:
         """Trialbed's own fields: unknown figures are null, and every rate has its interval."""
-        answered = sum(self._finish.values())
-        checked = self._responses_valid + self._responses_invalid
-        calls = self._verdicts["valid"] + self._verdicts["invalid"]
         return {
             "case_count": self.total,
             "outcomes": dict(sorted(self._outcomes.items())),
             "problems": dict(self._problems.most_common()),
             "notes": dict(self._notes.most_common()),
-            "success_rate": rate(answered, self.total),
-            "first_attempt_success_rate": rate(self._first_time, self.total),
-            "schema_accuracy_per_response": rate(self._responses_valid, checked),
-            "schema_accuracy_per_call": rate(self._verdicts["valid"], calls),
+            **{name: found.as_json() for name, found in self._rates.items()},
             "call_count": sum(self._verdicts.values()),
             "call_problems": dict(self._reasons.most_common()),
             "uncheckable_responses": self._unchecked,
@@ -145,12 +145,17 @@ class Tally:
     def _count_response(self, row: Row) -> None:
         uncheckable = row["tool_calls_valid"] is None and bool(row.get("calls"))
         self._unchecked += uncheckable
-        self._responses_valid += row["tool_calls_valid"] is True
         # A response with this finish reason and without a call is an error, as in K2-style tools.
-        self._responses_invalid += row["tool_calls_valid"] is not True and not uncheckable
+        if not uncheckable:
+            self._rate("schema_accuracy_per_response", row, success=row["tool_calls_valid"] is True)
+
+    def _rate(self, name: str, row: Row, *, success: bool) -> None:
+        self._rates[name].add(row["data_index"], success=success)
 
     def _count_call(self, row: Row, call: Mapping[str, Any]) -> None:
         self._verdicts["unknown" if call["valid"] is None else "valid" if call["valid"] else "invalid"] += 1
+        if call["valid"] is not None:
+            self._rate("schema_accuracy_per_call", row, success=bool(call["valid"]))
         for reason in call["reasons"]:
             self._reasons[reason] += 1
             self._examples["calls"].add(reason, row, call.get("detail") or "", tool=call["name"])
@@ -176,14 +181,6 @@ def count(counter: Counter[str], name: str) -> None:
     """Count a name that the vendor chose."""
     name = name[:LONGEST_NAME]
     counter[name if name in counter or len(counter) < MOST_NAMES else MORE] += 1
-
-
-def rate(successes: int, total: int) -> dict[str, Any] | None:
-    """A rate with its 95 % Wilson interval; None if the total is 0."""
-    if total == 0:
-        return None
-    low, high, _ = wilson_interval(successes / total, total)
-    return {"value": successes / total, "low": low, "high": high, "n": total}
 
 
 def distribution(values: Sequence[float]) -> dict[str, Any] | None:

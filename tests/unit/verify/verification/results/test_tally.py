@@ -117,3 +117,16 @@ def test_the_lag_of_failures_counts_too_and_times_span_all_rows() -> None:
     ).own_fields()
     assert (own["loop_lag_ms"]["n"], own["loop_lag_ms"]["p50"]) == (2, 41.0)
     assert (own["first_row_at"], own["last_row_at"]) == ("2026-01-01T00:00:04.5+00:00", "2026-01-01T00:00:05+00:00")
+
+
+def test_trials_of_a_case_that_agree_are_one_observation() -> None:
+    """Five trials of each case, all alike, tell no more than one."""
+    once = [own_row(number, "stop" if number % 2 else "timeout") for number in range(1, 41)]
+    repeated = [
+        own_row(number, "stop" if number % 2 else "timeout", trial=trial)
+        for number in range(1, 41)
+        for trial in range(5)
+    ]
+    single, five = (tally(*rows).own_fields()["success_rate"] for rows in (once, repeated))
+    assert (five["n"], single["n"]) == (200, 40)
+    assert five["low"] == pytest.approx(single["low"], abs=0.003)

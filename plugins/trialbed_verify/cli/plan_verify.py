@@ -1,0 +1,141 @@
+"""``bench plan-verify``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trialbed.cli.options import FiniteRange, json_option, plain_option
+
+FLIP_RATES = (0.0, 0.05, 0.1, 0.2)
+
+TRIALS = ((5, 5), (3, 3), (10, 5))
+
+EPILOG = """\b
+Examples:
+  bench plan-verify
+  bench plan-verify --flip-rate 0.1 --trials 5 --vendor-trials 5
+  bench plan-verify --baseline official.jsonl --vendor-trials 5
+  bench plan-verify --cases 1000 --gate-margin decision=0.03
+"""
+
+SHARE = FiniteRange(min=0, max=0.5)
+CHANCE = FiniteRange(min=0.5, max=1, max_open=True)
+
+
+@click.command("plan-verify", epilog=EPILOG)
+@plain_option(
+    "--flip-rate",
+    "flip_rates",
+    type=SHARE,
+    multiple=True,
+    help="Chance that two trials of a case decide differently; repeatable. [default: several]",
+)
+@plain_option(
+    "--baseline",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Results with several trials, which tell the flip rate.",
+)
+@plain_option("--trials", type=click.IntRange(min=1), help="Trials of the baseline per case. [default: several]")
+@plain_option("--vendor-trials", type=click.IntRange(min=1), help="Trials of a vendor per case. [default: as --trials]")
+@plain_option("--cases", type=click.IntRange(min=1), help="Cases that there are; says whether they are enough.")
+@plain_option(
+    "--power", type=CHANCE, default=0.9, show_default=True, help="Chance to call a faithful vendor equivalent."
+)
+@plain_option("--gate-margin", multiple=True, metavar="GATE=X", help="Margin of a gate of the panel; repeatable.")
+@json_option
+def command(*, as_json: bool, **given: Any) -> None:
+    """Say how many cases and trials a verdict on a vendor needs, before money is spent.
+
+    With these, a vendor that answers as the baseline does is called equivalent with a chance of --power, and
+    different in at most 5 % of verifications. How the flips are spread over cases is not known, so the worst is taken.
+    """
+    import json
+
+    from trialbed_verify.comparer import gate_margins
+    from trialbed_verify.panel import PlanOptions, plan
+
+    rates, source = _flip_rates(given)
+    margins = gate_margins(given["gate_margin"])
+    plans = [
+        plan(PlanOptions(rate, ours, theirs, margins, given["power"], given["cases"]))
+        for ours, theirs in _trials(given)
+        for rate in rates
+    ]
+    documents = [found.as_document() for found in plans]
+    if as_json:
+        click.echo(json.dumps({"plans": documents, "flip_rate_of": source}, indent=2))
+    else:
+        _print(documents, source)
+
+
+def _flip_rates(given: Mapping[str, Any]) -> tuple[tuple[float, ...], str | None]:
+    """The flip rates to plan for, and the file that they come from."""
+    if given["baseline"] is None:
+        return given["flip_rates"] or FLIP_RATES, None
+    if given["flip_rates"]:
+        raise click.UsageError("--baseline tells the flip rate; leave out --flip-rate")
+    from trialbed_verify.comparison import flip_rate_of, read_one
+
+    found = flip_rate_of(read_one(given["baseline"]))
+    if found is None:
+        raise click.UsageError(
+            f"{given['baseline']} has one trial per case, which tells no flip rate; repeat it with bench verify "
+            "--trials 5, or give --flip-rate"
+        )
+    return (found,), str(given["baseline"])
+
+
+def _trials(given: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    if given["trials"] is None and given["vendor_trials"] is None:
+        yield from TRIALS
+    else:
+        ours = given["trials"] or 5
+        yield ours, given["vendor_trials"] or ours
+
+
+def _print(plans: list[dict[str, Any]], source: str | None) -> None:
+    from trialbed.views import Table, print_tables
+
+    columns = ["flip rate", "baseline", "vendor", "cases", "requests", "different from"]
+    given = plans[0]["given_cases"]
+    rows = [_row(plan) for plan in plans]
+    title = "Cases for a verdict" if given is None else f"What {given:,} cases can show"
+    if given is not None:
+        columns.insert(4, "enough")
+    print_tables([Table.of(title, columns, rows, _notes(plans, source))], sys.stdout)
+
+
+def _row(plan: Mapping[str, Any]) -> list[str]:
+    cells = [
+        f"{plan['flip_rate']:.3g}",
+        f"{plan['trials']['baseline']} trials",
+        f"{plan['trials']['vendor']} trials",
+        "none" if plan["cases"] is None else f"{plan['cases']:,}",
+    ]
+    if plan["given_cases"] is not None:
+        cells.append("yes" if plan["enough"] else "no")
+    cells.append("-" if plan["requests"] is None else f"{plan['requests']:,}")
+    return [*cells, "-" if plan["found_share"] is None else f"{plan['found_share']:.1%}"]
+
+
+def _notes(plans: list[dict[str, Any]], source: str | None) -> Iterator[str]:
+    power = plans[0]["power"]
+    yield (
+        f"With so many cases, a vendor like the baseline is called equivalent with a chance of {power:.0%}, and "
+        "different in at most 5 % of verifications."
+    )
+    yield (
+        "different from: a vendor that goes wrong in this share of the answers that call tools, or of those that do "
+        f"not, is called different with a chance of {power:.0%}."
+    )
+    yield "requests: of baseline and vendor together; each further vendor takes its own trials."
+    if any(plan["cases"] is None for plan in plans):
+        yield "none: with one trial on a side its own spread is unknown, so no number of cases shows equivalence."
+    if source is not None:
+        yield f"The flip rate is that of {source}."

@@ -1,0 +1,98 @@
+"""What is planned holds: simulated vendors, at the sizes that the plan names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from trialbed_verify.panel import GATES, PlanOptions, plan
+from trialbed_verify.panel._distances import distances
+from trialbed_verify.panel._panel import Compared, settle, told
+from trialbed_verify.panel._planning import cases_for_equivalence, faithful_spread
+from trialbed_verify.panel._samples import blocks
+
+Shares = NDArray[np.float64]
+DECISION = next(gate for gate in GATES if gate.name == "decision")
+RUNS = 60
+
+
+def baseline(flips: float, cases: int, random: np.random.Generator) -> Shares:
+    """The chance of a call per case: some are like tossing a coin, the others settled."""
+    settled = (random.random(cases) < 0.5).astype(np.float64)
+    return np.where(random.random(cases) < 2 * flips, 0.5, settled)
+
+
+def greedy(shares: Shares, random: np.random.Generator) -> Shares:
+    """The likelier decision, always."""
+    return np.where(shares == 0.5, random.random(len(shares)) < 0.5, shares).astype(np.float64)
+
+
+def drifted(shares: Shares, random: np.random.Generator) -> Shares:
+    """As far off as the margin of the distance."""
+    return np.where(shares >= 0.5, shares - DISTANCE_MARGIN**0.5, shares + DISTANCE_MARGIN**0.5)
+
+
+DISTANCE_MARGIN = 0.01
+
+
+def compared(
+    flips: float, cases: int, seed: int, vendor: Callable[..., Shares] | None = None, deals: int = 99
+) -> Compared:
+    random = np.random.default_rng(seed)
+    ours = baseline(flips, cases, random)
+    theirs = ours if vendor is None else vendor(ours, random)
+    called = [random.random((cases, 5)) < shares[:, None] for shares in (ours, theirs)]
+    values = np.concatenate(called, axis=1).astype(np.int64).reshape(-1, 1)
+    case, side = np.repeat(np.arange(cases), 10), np.tile(np.arange(10) >= 5, cases)
+    return told(DECISION, distances(blocks(values, case, side, cases), "category", cases, deals, seed))
+
+
+def findings(flips: float, vendor: Callable[..., Shares] | None = None) -> list[str]:
+    cases = plan(PlanOptions(flip_rate=flips)).cases
+    assert cases is not None
+    found = [compared(flips, cases, seed, vendor) for seed in range(RUNS)]
+    return [settle(one, one.p, cases).finding for one in found]
+
+
+@pytest.mark.parametrize("flips", [0.0, 0.05, 0.2])
+def test_a_faithful_vendor_is_equivalent_at_the_size_that_is_planned(flips: float) -> None:
+    found = findings(flips)
+    assert found.count("different") <= 0.05 * RUNS
+    assert found.count("equivalent") >= 0.9 * RUNS
+
+
+def test_a_greedy_vendor_is_different_at_the_size_that_is_planned() -> None:
+    assert findings(0.1, greedy).count("different") >= 0.95 * RUNS
+
+
+@pytest.mark.parametrize("flips", [0.0, 0.2])
+def test_a_vendor_as_far_off_as_the_margin_is_hardly_called_equivalent(flips: float) -> None:
+    assert findings(flips, drifted).count("equivalent") <= 0.05 * RUNS + 4
+
+
+def test_intervals_cover_the_truth() -> None:
+    found = [compared(0.2, 300, seed, deals=1) for seed in range(400)]
+    covered = [one.distance.low <= 0 <= one.distance.high for one in found if one.distance is not None]
+    assert 0.93 <= np.mean(covered) <= 0.98
+
+
+def test_more_flips_or_fewer_trials_need_more_cases() -> None:
+    sizes = [plan(PlanOptions(flip_rate=rate)).cases or 0 for rate in (0.0, 0.05, 0.1, 0.2)]
+    assert sizes == sorted(sizes)
+    assert (plan(PlanOptions(baseline=3, vendor=3)).cases or 0) > sizes[2]
+    assert plan(PlanOptions(vendor=1)).cases is None
+
+
+def test_given_cases_are_enough_or_not() -> None:
+    assert plan(PlanOptions(flip_rate=0.05, cases=5000)).enough is True
+    assert plan(PlanOptions(flip_rate=0.05, cases=100)).enough is False
+
+
+def test_the_spread_is_the_worst_for_a_flip_rate() -> None:
+    spread = faithful_spread(0.2, 5, 5)
+    assert spread[1] == pytest.approx((0.4 * 0.02) ** 0.5, rel=0.1)
+    assert faithful_spread(0.0, 5, 5) == (0.0, 0.0)
+    assert 130 < cases_for_equivalence(0.0, 0.02) < 140
