@@ -22,6 +22,7 @@ LEAST_SHARE = 0.5
 """Share of all cases over which a figure is averaged at least: where fewer apply, the others count as alike."""
 
 Z = NormalDist().inv_cdf(1 - ALPHA)
+WIDTH = NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
 @dataclass(frozen=True)
@@ -56,37 +57,61 @@ def mean_over_cases(values: Array) -> Mean | None:
 
     Where fewer than half of the cases have a value, the mean is over half of the cases, and the missing ones count as
     0: a subject that few requests concern can neither hold up a verdict nor decide it alone.
-
-    The 95 % interval corrects for skewness (N. Johnson, "Modified t Tests and Confidence Intervals for Asymmetrical
-    Populations", Journal of the American Statistical Association 73 (1978), 536-544).
     """
     known = values[np.isfinite(values)]
     if not len(known):
         return None
     n = max(len(known), math.ceil(LEAST_SHARE * len(values)))
     value = float(known.sum()) / n
-    zeros = n - len(known)
-    variance = (float(((known - value) ** 2).sum()) + zeros * value**2) / max(1, n - 1)
-    third = (float(((known - value) ** 3).sum()) - zeros * value**3) / n
-    spread = math.sqrt(variance)
-    z = NormalDist().inv_cdf((1 + LEVEL) / 2) * (1 + 1.5 / n)
-    shift = third / (6 * variance * n) * (1 + 2 * z * z) if variance > 0 else 0.0
-    half = z * spread / math.sqrt(n)
-    # A correction larger than the interval itself would come from a few cases only.
-    shift = max(-half, min(half, shift))
+    low, high, spread = _interval(known - value, -value, n - len(known))
     reach = Z * spread / math.sqrt(n)
     rare = allowance(spread, n)
     return Mean(
         value=value,
         n=n,
-        low=value + shift - half,
-        high=value + shift + half,
+        low=value + low,
+        high=value + high,
         least=value - reach,
         most=value + rare,
         negative_least=-value - reach,
         negative_most=-value + rare,
         spread=spread,
     )
+
+
+def _interval(apart: Array, absent: float, zeros: int) -> tuple[float, float, float]:
+    """How far the ends of the 95 % interval lie from the mean, and the standard deviation.
+
+    Student's interval with the degrees of freedom that the kurtosis leaves, as few cases may carry the variance. It is
+    moved by the skewness, as far as that is known: N. Johnson, "Modified t Tests and Confidence Intervals for
+    Asymmetrical Populations", Journal of the American Statistical Association 73 (1978), 536-544.
+
+    Args:
+        apart: deviations of the known values from the mean.
+        absent: that of each of the other cases, of which there are ``zeros``.
+    """
+    n = len(apart) + zeros
+
+    def moment(power: int) -> float:
+        return (float((apart**power).sum()) + zeros * absent**power) / n
+
+    second = moment(2)
+    if second <= 0 or n < 2:
+        return 0.0, 0.0, 0.0
+    variance = second * n / (n - 1)
+    freedom = min(n - 1.0, 2 * n / max(moment(4) / second**2 - 1, 2 / n))
+    half = _student(max(freedom, 3.0)) * math.sqrt(variance / n)
+    third, noise = moment(3), max(moment(6) - moment(3) ** 2, 0.0) / n
+    known = max(0.0, 1 - 2 * noise / third**2) if third else 0.0
+    shift = known * third / (6 * variance * n) * (1 + 2 * WIDTH * WIDTH)
+    shift = max(-half, min(half, shift))
+    return shift - half, shift + half, math.sqrt(variance)
+
+
+def _student(freedom: float) -> float:
+    """The quantile of Student's distribution for the interval, by its expansion around the normal one."""
+    z = WIDTH
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 def allowance(spread: float, n: int) -> float:

@@ -74,7 +74,7 @@ def test_a_vendor_as_far_off_as_the_margin_is_hardly_called_equivalent(flips: fl
 
 
 def test_intervals_cover_the_truth() -> None:
-    found = [compared(0.2, 300, seed, deals=1) for seed in range(400)]
+    found = [compared(0.2, 600, seed, deals=1) for seed in range(400)]
     covered = [one.distance.low <= 0 <= one.distance.high for one in found if one.distance is not None]
     assert 0.93 <= np.mean(covered) <= 0.98
 
