@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +158,9 @@ def _suite(row: Body) -> tuple[str, float] | None:
     about = row.get("suite")
     if not isinstance(about, Mapping) or not isinstance(about.get("name"), str):
         return None
-    found = import_module("trialbed_verify.suites").score(row)
+    from trialbed_verify.suites import score
+
+    found = score(row)
     return None if found is None else (about["name"], float(found))
 
 
