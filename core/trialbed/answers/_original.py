@@ -13,7 +13,7 @@ from trialbed.records import ToolSpec
 Pair = tuple[str, str]
 
 
-def extract_called_apis(answer: Mapping[str, Any], tools: Sequence[ToolSpec] = ()) -> list[list[str]]:
+def extract_called_apis(answer: Mapping[str, Any] | Sequence[Any], tools: Sequence[ToolSpec] = ()) -> list[list[str]]:
     """The ``[tool_name, api_name]`` of every call that an answer's details report, in order, ``Finish`` left out.
 
     As in the original, only nodes of role ``tool`` count whose message is JSON text, and what cannot be read is left
@@ -21,7 +21,7 @@ def extract_called_apis(answer: Mapping[str, Any], tools: Sequence[ToolSpec] = (
     right only if the tool's name has none. (The original splits every name.)
 
     Args:
-        answer: ``{"answer": {"answer_details": [node, ...]}}``, or the inner object alone.
+        answer: ``{"answer": {"answer_details": [node, ...]}}``, the inner object alone, or the list of nodes.
         tools: what the agent was offered.
     """
     names = answer_names(tools)
@@ -43,7 +43,7 @@ def api_call_score(called_apis: Iterable[Sequence[str]], gold_apis: Iterable[Seq
     return len(called & gold) / len(gold) if gold else 0.0
 
 
-def has_finish(answer: Mapping[str, Any]) -> bool:
+def has_finish(answer: Mapping[str, Any] | Sequence[Any]) -> bool:
     """Whether an answer's details have a call of ``Finish``, as the original means it.
 
     (The original looks for the details beside ``answer`` instead of in it, and so never finds any.)
@@ -51,7 +51,9 @@ def has_finish(answer: Mapping[str, Any]) -> bool:
     return any(name == FINISH for name in _names_of(_details(answer), texts_only=False))
 
 
-def _details(answer: Mapping[str, Any]) -> list[Any]:
+def _details(answer: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
+    if not isinstance(answer, Mapping):
+        return list(answer)
     inner = answer.get("answer")
     details = (inner if isinstance(inner, Mapping) else answer).get("answer_details", [])
     return details if isinstance(details, list) else [details]

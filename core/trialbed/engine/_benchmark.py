@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,15 @@ from trialbed.engine._models import judge_drivers
 from trialbed.engine._plan import RunOptions
 from trialbed.engine._run import run
 from trialbed.engine._server import answers, server_root, split_port
+from trialbed.engine._session import NoProgress
 from trialbed.errors import UsageError
+from trialbed.judging import JUDGED
+from trialbed.records import TrialResult
 from trialbed.results import reason_lines
 from trialbed.run_settings import declared_settings
 from trialbed.settings import read_env_file
 from trialbed.suggestions import closest, did_you_mean
+from trialbed.views import printable
 
 log = logging.getLogger("trialbed")
 
@@ -40,6 +45,8 @@ def run_benchmark(
     server_url: str = DEFAULT_SERVER,
     evaluator_model: str = "rule",
     agent_name: str = "agent",
+    output_dir: str | Path | None = None,
+    verbose: bool = False,
     *,
     use_tool_selector: bool = False,
     tool_selector_model: str = "keyword",
@@ -59,6 +66,8 @@ def run_benchmark(
         server_url: the server, with or without ``/virtual``.
         evaluator_model: ``rule``, or a judge model, which is asked at ``base_url``, by default at OpenAI's address.
         agent_name: names the agent in the results.
+        output_dir: the folder of the result document, ``results/tools`` if None.
+        verbose: whether each trial's outcome is written to stderr when it ends.
         use_tool_selector: whether ``tool_selector_model`` chooses the tools; otherwise they are the query's own.
         tool_selector_model: a selector's name, or a model's, which the selector ``llm`` asks at ``base_url``, by
             default at OpenAI's address.
@@ -81,6 +90,8 @@ def run_benchmark(
             server_url,
             evaluator_model,
             agent_name,
+            output_dir,
+            verbose,
             use_tool_selector=use_tool_selector,
             tool_selector_model=tool_selector_model,
             max_tools=max_tools,
@@ -96,6 +107,8 @@ async def arun_benchmark(
     server_url: str = DEFAULT_SERVER,
     evaluator_model: str = "rule",
     agent_name: str = "agent",
+    output_dir: str | Path | None = None,
+    verbose: bool = False,
     *,
     use_tool_selector: bool = False,
     tool_selector_model: str = "keyword",
@@ -116,9 +129,11 @@ async def arun_benchmark(
         max_tools=max_tools,
         concurrency=1,
         **await _server(server_url),
-        **(_selector(tool_selector_model) if use_tool_selector else {}) | _settings(settings),
+        **(_selector(tool_selector_model) if use_tool_selector else {})
+        | _settings(settings if output_dir is None else {**settings, "output": output_dir}),
     )
-    (document,) = await run(options, executor=LiveExecutor(agent, agent_name), ambient=True)
+    progress = _Written() if verbose else NoProgress()
+    (document,) = await run(options, executor=LiveExecutor(agent, agent_name), ambient=True, progress=progress)
     _log_failures(document)
     return document
 
@@ -134,6 +149,17 @@ def _log_failures(document: dict[str, Any]) -> None:
             about["agent_name"],
             summary["not_measured_count"],
         )
+
+
+class _Written(NoProgress):
+    """Progress as a line per trial."""
+
+    def advance(self, result: TrialResult) -> None:
+        """Write how the trial ended."""
+        failure = result.outcome.failure
+        judged = result.score(JUDGED)
+        ended = f"{failure.kind}: {failure.message}" if failure else (judged.label if judged else None) or result.status
+        sys.stderr.write(printable(f"query {result.key.query_id}: {ended}, {result.outcome.wall_time:.1f} s") + "\n")
 
 
 async def _server(url: str) -> dict[str, Any]:

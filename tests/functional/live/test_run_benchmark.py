@@ -118,14 +118,21 @@ def test_a_server_is_started_where_none_answers(gold: dict[str, Any]) -> None:
     assert document["summary"]["average_api_call_score"] == 1.0
 
 
-async def test_async_callers_await_the_same(server_url: str) -> None:
+async def test_async_callers_await_the_same(
+    server_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     class Async:
         async def answer(self, query: str) -> dict[str, Any]:
             await asyncio.sleep(0)
             return {"answer": {"final_answer": "no idea", "answer_details": []}}
 
-    document = await arun_benchmark(Async(), "mini", 2, server_url, agent_name="async")
+    document = await arun_benchmark(
+        Async(), "mini", 2, server_url, agent_name="async", output_dir=str(tmp_path / "mine"), verbose=True
+    )
     assert document["metadata"]["agent_name"] == "async"
+    assert (tmp_path / "mine" / "async_mini.json").exists()
+    ended = capsys.readouterr().err.splitlines()
+    assert [line.partition(",")[0] for line in ended] == ["query 1: Unsolved", "query 2: Unsolved"]
     with pytest.raises(UsageError, match="arun_benchmark"):
         run_benchmark(Async(), "mini", 1, server_url)
 

@@ -73,6 +73,8 @@ def test_an_answer_without_details_called_nothing(empty: dict[str, Any]) -> None
 def test_a_single_node_and_the_inner_object_are_read_too() -> None:
     assert extract_called_apis({"answer": {"answer_details": node("a_b")}}) == [["a", "b"]]
     assert extract_called_apis({"answer_details": [node("a_b")]}) == [["a", "b"]]
+    assert extract_called_apis([node("a_b"), node("c_d")]) == [["a", "b"], ["c", "d"]]
+    assert has_finish([node("Finish")])
 
 
 @pytest.mark.parametrize(
