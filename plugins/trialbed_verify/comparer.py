@@ -51,6 +51,10 @@ class VendorComparer(Comparer):
                 metavar="FIGURE=X",
                 help="Exit with 1 if FIGURE is below X; repeatable.",
             ),
+            SingleOption(
+                ["--page"], type=FILE, metavar="FILE", help="Write a page to publish: HTML, or Markdown for .md."
+            ),
+            SingleOption(["--reply"], type=FILE, metavar="FILE", help="The vendor's reply, a text for --page."),
             SingleOption(["--fail-if"], type=click.Choice(list(FAILING)), help="Exit with 1 at this verdict."),
             SingleOption(
                 ["--gate-margin"],
@@ -70,6 +74,8 @@ class VendorComparer(Comparer):
         from trialbed_verify.comparison import MARGIN, CompareOptions, as_trials, compare, read_one
         from trialbed_verify.views import comparison_records, comparison_tables
 
+        if options["reply"] and not options["page"]:
+            raise UsageError("--reply is shown on a page; name it with --page")
         thresholds = figure_thresholds(options["fail_under"])
         baselines, vendors = _sides([Path(value) for value in values], options["baselines"], options["vendors"])
         for path in (*baselines, *vendors):
@@ -82,6 +88,10 @@ class VendorComparer(Comparer):
             gate_margins(options["gate_margin"]),
         )
         documents = compare(as_trials(list(map(read_one, baselines))), list(map(read_one, vendors)), how)
+        if options["page"]:
+            from trialbed_verify.publication import write_page
+
+            write_page(options["page"], documents, [*baselines, *vendors], options["reply"])
         verdicts = FAILING.get(options["fail_if"] or "", ())
         return Comparison(
             document=documents[0] if len(documents) == 1 else documents,

@@ -2,6 +2,9 @@ from ._bars import Bar as Bar
 from ._bars import BarPlot as BarPlot
 from ._bars import Span as Span
 from ._bars import Timeline as Timeline
+from ._disclosures import Disclosure as Disclosure
+from ._disclosures import Disclosures as Disclosures
+from ._disclosures import Excerpt as Excerpt
 from ._figures import UNKNOWN as UNKNOWN
 from ._figures import compact as compact
 from ._figures import counts as counts

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from trialbed.views._bars import BarPlot, Timeline
+from trialbed.views._disclosures import Disclosures
 from trialbed.views._figures import compact, printable
 from trialbed.views._plot import IntervalPlot
 from trialbed.views._scatter import ScatterPlot
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline
 
 
-def html_page(title: str, parts: Sequence[Table | Plot]) -> str:
+def html_page(title: str, parts: Sequence[Table | Plot | Disclosures]) -> str:
     """A page in light or dark, as the reader's system is set: without scripts, and without anything from the network.
 
     Every text is escaped, so nothing that a framework or a vendor says can be more than text.
@@ -28,7 +29,8 @@ def html_page(title: str, parts: Sequence[Table | Plot]) -> str:
         title: of the page.
         parts: shown in this order.
     """
-    shown = [("table" if isinstance(part, Table) else "plot", part) for part in parts]
+    kinds: dict[type, str] = {Table: "table", Disclosures: "disclosures"}
+    shown = [(kinds.get(type(part), "plot"), part) for part in parts]
     return _environment().get_template("page.html").render(title=title, parts=shown)
 
 

@@ -8,19 +8,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from trialbed.views._disclosures import Disclosures
 from trialbed.views._figures import printable
 from trialbed.views._table import Table
 
+FENCES = re.compile("`+")
 SPECIAL = re.compile(r"([\\`*_<|]|\](?=\())")
 
 
-def markdown(tables: Iterable[Table], *, level: int = 2) -> str:
-    """Tables as Markdown, each under its title.
+def markdown(parts: Iterable[Table | Disclosures], *, level: int = 2) -> str:
+    """Tables and excerpts as Markdown, each under its title.
 
     Args:
         level: of the headings.
     """
-    return "\n".join(line for table in tables for line in _lines(table, "#" * level)).strip() + "\n"
+    return "\n".join(line for part in parts for line in _part(part, "#" * level)).strip() + "\n"
 
 
 def placed(page: str, text: str, begin: str, end: str) -> str | None:
@@ -43,6 +45,24 @@ def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(records)
     return text.getvalue()
+
+
+def _part(part: Table | Disclosures, mark: str) -> Iterator[str]:
+    return _disclosed(part, mark) if isinstance(part, Disclosures) else _lines(part, mark)
+
+
+def _disclosed(part: Disclosures, mark: str) -> Iterator[str]:
+    if part.title:
+        yield from (f"{mark} {escaped(part.title)}", "")
+    for entry in part.entries:
+        yield from (f"{mark}# {escaped(entry.summary)}", "")
+        for excerpt in entry.excerpts:
+            # Longer than any such marks in the text, which therefore cannot end the block.
+            fence = "`" * max(3, 1 + max(map(len, FENCES.findall(excerpt.text)), default=0))
+            yield from (f"{escaped(excerpt.label)}:", "", f"{fence}text", excerpt.lines, fence, "")
+    yield from (f"* {escaped(note)}" for note in part.notes)
+    if part.notes:
+        yield ""
 
 
 def _lines(table: Table, mark: str) -> Iterator[str]:

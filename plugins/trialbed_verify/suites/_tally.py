@@ -44,7 +44,7 @@ class _One:
         self._cases: dict[str, array[float]] = {}
         self._by: dict[str, dict[str, set[str]]] = {}
         self._misses: Counter[str] = Counter()
-        self._examples: dict[str, list[dict[str, Any]]] = {}
+        self._examples: dict[str, list[tuple[int, int, str]]] = {}
         self._probes = ProbeTally()
 
     def add(self, row: Row, about: Mapping[str, Any]) -> None:
@@ -61,9 +61,12 @@ class _One:
                 values.setdefault(str(value), set()).add(case)
         self._misses.update(found)
         for name in found:
+            # The first ones in the order of the test set, in whichever order answers arrive.
+            place = (row.get("data_index") or 0, row.get("trial") or 0, case)
             examples = self._examples.setdefault(name, [])
-            if len(examples) < EXAMPLES:
-                examples.append({"case": case, "line": row.get("data_index"), "trial": row.get("trial") or 0})
+            examples.append(place)
+            examples.sort()
+            del examples[EXAMPLES:]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -76,7 +79,10 @@ class _One:
                 for name, values in self._by.items()
             },
             "misses": dict(self._misses.most_common()),
-            "examples": self._examples,
+            "examples": {
+                name: [{"case": case, "line": line or None, "trial": trial} for line, trial, case in places]
+                for name, places in self._examples.items()
+            },
             "parameters": self._probes.as_json(),
         }
 

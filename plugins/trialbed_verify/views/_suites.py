@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trialbed.views import UNKNOWN, Table, counts, estimate
+from trialbed.views import UNKNOWN, Table, estimate
 
 Summary = Mapping[str, Any]
 
@@ -58,6 +58,11 @@ def _table(name: str, summaries: Sequence[Summary]) -> Table:
     return Table.of(f"Suite {name}", columns, rows, _notes(summaries, found))
 
 
+def _lines(found: Mapping[str, Any], name: str) -> str:
+    """The lines of the first answers that miss an expectation, each once."""
+    return ", ".join(dict.fromkeys(str(example["line"]) for example in found["examples"].get(name, ())))
+
+
 def _score(score: Mapping[str, Any] | None) -> str:
     return UNKNOWN if not score else estimate(score, 2, with_n=True)
 
@@ -72,6 +77,5 @@ def _notes(summaries: Sequence[Summary], found: Sequence[Mapping[str, Any] | Non
     yield "The share of cases that are right, with its 95 % Wilson interval; the trials of a case count as one."
     for summary, one in zip(summaries, found, strict=True):
         if one and one["misses"]:
-            lines = {name: [str(example["line"]) for example in examples] for name, examples in one["examples"].items()}
-            shown = "; ".join(f"{name}: lines {', '.join(numbers)}" for name, numbers in lines.items())
-            yield f"{summary['vendor']} missed {counts(one['misses'])} ({shown})."
+            missed = (f"{name} {count} times (lines {_lines(one, name)})" for name, count in one["misses"].items())
+            yield f"{summary['vendor']} misses {', '.join(missed)}."

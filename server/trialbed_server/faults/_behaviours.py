@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.chat import Call, offered_functions
-from trialbed_server.faults._answers import LETTERS, Answer
+from trialbed_server.faults._answers import LETTERS, Answer, usage_of
 from trialbed_server.faults._script import Fault
 
 
@@ -94,3 +94,11 @@ BEHAVIOURS: dict[str, Callable[[Answer, Fault], Answer]] = {
     "forgetful": _forgetful,
     "short_context": _short_context,
 }
+
+
+def behaving(answer: Answer, fault: Fault) -> Answer:
+    """The answer of a vendor with this behaviour, with the usage that it then has."""
+    changed = BEHAVIOURS[fault.name](answer, fault)
+    if changed is answer or answer.usage is None:
+        return changed
+    return replace(changed, usage=usage_of(answer.request, changed.text, changed.calls))

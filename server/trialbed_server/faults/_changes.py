@@ -9,7 +9,7 @@ from typing import Any
 
 from trialbed.chat import Call
 from trialbed_server.faults._answers import Answer
-from trialbed_server.faults._behaviours import BEHAVIOURS
+from trialbed_server.faults._behaviours import BEHAVIOURS, behaving
 from trialbed_server.faults._script import Fault
 
 Chunks = list[dict[str, Any]]
@@ -17,7 +17,9 @@ Chunks = list[dict[str, Any]]
 
 def changed(answer: Answer, fault: Fault) -> Answer:
     """The answer with the fault, if it is one of what the answer says."""
-    change = CHANGES.get(fault.name) or BEHAVIOURS.get(fault.name)
+    if fault.name in BEHAVIOURS:
+        return behaving(answer, fault)
+    change = CHANGES.get(fault.name)
     return answer if change is None else change(answer, fault)
 
 

@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -118,7 +119,9 @@ class FaultServer:
             right = right_answer(seen, answers["share"], inverted=inverted)
         else:
             right = solved(solution, seen, self._script.chance(body, attempt), inverted=inverted)
-        completion = changed(with_logprobs(right, seen), fault).completion()
+        # Every answer has an id of its own, as a vendor's have that does not answer from a cache.
+        right = replace(with_logprobs(right, seen), identity=f"{right.identity}-{attempt}")
+        completion = changed(right, fault).completion()
         try:
             return await self._answer(request, seen, completion, fault)
         except ConnectionResetError:

@@ -85,6 +85,7 @@ READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @option("--tokenizer-model", metavar="NAME|DIR", help="Tokenizer whose chat template renders the prompts.")
 @plain_option("--trust-tokenizer-code", is_flag=True, help="Run the code that comes with the tokenizer.")
+@plain_option("--page", type=FILE, metavar="FILE", help="Write a page to publish: HTML, or Markdown for .md.")
 @markdown_option
 @csv_option
 @json_option
@@ -138,6 +139,8 @@ def _reported(summaries: list[dict[str, Any]], targets: list[Target], given: dic
     comparisons = compared_targets(targets) if given["config"] else None
     report = VerifyReport(summaries, comparisons)
     report.write(given["markdown"], given["csv"])
+    if given["page"]:
+        report.write_page(given["page"], [target.output for target in targets])
     report.print(as_json=as_json)
     report.check()
     return 0

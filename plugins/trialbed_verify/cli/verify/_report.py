@@ -48,6 +48,20 @@ class VerifyReport:
         if csv:
             write_text(csv, csv_text(verification_records(self.summaries)), "--csv")
 
+    def write_page(self, path: Path, files: Sequence[Path]) -> None:
+        """Write the page to publish.
+
+        Args:
+            files: the results of all targets.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        from trialbed_verify.publication import write_page
+
+        models = (self.comparisons or {}).get("models", ())
+        write_page(path, [document for model in models for document in model["comparisons"]], files)
+
     def print(self, *, as_json: bool) -> None:
         """Print the report on stdout."""
         if as_json:

@@ -1,0 +1,47 @@
+"""Texts as they came, such as answers of vendors, which a page shows when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trialbed.views._figures import printable
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A text as it came.
+
+    Attributes:
+        label: what it is.
+    """
+
+    label: str
+    text: str
+
+    @property
+    def lines(self) -> str:
+        """The text with its line breaks, and without other characters that control a terminal."""
+        return "\n".join(map(printable, self.text.splitlines()))
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """Excerpts below a line that says what they show; a page unfolds them at a click."""
+
+    summary: str
+    excerpts: Sequence[Excerpt]
+
+
+@dataclass(frozen=True)
+class Disclosures:
+    """Disclosures one below the other.
+
+    Attributes:
+        title: may be empty.
+        notes: what readers must know.
+    """
+
+    title: str
+    entries: Sequence[Disclosure]
+    notes: Sequence[str] = ()

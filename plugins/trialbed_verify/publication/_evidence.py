@@ -1,0 +1,90 @@
+"""Answers as they came: an example of each gate at which a vendor differs, and of each kind of finding."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trialbed.redaction import redact
+from trialbed.views import Disclosure, Disclosures, Excerpt
+from trialbed_verify.publication._sources import Row, Source, read_row
+
+Document = Mapping[str, Any]
+
+LONGEST = 20_000
+"""Characters of one excerpt; the results file has the rest."""
+
+NOTE = "What came is shown as the results file has it; keys are redacted, and long texts are cut off."
+
+
+def differences(document: Document) -> Disclosures | None:
+    """For each gate at which a vendor differs, an answer of each side; None if there is none."""
+    entries = [
+        _difference(gate, document)
+        for gate in document["panel"]["gates"]
+        if gate["finding"] == "different" and gate["example"] is not None
+    ]
+    vendor = document["vendor"]["vendor"]
+    return Disclosures(f"Examples of what differs at {vendor}", entries, [NOTE]) if entries else None
+
+
+def examples_of_findings(sources: Sequence[Source]) -> Disclosures | None:
+    """For each kind of finding the first example of each file; None if there is none."""
+    entries = [_finding(source, kind) for source in sources for kind in source.found]
+    return Disclosures("Examples of findings", entries, [NOTE]) if entries else None
+
+
+def _difference(gate: Document, document: Document) -> Disclosure:
+    example = gate["example"]
+    where = f"line {example['line']} of the test set" if example["line"] else "a case"
+    rows = {side: read_row(Path(example[f"{side}_row"]["file"]), example[f"{side}_row"]["offset"]) for side in SIDES}
+    excerpts = [Excerpt("The request", _request(rows["vendor"]))]
+    excerpts += [Excerpt(f"The answer of {document[side]['vendor']}", _answer(rows[side])) for side in SIDES]
+    return Disclosure(f"{gate['gate']}, {where}: {example['baseline']} | {example['vendor']}", excerpts)
+
+
+SIDES = ("baseline", "vendor")
+
+
+def _finding(source: Source, kind: str) -> Disclosure:
+    one, row = source.found[kind], read_row(source.path, source.found[kind].offset)
+    where = f", line {one.line} of the test set" if one.line else ""
+    excerpts = list(_evidence(one.evidence))
+    excerpts += [Excerpt("The request", _request(row)), Excerpt("The answer", _answer(row))]
+    return Disclosure(
+        f"{source.vendor or source.path.name}: {kind}, {source.counts[kind]} answers{where}: {one.message}", excerpts
+    )
+
+
+def _evidence(text: str) -> Iterator[Excerpt]:
+    if text:
+        yield Excerpt("What was seen", _shown(text))
+
+
+def _request(row: Row) -> str:
+    request, extra = row.get("request"), row.get("extra_body")
+    body = {**request, **extra} if isinstance(request, dict) and isinstance(extra, dict) else request
+    return _shown(body)
+
+
+def _answer(row: Row) -> str:
+    return _shown(row.get("response"))
+
+
+def _lines(value: Any) -> str:
+    """A JSON value with one line for each of its own keys."""
+    if not isinstance(value, dict) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    inner = ",\n ".join(f"{json.dumps(key)}: {json.dumps(item, ensure_ascii=False)}" for key, item in value.items())
+    return f"{{{inner}}}"
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else _lines(value)
+    # Lone surrogates, which some vendors send, cannot be written in any file.
+    text = redact(text).encode("utf-8", "backslashreplace").decode()
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}\n… {len(text) - LONGEST} more characters"

@@ -1,0 +1,223 @@
+"""The page: verdict, panel, findings, examples, figures, provenance, how to rerun it, and the vendor's reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from trialbed.errors import UsageError
+from trialbed.files import write_text
+from trialbed.views import (
+    UNKNOWN,
+    Disclosure,
+    Disclosures,
+    Excerpt,
+    IntervalPlot,
+    Point,
+    Table,
+    TableRow,
+    html_page,
+    markdown,
+)
+from trialbed_verify.publication._commands import rerun_commands
+from trialbed_verify.publication._evidence import differences, examples_of_findings
+from trialbed_verify.publication._sources import Source, read_source
+from trialbed_verify.views import comparison_tables, suite_tables
+
+Document = Mapping[str, Any]
+Part: TypeAlias = Table | IntervalPlot | Disclosures
+
+NO_REPLY = (
+    "None was received until the day of this page. A reply is published here unchanged: bench compare … --page FILE "
+    "--reply TEXT-FILE."
+)
+
+VERDICTS = (
+    "equivalent: every gate is shown to lie within its margin. different: a gate is shown to lie beyond it. "
+    "inconclusive: neither is shown; the panel says how many cases would show it."
+)
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A verification to publish.
+
+    Attributes:
+        comparisons: documents of the comparisons of vendors with their baselines.
+        sources: every results file on which the page is based.
+        reply: the vendor's, if there is one.
+        made: when the page is made.
+    """
+
+    comparisons: Sequence[Document]
+    sources: Sequence[Source]
+    reply: str | None
+    made: datetime
+
+    @property
+    def title(self) -> str:
+        """What was verified, and the verdict if there is one alone."""
+        models = " and ".join(dict.fromkeys(source.model or "a model" for source in self.sources))
+        if len(self.comparisons) == 1:
+            (one,) = self.comparisons
+            sides = one["vendor"]["vendor"], one["baseline"]["vendor"]
+            return f"{models}: {sides[0]} compared with {sides[1]}: {one['panel']['finding']}"
+        return f"{models}: {len(self.sources)} verified vendors"
+
+    def html(self) -> str:
+        """One page that needs nothing else."""
+        return html_page(self.title, list(self._parts()))
+
+    def markdown(self) -> str:
+        """The same as Markdown, with the intervals in tables instead of plots."""
+        parts = [part for part in self._parts() if not isinstance(part, IntervalPlot)]
+        return markdown([Table(self.title, notes=[])], level=1) + "\n" + markdown(parts)
+
+    def _parts(self) -> Iterator[Part]:
+        yield self._verdicts()
+        for document in self.comparisons:
+            first, *others = comparison_tables([document])
+            yield first
+            yield from self._panel(document)
+            yield from others
+        yield from suite_tables([_as_summary(source) for source in self.sources if source.suites])
+        yield from self._findings()
+        yield self._provenance()
+        yield self._files()
+        yield self._rerun()
+        yield Table("The vendor's reply", notes=(self.reply or NO_REPLY).splitlines())
+
+    def _verdicts(self) -> Table:
+        rows = [
+            TableRow(
+                one["vendor"]["vendor"],
+                (one["baseline"]["vendor"], one["panel"]["finding"], ", ".join(one["panel"]["different"]) or UNKNOWN),
+                alarming=one["panel"]["finding"] == "different",
+            )
+            for one in self.comparisons
+        ]
+        made = f"Made on {self.made:%Y-%m-%d %H:%M} UTC from the files named below, offline."
+        if not rows:
+            return Table("Verdict", notes=["There is no baseline among these vendors, so none is judged.", made])
+        return Table("Verdict", ("vendor", "baseline", "verdict", "gates that differ"), rows, [VERDICTS, made])
+
+    def _panel(self, document: Document) -> Iterator[Part]:
+        points = [_point(gate) for gate in document["panel"]["gates"] if gate["excess"] and gate["excess_margin"]]
+        if points:
+            vendor = document["vendor"]["vendor"]
+            title = f"How far {vendor} is beyond the baseline's own spread, in margins: between -1 and 1 is within them"
+            yield IntervalPlot(title, points, zero=0.0)
+        shown = differences(document)
+        if shown is not None:
+            yield shown
+
+    def _findings(self) -> Iterator[Part]:
+        kinds = sorted({kind for source in self.sources for kind in source.found})
+        if not kinds:
+            yield Table("Findings", notes=["No answer breaks the specification or is odd in a way that is looked for."])
+            return
+        rows = [
+            (kind, self._severity(kind), *(str(source.counts[kind] or "") for source in self.sources)) for kind in kinds
+        ]
+        columns = ("kind", "severity", *(_name(source) for source in self.sources))
+        yield Table.of("Findings, in answers", columns, rows)
+        shown = examples_of_findings(self.sources)
+        if shown is not None:
+            yield shown
+
+    def _severity(self, kind: str) -> str:
+        return next(source.found[kind].severity for source in self.sources if kind in source.found)
+
+    def _provenance(self) -> Table:
+        rows = {name: [_text(value(source)) for source in self.sources] for name, value in PROVENANCE.items()}
+        known = [(name, *cells) for name, cells in rows.items() if any(cell != UNKNOWN for cell in cells)]
+        return Table.of("Provenance", ("", *(_name(source) for source in self.sources)), known)
+
+    def _files(self) -> Table:
+        rows = [(source.path.name, str(source.rows), str(source.size), source.digest) for source in self.sources]
+        notes = ["Whoever has a file of this SHA-256 has the answers on which this page is based."]
+        return Table.of("Files", ("file", "rows", "bytes", "SHA-256"), rows, notes)
+
+    def _rerun(self) -> Disclosures:
+        commands = "\n".join(rerun_commands(self.sources, self.comparisons))
+        notes = ["Keys are read from the environment or .env. A model that samples answers differently each time."]
+        return Disclosures("How to rerun it", [Disclosure("Commands", [Excerpt("In a shell", commands)])], notes)
+
+
+def write_page(path: Path, comparisons: Sequence[Document], files: Sequence[Path], reply: Path | None = None) -> None:
+    """Write a page: Markdown if the file's name ends in ``.md``, otherwise HTML.
+
+    Args:
+        files: the results files, the baseline's first.
+        reply: a file with the vendor's reply.
+
+    Raises:
+        UsageError: the reply cannot be read, or the page cannot be written.
+        DataError: a results file cannot be read.
+    """
+    sources = [read_source(file) for file in dict.fromkeys(files)]
+    page = Publication(comparisons, sources, _read(reply), datetime.now(UTC))
+    write_text(path, page.markdown() if path.suffix.lower() == ".md" else page.html(), "--page")
+
+
+def _read(reply: Path | None) -> str | None:
+    if reply is None:
+        return None
+    try:
+        return reply.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--reply {reply}: cannot be read as text: {error}") from error
+
+
+def _point(gate: Document) -> Point:
+    margin, excess = gate["excess_margin"], gate["excess"]
+    low, value, high = (excess[name] / margin for name in ("low", "value", "high"))
+    return Point(gate["gate"], value, low, high, f"{value:+.2f} [{low:.2f}, {high:.2f}]")
+
+
+def _name(source: Source) -> str:
+    return source.vendor or source.path.name
+
+
+def _as_summary(source: Source) -> Document:
+    baseline = source.summary is not None and source.summary.get("is_baseline") is True
+    return {"vendor": _name(source), "is_baseline": baseline, "suites": source.suites}
+
+
+def _configured(source: Source, key: str) -> Any:
+    return None if source.summary is None else source.summary["provenance"]["configuration"].get(key)
+
+
+def _about(source: Source, key: str) -> Any:
+    return None if source.summary is None else source.summary["provenance"].get(key)
+
+
+def _text(value: Any) -> str:
+    return UNKNOWN if value in (None, "", {}) else str(value)
+
+
+PROVENANCE = {
+    "model": lambda source: source.model,
+    "model named by the answers": lambda source: ", ".join(
+        f"{name} ({count})" for name, count in source.served.items()
+    ),
+    "model id": lambda source: _configured(source, "model_id"),
+    "endpoint": lambda source: _configured(source, "base_url"),
+    "provider": lambda source: _configured(source, "provider"),
+    "first answer": lambda source: source.first_at,
+    "last answer": lambda source: source.last_at,
+    "test set": lambda source: _about(source, "test_set"),
+    "test set, SHA-256": lambda source: _about(source, "test_set_digest"),
+    "cases": lambda source: _about(source, "test_set_cases"),
+    "trials": lambda source: _about(source, "trials"),
+    "temperature": lambda source: _configured(source, "temperature"),
+    "extra body": lambda source: _configured(source, "extra_body"),
+    "concurrent requests": lambda source: _about(source, "request_concurrency"),
+    "trialbed": lambda source: _about(source, "trialbed_version"),
+    "Python": lambda source: _about(source, "python"),
+    "platform": lambda source: _about(source, "platform"),
+}
+"""Rows of the table of provenance, and where each comes from."""

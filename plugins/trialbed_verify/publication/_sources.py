@@ -1,0 +1,145 @@
+"""Results files as a page shows them: what they are, and what was found in them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from trialbed.errors import DataError
+from trialbed_verify.findings import findings
+from trialbed_verify.suites import SuiteTally
+
+Row = Mapping[str, Any]
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A kind of finding, with its first example.
+
+    Attributes:
+        offset: of the example's row in the file.
+    """
+
+    gate: str
+    severity: str
+    message: str
+    evidence: str
+    line: int | None
+    offset: int
+
+
+@dataclass
+class Source:
+    """A results file.
+
+    Attributes:
+        digest: SHA-256 of its bytes, hex.
+        found, counts: by kind of finding; an example, and the number of rows.
+        summary: of the verification that wrote it, if it stands beside it.
+    """
+
+    path: Path
+    digest: str = ""
+    size: int = 0
+    rows: int = 0
+    vendor: str = ""
+    model: str = ""
+    first_at: str | None = None
+    last_at: str | None = None
+    served: Counter[str] = field(default_factory=Counter)
+    found: dict[str, Found] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    suites: Mapping[str, Any] = field(default_factory=dict)
+    summary: Document | None = None
+
+
+def read_source(path: Path) -> Source:
+    """Read a file once, and the summary beside it.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    source, digest, tally, config = Source(path), hashlib.sha256(), SuiteTally(), None
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                digest.update(line)
+                row = _parsed(line)
+                if row is not None:
+                    _add(source, row, source.size)
+                    tally.add(row)
+                    config = config or row.get("config")
+                source.size += len(line)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    source.digest, source.suites = digest.hexdigest(), tally.as_json()
+    source.summary = next((found for found in _summaries(path) if _is_of(found, config)), None)
+    return source
+
+
+def read_row(path: Path, offset: int) -> Row:
+    """The row at an offset; empty if there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return _parsed(file.readline()) or {}
+    except OSError:
+        return {}
+
+
+def _parsed(line: bytes) -> Row | None:
+    try:
+        row = orjson.loads(line)
+    except ValueError:
+        try:
+            # Lone surrogates and great numbers, which the standard library reads.
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+    return row if isinstance(row, dict) else None
+
+
+def _add(source: Source, row: Row, offset: int) -> None:
+    source.rows += 1
+    source.vendor = source.vendor or str(row.get("vendor") or "")
+    source.model = source.model or str(row.get("model") or "")
+    if isinstance(at := row.get("last_run_at"), str):
+        source.first_at = min(source.first_at or at, at)
+        source.last_at = max(source.last_at or at, at)
+    served = row.get("served")
+    if isinstance(served, dict) and isinstance(served.get("model"), str):
+        source.served[served["model"]] += 1
+    line = row.get("data_index")
+    seen = {one.kind: one for one in reversed(findings(row))}
+    source.counts.update(seen)
+    for kind, one in seen.items():
+        example = Found(
+            one.gate, one.severity, one.message, one.evidence, line if isinstance(line, int) else None, offset
+        )
+        source.found.setdefault(kind, example)
+
+
+def _summaries(path: Path) -> Iterator[Document]:
+    """Summaries that may be of this file: beside it, by its name or by the usual one."""
+    stem = path.name.removesuffix(".jsonl").removesuffix("_results")
+    for name in dict.fromkeys((f"{stem}_summary.json", f"{stem}-summary.json", "summary.json")):
+        beside = path.with_name(name)
+        try:
+            found = json.loads(beside.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(found, dict):
+            yield found
+
+
+def _is_of(summary: Document, config: Any) -> bool:
+    provenance = summary.get("provenance")
+    return isinstance(provenance, dict) and config is not None and provenance.get("configuration_digest") == config

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from trialbed.views import Disclosure, Disclosures, Excerpt, html_page, markdown
+
+EVIL = "<script>alert(1)</script>\n```\n# not a heading\x1b[2J"
+SHOWN = Disclosures("Examples", [Disclosure("one <b>", [Excerpt("answer", EVIL)])], ["A note."])
+
+
+def test_a_text_as_it_came_is_behind_a_click_and_nothing_but_text() -> None:
+    page = html_page("t", [SHOWN])
+    assert "<script" not in page
+    assert "<summary>one &lt;b&gt;</summary>" in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;\n```\n# not a heading?[2J</pre>" in page
+    assert "default-src 'none'" in page
+
+
+def test_in_markdown_no_text_ends_its_own_block() -> None:
+    lines = markdown([SHOWN]).splitlines()
+    assert lines[:6] == ["## Examples", "", "### one \\<b>", "", "answer:", ""]
+    assert lines[6] == "````text"
+    assert lines[7:10] == ["<script>alert(1)</script>", "```", "# not a heading?[2J"]
+    assert lines[10] == "````"
+    assert lines[-1] == "* A note."

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.vendor_rows import own_row, write_rows
+from support.verification import target, verify, written_set
+
+from trialbed.errors import UsageError
+from trialbed_server.faults import FaultScript, FaultServer
+from trialbed_verify.comparison import CompareOptions, compare, read_one
+from trialbed_verify.publication import read_source, verify_command, write_page
+
+EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
+CASES = 60
+
+
+def results(path: Path, text: str, **more: Any) -> Path:
+    rows = []
+    for number in range(1, CASES + 1):
+        for trial in range(3):
+            identity = f"{path.stem}-{number}-{trial}"
+            message = {"role": "assistant", "content": f"{text} {number}"}
+            response = {"id": identity, "model": "m-id", "choices": [{"index": 0, "message": message}]}
+            vendor = {"vendor": path.stem, "config": path.stem, "response": response}
+            rows.append(own_row(number, "stop", trial=trial, **vendor, **more))
+    return write_rows(path, rows)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    return [
+        results(tmp_path / "official.jsonl", "The answer is"),
+        results(tmp_path / "bargain.jsonl", f"{EVIL}<|im_end|>"),
+    ]
+
+
+def page(files: list[Path], name: str, reply: str | None = None) -> str:
+    baseline, vendor = map(read_one, files)
+    documents = compare(baseline, [vendor], CompareOptions(resamples=100))
+    folder = files[0].parent
+    if reply is not None:
+        (folder / "reply.txt").write_text(reply)
+    write_page(folder / name, documents, files, folder / "reply.txt" if reply is not None else None)
+    return (folder / name).read_text()
+
+
+def test_the_page_has_the_verdict_its_examples_and_what_proves_them(files: list[Path]) -> None:
+    text = page(files, "page.html")
+    assert "<title>m: bargain compared with official: different</title>" in text
+    assert "text-leaks" in text
+    for file in files:
+        assert hashlib.sha256(file.read_bytes()).hexdigest() in text
+    assert "bench compare --baseline official.jsonl --vendor bargain.jsonl" in text
+    assert "<details>" in text
+    assert "None was received" in text
+    assert str(files[0].parent) not in text, "paths of this machine are nobody else's business"
+
+
+def test_nothing_that_a_vendor_says_is_more_than_text(files: list[Path]) -> None:
+    text = page(files, "page.html", reply=f"We object. {EVIL}\nSecond line.")
+    assert "<script" not in text
+    assert "<img" not in text
+    assert "We object. &lt;script&gt;" in text
+    assert "default-src 'none'; style-src 'unsafe-inline'" in text
+
+
+def test_the_same_as_markdown(files: list[Path]) -> None:
+    text = page(files, "page.md", reply="We object.")
+    assert text.startswith("# m: bargain compared with official: different\n")
+    for heading in ("## Verdict", "## Provenance", "## Files", "## How to rerun it", "## The vendor's reply"):
+        assert f"\n{heading}\n" in text
+    assert "We object." in text
+
+
+def test_a_reply_that_cannot_be_read_is_named(files: list[Path]) -> None:
+    with pytest.raises(UsageError, match=r"--reply .*none\.txt: cannot be read"):
+        write_page(files[0].with_name("p.html"), [], files, files[0].with_name("none.txt"))
+
+
+def test_without_a_baseline_the_page_says_so(files: list[Path]) -> None:
+    write_page(files[0].with_name("p.html"), [], files)
+    assert "no baseline among these vendors" in files[0].with_name("p.html").read_text()
+
+
+async def test_the_command_that_made_results_is_told_by_their_summary(tmp_path: Path) -> None:
+    file = written_set(tmp_path / "set.jsonl", 2)
+    async with FaultServer(FaultScript.read("none")) as server:
+        await verify(file, target(server.url, tmp_path, temperature=0.5, extra_body={"top_p": 0.9}), trials=2)
+    command = verify_command(read_source(tmp_path / "results.jsonl"))
+    assert command.startswith(f"bench verify set.jsonl --model m --base-url {server.url} --trials 2")
+    assert "--temperature 0.5 --extra-body '{\"top_p\": 0.9}' --output results.jsonl" in command
+    (tmp_path / "summary.json").write_text(json.dumps({"provenance": {"configuration_digest": "another"}}))
+    assert "has no summary" in verify_command(read_source(tmp_path / "results.jsonl"))
