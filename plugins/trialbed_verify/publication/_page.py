@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -199,7 +199,7 @@ def _text(value: Any) -> str:
     return UNKNOWN if value in (None, "", {}) else str(value)
 
 
-PROVENANCE = {
+PROVENANCE: Mapping[str, Callable[[Source], Any]] = {
     "model": lambda source: source.model,
     "model named by the answers": lambda source: ", ".join(
         f"{name} ({count})" for name, count in source.served.items()
