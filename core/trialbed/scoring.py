@@ -7,6 +7,7 @@ from functools import cached_property
 
 from trialbed.contracts import Judge
 from trialbed.records import Answer, ApiCall, ApiRef, Query, Timing, ToolSpec, WireLog
+from trialbed.results import AskedCall, asked_calls
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class ScoreContext:
     def called_apis(self) -> tuple[ApiRef, ...]:
         """The Apis called because the model asked for it, from the wire, in order, each call once."""
         return tuple(call.api for call in self.asked_wire.api_calls)
+
+    @cached_property
+    def asked(self) -> tuple[AskedCall, ...]:
+        """The calls that the model asked for and what became of each, in order of time; read once for all scorers."""
+        return asked_calls(self.wire, self.tools, self.unasked)
 
     @cached_property
     def asked_wire(self) -> WireLog:

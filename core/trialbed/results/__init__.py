@@ -10,7 +10,7 @@ from trialbed.results._calls import (
     unasked_calls,
 )
 from trialbed.results._document import document_schema, result_document
-from trialbed.results._files import check_folder, document_path, kept_path, safe_name, write_document
+from trialbed.results._files import check_folder, document_path, document_text, kept_path, safe_name, write_document
 from trialbed.results._means import ALWAYS, first_trials_apart, quality_scores
 from trialbed.results._reasons import reason_lines
 from trialbed.results._wire import compute_timing, failed, observed_usage, repeated_requests
@@ -29,6 +29,7 @@ __all__ = [
     "compute_timing",
     "document_path",
     "document_schema",
+    "document_text",
     "failed",
     "first_trials_apart",
     "kept_path",

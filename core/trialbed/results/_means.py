@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -90,7 +90,8 @@ def score_values(
     given = (score.name for result in results if result.status == "answered" for score in result.scores)
     names = dict.fromkeys([*ALWAYS, *given, *quality])
     times = timed(results, first_apart=first_apart)
-    return [_values(name, times if name in TIMES else results, quality, bare) for name in names]
+    everything, timed_only = _by_name(results, quality, bare), _by_name(times, quality, bare)
+    return [_values(name, timed_only if name in TIMES else everything) for name in names]
 
 
 def first_trials_apart(groups: Iterable[Sequence[TrialResult]]) -> bool:
@@ -133,22 +134,32 @@ def mean(values: Iterable[float]) -> float | None:
     return fmean(found) if found else None
 
 
-def _values(
-    name: str, results: Sequence[TrialResult], quality: Collection[str], bare: Collection[int | str]
-) -> ScoreValues:
+def _by_name(
+    results: Sequence[TrialResult], quality: Collection[str], bare: Collection[int | str]
+) -> list[tuple[int | str, Mapping[str, Score]]]:
+    """The query of each trial and its scores by name; of a failed one those that it has as 0."""
+    zeros = {query: _zeros(quality, query, bare) for query in {result.key.query_id for result in results}}
+    return [(result.key.query_id, _scores(result, zeros)) for result in results]
+
+
+def _zeros(quality: Collection[str], query: int | str, bare: Collection[int | str]) -> dict[str, Score]:
+    return {name: Score(name=name, value=0.0) for name in zero_scores(quality, query, bare)}
+
+
+def _scores(result: TrialResult, zeros: Mapping[int | str, Mapping[str, Score]]) -> Mapping[str, Score]:
+    if result.status == "answered":
+        # The first of a name counts, as it does for `TrialResult.score`.
+        return {score.name: score for score in reversed(result.scores)}
+    return zeros[result.key.query_id] if result.status == "failed" else {}
+
+
+def _values(name: str, trials: Iterable[tuple[int | str, Mapping[str, Score]]]) -> ScoreValues:
     values: dict[int | str, list[float]] = defaultdict(list)
     bounded = True
-    for result in results:
-        is_zero = name in zero_scores(quality, result.key.query_id, bare)
-        score = _score(result, name, is_zero)
+    for query, scores in trials:
+        score = scores.get(name)
         if score is not None and score.value is not None and math.isfinite(score.value):
-            values[result.key.query_id].append(score.value)
+            values[query].append(score.value)
             # A scorer that calls its score bounded and leaves [0, 1] gets a mean, but no interval.
             bounded = bounded and score.bounded and 0 <= score.value <= 1
     return ScoreValues(name, dict(values), bounded)
-
-
-def _score(result: TrialResult, name: str, is_zero: bool) -> Score | None:
-    if result.status == "answered":
-        return result.score(name)
-    return Score(name=name, value=0.0) if is_zero and result.status == "failed" else None

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from trialbed.alignment import AlignedCall, align_gold_calls
 from trialbed.records import Json, Score
-from trialbed.results import AskedCall, asked_calls
+from trialbed.results import AskedCall
 from trialbed.scoring import ScoreContext
 from trialbed_plugins.scorers._reasons import reason
 
@@ -23,7 +23,7 @@ def score_arguments(context: ScoreContext) -> Iterable[Score]:
     gold = context.query.gold_calls
     if all(call.arguments is None for call in gold):
         return
-    calls = asked_calls(context.wire, context.tools, context.unasked)
+    calls = context.asked
     found = align_gold_calls(gold, calls, context.tools)
     points = [one.points for one in found.gold if one.gold.arguments is not None]
     detail: dict[str, Json] = {

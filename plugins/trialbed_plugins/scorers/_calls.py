@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from trialbed.records import Json, Score
-from trialbed.results import AskedCall, asked_calls
+from trialbed.results import AskedCall
 from trialbed.scoring import ScoreContext
 from trialbed_plugins.scorers._reasons import reason, title
 
@@ -18,7 +18,7 @@ def score_calls(context: ScoreContext) -> Iterable[Score]:
     accepted; there is none where no call failed. ``redundant_calls`` counts the calls that repeat an accepted one,
     ``unasked_calls`` those that no answer of the model asked for.
     """
-    calls = asked_calls(context.wire, context.tools, context.unasked)
+    calls = context.asked
     bad = [call for call in calls if not call.accepted]
     yield Score(
         name="call_success",

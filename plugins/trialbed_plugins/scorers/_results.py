@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from trialbed.attribution import Uses
 from trialbed.records import Json, Score
-from trialbed.results import asked_calls
 from trialbed.scoring import ScoreContext
 from trialbed_plugins.scorers._reasons import reason, title
 
@@ -17,7 +16,7 @@ def score_results(context: ScoreContext) -> Iterable[Score]:
     Results are those of accepted calls, equal calls once, as far as they say what neither the query nor the call's own
     arguments say. There is no such score where there are none.
     """
-    calls = asked_calls(context.wire, context.tools, context.unasked)
+    calls = context.asked
     accepted = {(call.api, call.signature): call for call in reversed(calls) if call.accepted}
     uses = Uses(context.query, context.answer.final_answer, calls)
     found: dict[bool, list[str]] = {True: [], False: []}

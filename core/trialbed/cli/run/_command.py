@@ -187,9 +187,9 @@ async def _run(options: RunOptions) -> list[dict[str, Any]]:
 
 
 def _print_json(documents: list[dict[str, Any]]) -> None:
-    import json
+    from trialbed.results import document_text
 
-    click.echo(json.dumps(documents, ensure_ascii=False, indent=2))
+    click.echo(document_text(documents))
 
 
 def _print(documents: list[dict[str, Any]], options: RunOptions, reporters: Mapping[str, Reporter]) -> None:
