@@ -23,23 +23,25 @@ def _parsed(response: Any) -> Any:
     if isinstance(response, str) and response.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(response)
-        except ValueError:
+        except (ValueError, RecursionError):  # nested too deeply to be read
             return response
     return response
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for item in value.values():
-            yield from _leaves(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _leaves(item)
-    elif isinstance(value, str):
-        text = " ".join(value.split())
-        if MIN_TEXT <= len(text) <= MAX_TEXT:
-            yield text
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        text = json.dumps(value)
-        if sum(character.isdigit() for character in text) > 1:
-            yield text
+    left = [value]
+    # Without recursion, which values of some hundred levels would take too far.
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            left.extend(reversed(value.values()))
+        elif isinstance(value, list):
+            left.extend(reversed(value))
+        elif isinstance(value, str):
+            text = " ".join(value.split())
+            if MIN_TEXT <= len(text) <= MAX_TEXT:
+                yield text
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            text = json.dumps(value)
+            if sum(character.isdigit() for character in text) > 1:
+                yield text

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 
 from trialbed.errors import DataError
 from trialbed.records import Failure, Query, Run, Score, TrialResult
+from trialbed.redaction import shown_url
 from trialbed.results import document_schema, result_document
-from trialbed.results._document import _without_secrets
 
 Make = Callable[..., TrialResult]
 Queries = dict[int | str, Query]
@@ -51,7 +51,7 @@ def test_the_schema_describes_every_key(document: dict[str, Any]) -> None:
 def test_a_key_in_the_endpoints_address_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary+4711")
     url = "https://me:word@example.org/v1?key=sk-canary%2B4711"
-    assert _without_secrets(url) == "https://example.org/v1?key=[redacted]"
+    assert shown_url(url) == "https://example.org/v1?key=[redacted]"
 
 
 def test_metadata_say_what_was_measured_with_what(document: dict[str, Any]) -> None:
