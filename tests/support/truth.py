@@ -217,3 +217,48 @@ def expected(label: str, policy: str, query: Query) -> Outcome:
         return right(policy, shape)
     values = {name: value(shape) if callable(value) else value for name, value in declared.values.items()}
     return replace(right(policy, shape), **values)
+
+
+def known_scores(label: str, policy: str, query: Query) -> dict[str, float | None]:
+    """The scores by arguments and results that are known beforehand.
+
+    None in a cell that is declared otherwise, and none of a framework that has the model make arguments up.
+    """
+    general = NATIVE if label.endswith(":native") else {}
+    declared = DECLARED.get(label, {})
+    if policy in {*declared, *general} or any(cell.cause == MADE_UP for cell in declared.values()):
+        return {}
+    n = Shape(query).calls
+    every: dict[str, float | None] = {"unasked_calls": 0, "redundant_calls": 0}
+    match policy:
+        case "gold" | "slow" | "parallel":
+            return every | _agreement(n, n, n) | {"call_success": 1, "recovered": None, "used_results": 1}
+        case "reordered":
+            # In the order of the gold calls, one call of the reversed ones is right.
+            return every | _agreement(n, n, n, ordered=1) | {"call_success": 1, "recovered": None, "used_results": 1}
+        case "none":
+            return every | _agreement(n, 0, 0) | {"call_success": 0, "recovered": None, "used_results": None}
+        case "partial":
+            some = 1 if n > 1 else None
+            return every | _agreement(n, n - 1, n - 1) | {"call_success": some or 0, "used_results": some}
+        case "extra":
+            return every | _agreement(n, n + 1, n) | {"used_results": 1}
+        case "wrong-args":
+            return every | {"call_success": 0, "recovered": 0, "used_results": None}
+        case "bad-json" | "unknown-tool" | "retry":
+            mended = {"call_success": n / (n + 1), "recovered": 1, "used_results": 1}
+            return every | _agreement(n, n + 1, n) | mended
+        case "loop":
+            return {"call_success": 1, "redundant_calls": MAX_STEPS - 1, "unasked_calls": 0, "used_results": 0}
+        case "giveup":
+            return every | _agreement(n, 1, 1) | {"call_success": 1, "recovered": None, "used_results": 0}
+    raise AssertionError(policy)
+
+
+def _agreement(gold: int, made: int, right: int, ordered: int | None = None) -> dict[str, float | None]:
+    """The scores against gold calls, where so many of those made are right, and so many in their order too."""
+    return {
+        "argument_accuracy": right / gold,
+        "tool_call_f1": 2 * right / (made + gold),
+        "tool_call_accuracy": (right if ordered is None else ordered) / max(made, gold),
+    }

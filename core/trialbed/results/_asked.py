@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from trialbed.records import ApiCall, ApiRef, Json, SentCall, ToolSpec, WireLog
 from trialbed.results._calls import Pair, Signed, canonical, signed
 from trialbed.results._wire import failed
+
+Place = tuple[float, int]
+"""When the model's answer was complete, and the place of a call in it."""
 
 NOT_MADE = "the framework did not make the call"
 
@@ -49,7 +52,10 @@ class AskedCall:
 
 
 def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[ApiCall] = ()) -> tuple[AskedCall, ...]:
-    """Every call that the model asked for, in order of time: those that an Api got, and those that never reached one.
+    """Every call that the model asked for: those that an Api got, and those that never reached one.
+
+    They are in the order in which the model asked for them. Calls of one answer of the model are made at the same time
+    by many frameworks, and then reach the Apis in any order, which says nothing of the model.
 
     A call that was sent and can be made accounts for one that the virtual API saw, with the same arguments or else
     with others, as frameworks convert and repair them. If none is left, the framework did not make it. Calls of the
@@ -60,8 +66,38 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
     """
     excluded = {id(call) for call in unasked}
     seen = [call for call in wire.api_calls if id(call) not in excluded]
-    found = [*map(_of_api, seen), *_lost(wire, tools, Counter(map(signed, seen)))]
-    return tuple(sorted(found, key=lambda call: call.started))
+    places = _places(seen, _requests(wire), {tool.name: tool.api for tool in tools})
+    found = [(place, _of_api(call)) for place, call in zip(places, seen, strict=True)]
+    found += _lost(wire, tools, Counter(map(signed, seen)))
+    return tuple(call for _, call in sorted(found, key=lambda item: item[0]))
+
+
+def _requests(wire: WireLog) -> list[tuple[Place, SentCall]]:
+    """Every call that the model sent, with its place."""
+    turns = (turn for turn in wire.model_calls if not failed(turn))
+    return [
+        ((turn.started + turn.duration, number), call) for turn in turns for number, call in enumerate(turn.tool_calls)
+    ]
+
+
+def _places(
+    seen: Sequence[ApiCall], requests: Sequence[tuple[Place, SentCall]], refs: Mapping[str, ApiRef]
+) -> list[Place]:
+    """Where the model asked for each call, with the same arguments or else with others; else when it was made."""
+    left = [
+        (place, (refs[call.tool_name].pair, canonical(call.arguments)))
+        for place, call in requests
+        if call.problem is None and call.tool_name in refs
+    ]
+    found: dict[int, Place] = {}
+    for exactly in (True, False):
+        for number, call in enumerate(seen):
+            sign = signed(call)
+            same = (item for item in left if item[1] == sign or (not exactly and item[1][0] == sign[0]))
+            if number not in found and (item := next(same, None)):
+                found[number] = item[0]
+                left.remove(item)
+    return [found.get(number, (call.started, -1)) for number, call in enumerate(seen)]
 
 
 def _of_api(call: ApiCall) -> AskedCall:
@@ -69,36 +105,35 @@ def _of_api(call: ApiCall) -> AskedCall:
     return AskedCall(call.api.title, call.api, call.arguments, call.started, True, problem, call.response)
 
 
-def _lost(wire: WireLog, tools: Sequence[ToolSpec], seen: Counter[Signed]) -> Iterator[AskedCall]:
+def _lost(wire: WireLog, tools: Sequence[ToolSpec], seen: Counter[Signed]) -> Iterator[tuple[Place, AskedCall]]:
     """The calls that the model sent and that no Api got."""
     refs = {tool.name: tool.api for tool in tools}
-    possible: list[tuple[float, SentCall]] = []
-    for turn in (turn for turn in wire.model_calls if not failed(turn)):
-        ended = turn.started + turn.duration
-        for call in turn.tool_calls:
-            if call.problem is not None:
-                yield AskedCall(call.name, refs.get(call.tool_name), call.arguments, ended, False, call.problem)
-            elif call.tool_name in refs:
-                possible.append((ended, call))
-    for ended, call in _unmatched(possible, refs, seen):
-        yield AskedCall(call.name, refs[call.tool_name], call.arguments, ended, False, NOT_MADE)
+    possible: list[tuple[Place, SentCall]] = []
+    for place, call in _requests(wire):
+        if call.problem is not None:
+            lost = AskedCall(call.name, refs.get(call.tool_name), call.arguments, place[0], False, call.problem)
+            yield place, lost
+        elif call.tool_name in refs:
+            possible.append((place, call))
+    for place, call in _unmatched(possible, refs, seen):
+        yield place, AskedCall(call.name, refs[call.tool_name], call.arguments, place[0], False, NOT_MADE)
 
 
 def _unmatched(
-    sent: Sequence[tuple[float, SentCall]], refs: dict[str, ApiRef], seen: Counter[Signed]
-) -> Iterator[tuple[float, SentCall]]:
+    sent: Sequence[tuple[Place, SentCall]], refs: dict[str, ApiRef], seen: Counter[Signed]
+) -> Iterator[tuple[Place, SentCall]]:
     """The calls for which the virtual API saw none, first with the same arguments, then with any."""
     left = []
-    for ended, call in sent:
+    for place, call in sent:
         asked = refs[call.tool_name].pair, canonical(call.arguments)
         if seen[asked] > 0:
             seen[asked] -= 1
         else:
-            left.append((ended, call))
+            left.append((place, call))
     pairs: Counter[Pair] = Counter(pair for pair, _ in seen.elements())
-    for ended, call in left:
+    for place, call in left:
         pair = refs[call.tool_name].pair
         if pairs[pair] > 0:
             pairs[pair] -= 1
         else:
-            yield ended, call
+            yield place, call

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.bench import Bench
 from support.frameworks import APART, FrameworkEnvironment
-from support.truth import DECLARED, MAX_STEPS, POLICIES, expected, labels
+from support.truth import DECLARED, MAX_STEPS, POLICIES, expected, known_scores, labels
 
 from trialbed.contracts import Executor
 from trialbed.engine import RunOptions, open_dataset, run
@@ -110,6 +110,24 @@ def test_every_score_has_its_known_value(policy: str, documents: Documents, quer
     assert wrong == []
     for document in documents[policy].values():
         assert [result["query_id"] for result in document["results"]] == list(queries)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_scores_by_arguments_and_results_have_their_known_values(
+    policy: str, documents: Documents, queries: dict[int | str, Query]
+) -> None:
+    wrong = [
+        f"{label}, query {result['query_id']}: {name} is {result['scores'].get(name)} instead of {right}"
+        for label in LABELS
+        for result in documents[policy][label]["results"]
+        for name, right in known_scores(label, policy, queries[result["query_id"]]).items()
+        if result["scores"].get(name) != pytest.approx(right)
+    ]
+    assert wrong == []
+    for document in documents["wrong-args"].values():
+        for result in document["results"]:
+            assert result["scores"]["argument_accuracy"] < 1
+            assert result["scores"]["tool_call_f1"] < 1
 
 
 def differences(result: dict[str, Any], right: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:

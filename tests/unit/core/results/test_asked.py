@@ -35,7 +35,24 @@ def test_a_call_that_the_framework_converted_is_the_same_call() -> None:
 def test_calls_that_the_framework_did_not_make_are_told() -> None:
     asked = [model_call(sent=[sent_call("a", '{"x": 1}'), sent_call("a", '{"x": 2}')])]
     calls = found(asked, [api_call("a", {"x": 2})])
-    assert [(call.arguments, call.problem) for call in calls] == [({"x": 2}, ""), ('{"x": 1}', NOT_MADE)]
+    assert [(call.arguments, call.problem) for call in calls] == [('{"x": 1}', NOT_MADE), ({"x": 2}, "")]
+
+
+def test_calls_of_one_answer_stand_in_its_order_whichever_arrives_first() -> None:
+    asked = [
+        model_call(sent=[sent_call("a", '{"x": 1}'), sent_call("b"), sent_call("a", '{"x": "3"}')], duration=1.0),
+        model_call(sent=[sent_call("a", '{"x": 1}')], started=5.0, duration=1.0),
+    ]
+    seen = [
+        api_call("a", {"x": 3}, started=1.1),
+        api_call("b", started=1.2),
+        api_call("b", {"y": 0}, started=1.3),
+        api_call("a", {"x": 1}, started=1.4),
+        api_call("a", {"x": 1}, started=6.1, response="again"),
+    ]
+    calls = found(asked, seen)
+    assert [call.arguments for call in calls] == [{"x": 1}, {}, {"x": 3}, {"y": 0}, {"x": 1}]
+    assert calls[-1].response == "again"
 
 
 def test_calls_under_another_name_are_their_tools() -> None:
