@@ -82,6 +82,8 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     app.router.routes += control.routes()
     _add_status_routes(app, metrics, options.upstream, cache)
     document_routes(app, token=bool(options.token))
+    if options.pages:
+        app.mount("/pages", load_driver("components", "pages").create_app(data_dir=options.data_dir))
     _add_plugin_routes(app)
     _add_guards(app, options)
     return app

@@ -52,6 +52,7 @@ class ServerOptions:
         refresh: whether what is in the cache is asked for again, and replaced.
         max_helper_requests, max_helper_tokens: the most that each simulator asks of it; None for any number.
         completions: the file in which the replies to simulators are kept; None keeps none.
+        pages: whether the pages of the store are shown at ``/pages``; what is right stands there, so never for agents.
         watch_stdin: end when standard input does, because the parent process is gone.
         max_body: largest request body in bytes. max_answer: largest answer of an Api.
         rate_limit: requests per second of one client, to the virtual API and the gateway; None for any.
@@ -75,6 +76,7 @@ class ServerOptions:
     token: str | None = field(default=None, repr=False)
     control_token: str | None = field(default=None, repr=False)
     allow_hosts: tuple[str, ...] = ()
+    pages: bool = False
     allow_origins: tuple[str, ...] = ()
     trial_expiry: float = 600.0
     datasets: tuple[str, ...] = ()

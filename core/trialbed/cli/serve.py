@@ -112,6 +112,7 @@ Examples:
     help="Time for requests in flight when the server is told to end.",
 )
 @option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of the log's lines.")
+@plain_option("--pages", is_flag=True, help="Show the runs of the store at /pages too, gold answers included.")
 @plain_option("--faults", metavar="SCRIPT", help="Simulate a faulty vendor instead: a file, JSON, or names.")
 def command(
     api_key_env: str,

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from support.stored_runs import NEW, OLD
 
+from trialbed.drivers import load_driver
 from trialbed_pages import create_app
 
 TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
@@ -127,3 +128,12 @@ async def test_pages_work_below_another_address(stored: Path) -> None:
     async with httpx.AsyncClient(transport=transport, base_url="http://pages") as client:
         links = Elements((await client.get("/")).text).links()
     assert all(link.startswith(("/pages/", "#")) for link in links)
+
+
+async def test_the_server_shows_them_where_it_is_told_to(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_STORE", str(stored))
+    for pages, status in ((True, 200), (False, 404)):
+        options = load_driver("components", "server").ServerOptions(cache=str(stored.parent / "cache.db"), pages=pages)
+        transport = httpx.ASGITransport(load_driver("components", "server").create_app(options))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client:
+            assert (await client.get("/pages/")).status_code == status

@@ -69,6 +69,7 @@ def command(
     if reporter is not None and (form is not None or as_json):
         raise click.UsageError("--reporter is given with --format or --json; give one of them")
     form = chosen_format(form, as_json=as_json)
+    from trialbed.drivers import load_driver
     from trialbed.store import open_store
 
     with open_store(store) as reader:
@@ -76,6 +77,9 @@ def command(
         queries = _queries(found.config, data_dir)
         if trial is None and framework is None and query is None:
             _refuse_parts({"--repeat": repeat, "--attempt": attempt, "--full": full or None})
+            if form == "html":
+                click.echo(load_driver("components", "pages").run_report(found, data_dir=data_dir))
+                return
             from trialbed.cli.show._run import show_run
 
             show_run(found, queries, reporter=reporter or form, store=store, as_json=form == "json")

@@ -1,0 +1,111 @@
+"""Pages in a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import uvicorn
+from playwright.sync_api import BrowserContext, Page, sync_playwright
+from support.stored_runs import make_store
+
+from trialbed_pages import create_app
+
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+ABSENT = "no Chromium is installed (Debian: apt-get install chromium-headless-shell); no page was looked at"
+AXE = "axe-core@4.14.1"
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the pages of a store of two runs are."""
+    folder = tmp_path_factory.mktemp("pages")
+    make_store(folder / "trialbed.db")
+    app = create_app(str(folder / "trialbed.db"), folder)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=1))
+    began = threading.Event()
+    startup = server.startup
+
+    async def announced(**given: Any) -> None:
+        await startup(**given)
+        began.set()
+
+    server.startup = announced  # type: ignore[method-assign]
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    assert began.wait(30)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, without its sandbox where it runs as root."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip(ABSENT)
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def context(browser: Any, address: str) -> Iterator[BrowserContext]:
+    """A context in which every request to elsewhere fails, and fails the test; as do errors on the page."""
+    context = browser.new_context(service_workers="block", reduced_motion="reduce", bypass_csp=False)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    outside: list[str] = []
+    host = urlsplit(address).netloc
+
+    def routed(route: Any) -> None:
+        if urlsplit(route.request.url).netloc == host:
+            route.continue_()
+        else:
+            outside.append(route.request.url)
+            route.abort()
+
+    context.route("**/*", routed)
+    context.route_web_socket("**/*", lambda socket: (outside.append(socket.url), socket.close()))
+    errors: list[str] = []
+    context.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    context.on("weberror", lambda error: errors.append(str(error.error)))
+    yield context
+    context.close()
+    assert outside == []
+    assert errors == []
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    """A page in it."""
+    return context.new_page()
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The source of axe-core, which finds barriers; from npm, or from the file that ``TRIALBED_AXE`` names."""
+    given = os.environ.get("TRIALBED_AXE")
+    if given:
+        return Path(given).read_text(encoding="utf-8")
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed, and TRIALBED_AXE names no axe.min.js; accessibility was not checked")
+    folder = tmp_path_factory.mktemp("axe")
+    done = subprocess.run(
+        [npm, "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(folder), AXE],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        pytest.skip(f"{AXE} could not be installed: {done.stderr[-300:]}")
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")

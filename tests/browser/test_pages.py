@@ -1,0 +1,114 @@
+"""What a user sees and does in a browser."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.stored_runs import NEW
+
+pytestmark = pytest.mark.slow(15)
+
+TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
+PATHS = {
+    "runs": "/",
+    "run": f"/runs/{NEW}",
+    "queries": f"/runs/{NEW}/queries?sort=worst",
+    "trial": TRIAL,
+    "failed-trial": f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=%22a%2Fb%22",
+    "pair": f"/runs/{NEW}/pair?left=reference&right=langgraph%3Anative&query=1",
+    "missing": "/runs/nosuch",
+}
+WIDTHS = (400, 1000, 1600)
+BUDGET = 150_000
+"""Bytes that the first page takes, with all that it loads."""
+
+
+def test_from_the_newest_run_to_the_call_that_went_wrong_and_its_command(page: Page, address: str) -> None:
+    page.goto(address)
+    page.get_by_role("link", name=NEW).click()
+    page.get_by_role("heading", name="Worst queries").wait_for()
+    page.locator(".worst a").first.click()
+    page.get_by_role("heading", name="langgraph:native on query").wait_for()
+    page.goto(address + TRIAL)
+    page.locator(".problems a").first.click()
+    expect(page.locator("#call-1")).to_be_in_viewport()
+    expect(page.locator("#call-1")).to_contain_text("'city' is a required property")
+    page.get_by_role("button", name="Copy the command that runs it again").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("bench run -f langgraph:native")
+
+
+def test_with_the_keyboard_alone(page: Page, address: str) -> None:
+    def press_to(target: str) -> None:
+        """Go on with the tabulator until a link of this address has the focus, and follow it."""
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            link = page.evaluate("document.activeElement.href") or ""
+            if target in link:
+                page.keyboard.press("Enter")
+                page.wait_for_url(link)
+                return
+        raise AssertionError(f"no link to {target} was reached")
+
+    page.goto(address)
+    press_to(f"/runs/{NEW}")
+    press_to("/trial?")
+    page.goto(address + TRIAL)
+    press_to("#call-1")
+    expect(page.locator("#call-1")).to_be_in_viewport()
+
+
+def test_queries_are_filtered_without_loading_the_page_anew(page: Page, address: str) -> None:
+    page.goto(f"{address}/runs/{NEW}/queries")
+    page.evaluate("window.kept = true")
+    page.get_by_label("Show").select_option("failed")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    assert page.evaluate("window.kept")
+    assert "show=failed" in page.url
+    page.go_back()
+    expect(page.locator("tbody tr")).to_have_count(2)
+
+
+def test_the_raw_request_comes_when_it_is_asked_for(page: Page, address: str) -> None:
+    page.goto(address + TRIAL)
+    raw = page.locator("details.raw").first
+    raw.locator("summary").click()
+    expect(raw.locator("pre")).to_contain_text('"messages"')
+
+
+def test_differences_are_loaded_into_the_page_of_the_run(page: Page, address: str) -> None:
+    page.goto(f"{address}/runs/{NEW}")
+    expect(page.locator("#differences")).to_contain_text("Compared with reference")
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_no_page_has_barriers_or_is_wider_than_its_window(
+    context: Any, address: str, axe: str, name: str, tmp_path: Path
+) -> None:
+    shots = Path(os.environ.get("TRIALBED_SCREENSHOTS", tmp_path))
+    shots.mkdir(parents=True, exist_ok=True)
+    for scheme in ("light", "dark"):
+        page = context.browser.new_context(color_scheme=scheme, bypass_csp=True).new_page()
+        page.goto(address + PATHS[name])
+        page.wait_for_load_state("networkidle")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 800})
+            page.screenshot(path=str(shots / f"{name}-{scheme}-{width}.png"), full_page=True)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.evaluate(axe)
+        found = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa']})")["violations"]
+        assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
+        page.context.close()
+
+
+def test_the_first_page_is_small(page: Page, address: str) -> None:
+    sizes: list[int] = []
+    page.on("response", lambda response: sizes.append(len(response.body())))
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    assert len(sizes) >= 4
+    assert sum(sizes) < BUDGET
