@@ -135,7 +135,9 @@ def export(
     responses: bool,
     as_json: bool,
 ) -> None:
-    """Write the answers of a run for other evaluators, or the response cache for other servers.
+    """Write answers or cached responses for other programs.
+
+    These are the answers of a run, for other evaluators, or the response cache, for other servers.
 
     There is a folder for each framework, as StableToolBench has one for each model, with a file for the test set.
     Trials that failed are written without an ending, which evaluators count as unsolved; those that were not measured

@@ -131,7 +131,7 @@ async def test_pages_work_below_another_address(stored: Path) -> None:
 
 
 async def test_the_server_shows_them_where_it_is_told_to(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRIALBED_STORE", str(stored))
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(stored.parent))
     for pages, status in ((True, 200), (False, 404)):
         options = load_driver("components", "server").ServerOptions(cache=str(stored.parent / "cache.db"), pages=pages)
         transport = httpx.ASGITransport(load_driver("components", "server").create_app(options))

@@ -51,7 +51,7 @@ def test_a_trial_shows_which_call_went_wrong_and_why(bench: Any, name: str) -> N
     problems = shown[shown.index("What went wrong") : shown.index("What the server saw")]
     assert "call 1: Weather/now was refused: 'city' is a required property\n      sent: {}" in problems
     assert "Unsolved: it lacks 21" in problems
-    assert "+0.300 s  call 1: Weather/now" in shown
+    assert "+0.200 s  call 1: Weather/now" in shown
     assert "(1 message as before)" in shown
     assert "sopr_score      0 Unsolved: it lacks 21 (judge rule)" in shown
 
