@@ -39,6 +39,7 @@ class EventReader:
         self.unfinished = False
         self.strays: list[tuple[int, bytes]] = []
         self._head: bytes | None = b""
+        self._after_cr = False
         self._rest: list[bytes] = []
         self._name = ""
         self._data: list[bytes] = []
@@ -53,25 +54,27 @@ class EventReader:
                 return []
             self._head, self.marked = None, chunk.startswith(BOM_UTF8)
             chunk = chunk.removeprefix(BOM_UTF8)
+        if self._after_cr and chunk:
+            # The rest of a CRLF.
+            chunk, self._after_cr = chunk.removeprefix(b"\n"), False
         # The pieces of a long line are joined once, when it ends.
         self._rest.append(chunk)
-        if b"\n" not in chunk and b"\r" not in chunk and not self._rest[0].endswith(b"\r"):
+        if b"\n" not in chunk and b"\r" not in chunk:
             return []
         text = b"".join(self._rest)
-        # A lone CR at the end may be half of a CRLF.
-        held = b"\r" if text.endswith(b"\r") else b""
-        lines = text.removesuffix(held).splitlines(keepends=True)
-        unfinished = lines.pop() if lines and not lines[-1].endswith((b"\n", b"\r")) else b""
-        self._rest = [unfinished + held]
+        self._after_cr = text.endswith(b"\r")
+        lines = text.splitlines(keepends=True)
+        self._rest = [lines.pop()] if lines and not lines[-1].endswith((b"\n", b"\r")) else []
         return [event for line in lines if (event := self._line(line.rstrip(b"\r\n"))) is not None]
 
     def end(self) -> list[Event]:
         """The event that is left when the stream has ended without its closing blank line, if there is one."""
         rest, self._rest = (self._head or b"") + b"".join(self._rest), []
-        events = [self._line(rest.rstrip(b"\r\n")), self._dispatch()]
-        found = [event for event in events if event is not None]
-        self.unfinished = bool(found)
-        return found
+        if rest:
+            self._line(rest)
+        last = self._dispatch()
+        self.unfinished = last is not None
+        return [] if last is None else [last]
 
     def _line(self, line: bytes) -> Event | None:
         if not line:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
+import orjson
 
 from trialbed.chat import Outcome, Problem, Reading, StreamReader, dump_json, failed, is_html, read_body, retry_after
 from trialbed.redaction import redact
@@ -102,7 +103,8 @@ class Exchange:
             if run.stream is not None and kind.startswith(EVENTS_TYPE):
                 reading = await self._events(response, run, run.stream)
             else:
-                reading = _read_whole(await _whole(response), kind, stream=prepared.stream)
+                packed = "Content-Encoding" in response.headers
+                reading = _read_whole(await _whole(response), kind, stream=prepared.stream, packed=packed)
             run.finished = run.finished or self._clock()
             return reading
 
@@ -208,12 +210,24 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes | None:
     return b"".join(parts)
 
 
-def _read_whole(body: bytes | None, kind: str, *, stream: bool) -> Reading:
+def _read_whole(body: bytes | None, kind: str, *, stream: bool, packed: bool) -> Reading:
     if body is None:
         return failed("too_large", _TOO_LARGE)
     if not stream or is_html(body, kind):
-        return read_body(body, kind)
+        reading = read_body(body, kind)
+        cut = packed and reading.problem is not None and reading.problem.kind == "malformed_body" and _ends_early(body)
+        # Where a compressed body is cut, what came before is there, and no error.
+        return failed("cut_body", f"the compressed body ends too early: {_shown(body)}") if cut else reading
     return failed("wrong_content_type", f"a stream was requested, not {kind or 'an untyped body'}: {_shown(body)}")
+
+
+def _ends_early(body: bytes) -> bool:
+    """Whether a body is the beginning of a JSON text."""
+    try:
+        orjson.loads(body)
+    except ValueError as error:
+        return "unexpected end" in str(error)
+    return False
 
 
 async def _refused(response: aiohttp.ClientResponse) -> Reading:

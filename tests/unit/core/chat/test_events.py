@@ -49,3 +49,26 @@ def test_where_the_network_cuts_does_not_matter(lines: list[tuple[bytes, bytes]]
     body = b"".join(line + end for line, end in lines)
     cuts = data.draw(st.lists(st.integers(0, len(body)), max_size=8))
     assert read(body, cuts) == read(body)
+
+
+def test_a_line_that_ends_in_cr_ends_at_once() -> None:
+    reader = EventReader()
+    assert [event.data for event in reader.feed(b"data: a\r\r")] == [b"a"]
+    assert [event.data for event in reader.feed(b"\ndata: b\r\n\r")] == [b"b"]
+    assert reader.feed(b"\n") == []
+
+
+@pytest.mark.parametrize("cut", range(6))
+def test_a_byte_order_mark_is_no_part_of_the_first_line(cut: int) -> None:
+    body = b"\xef\xbb\xbfdata: a\n\n"
+    reader = EventReader()
+    assert [event.data for event in (*reader.feed(body[:cut]), *reader.feed(body[cut:]))] == [b"a"]
+    assert reader.marked
+
+
+def test_what_is_no_part_of_an_event_is_kept_apart() -> None:
+    reader = EventReader()
+    reader.feed(b"data: a\n\noops\ndata: b\n\n: fine\nid: 1\nalso: this\ndata: c")
+    assert reader.strays == [(1, b"oops"), (2, b"also: this")]
+    assert [event.data for event in reader.end()] == [b"c"]
+    assert reader.unfinished

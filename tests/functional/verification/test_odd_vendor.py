@@ -1,0 +1,73 @@
+"""A vendor that is odd in more than two hundred ways: each is told as the specifications have it, and costs no row."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from support.odd_vendor import RIGHT, Odd, Row, answered, kinds
+from support.odd_vendor.calls import CALLS
+from support.odd_vendor.http import HTTP
+from support.odd_vendor.messages import MESSAGES
+from support.odd_vendor.streams import STREAMS
+
+from trialbed_verify.findings import CALL_REASONS, KINDS, PROTOCOL_ERRORS, findings
+
+GROUPS = {"calls": CALLS, "messages": MESSAGES, "streams": STREAMS, "http": HTTP}
+ALL = [pytest.param(group, odd, id=f"{group}: {odd.name}") for group, members in GROUPS.items() for odd in members]
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Row]]:
+    return {group: asyncio.run(answered(members, tmp_path_factory.mktemp(group))) for group, members in GROUPS.items()}
+
+
+@pytest.mark.parametrize(("group", "odd"), ALL)
+def test_what_is_odd_is_told(group: str, odd: Odd, answers: dict[str, dict[str, Row]]) -> None:
+    row = answers[group][odd.name]
+    assert (row["outcome"], (row["problem"] or {}).get("kind")) == (odd.outcome, odd.problem)
+    assert row["status"] == ("success" if odd.problem is None else "failed")
+    assert set(odd.found) <= kinds(row)
+    assert not set(odd.absent) & kinds(row)
+    if odd.name.startswith(RIGHT):
+        assert kinds(row) == set()
+    if odd.calls is not None:
+        assert tuple((call["valid"], tuple(call["reasons"])) for call in row["calls"]) == odd.calls
+    assert odd.also is None or odd.also(row)
+
+
+def test_each_finding_is_noted_with_evidence(answers: dict[str, dict[str, Row]]) -> None:
+    for row in (row for group in answers.values() for row in group.values()):
+        for found in row["findings"]:
+            told = found["kind"] in PROTOCOL_ERRORS or found["kind"] in CALL_REASONS or found["gate"] == "schema"
+            assert told or found["kind"] in row["notes"]
+            assert found["message"]
+            assert found["evidence"] or found["kind"] in WITHOUT_EVIDENCE, found
+            assert len(found["evidence"]) < 400
+
+
+WITHOUT_EVIDENCE = {"usage_missing", "tool_calls_without_calls", "calls_with_other_finish"}
+"""What is absent shows no bytes."""
+
+
+def test_rows_without_findings_are_examined_when_they_are_read(answers: dict[str, dict[str, Row]]) -> None:
+    rows: list[dict[str, Any]] = [row for group in answers.values() for row in group.values()]
+    for row in rows:
+        bare = {key: value for key, value in row.items() if key != "findings"}
+        assert {one.kind for one in findings(bare)} == kinds(row)
+
+
+def test_every_kind_is_seen(answers: dict[str, dict[str, Row]]) -> None:
+    seen = {kind for group in answers.values() for row in group.values() for kind in kinds(row)}
+    assert set(KINDS) - seen == ELSEWHERE
+
+
+ELSEWHERE = {
+    "extra_property",
+    "not_in_enum",
+    "own_count_differs",
+    "raw_calls_unreadable",
+    "too_large",
+}
+"""Kinds that other tests see."""
