@@ -27,3 +27,17 @@ def score_api_calls(context: ScoreContext) -> Iterable[Score]:
     yield Score(name="api_call_score", value=len(both) / len(gold) if gold else right, detail=detail)
     yield Score(name="api_precision", value=len(both) / len(called) if called and gold else right)
     yield Score(name="api_f1", value=2 * len(both) / (len(called) + len(gold)) if gold else right)
+
+
+def score_offer(context: ScoreContext) -> Iterable[Score]:
+    """``gold_offered``: the share of gold Apis that the selector chose, counted as ``api_call_score`` counts them.
+
+    Nothing that an agent does changes it: it is the most that ``api_call_score`` can be.
+    """
+    gold = context.query.gold_apis
+    if gold:
+        tools = {tool.api for tool in context.tools}
+        offered = {ref.pair for ref in gold if ref in tools}
+        missing = sorted([list(ref.pair) for ref in gold if ref not in tools])
+        value = len(offered) / len({ref.pair for ref in gold})
+        yield Score(name="gold_offered", value=value, detail={"missing": missing}, quality=False)

@@ -38,6 +38,10 @@ CATALOG = (
     ScoreInfo("api_precision", "share of the called Apis that are gold"),
     ScoreInfo("api_f1", "the harmonic mean of api_call_score and api_precision"),
     ScoreInfo(
+        "gold_offered", "share of the gold Apis that the agent was offered",
+        missing="the query has no gold Apis", failed="left out", ideal=1.0,
+    ),
+    ScoreInfo(
         "argument_accuracy", "share of right arguments over the gold calls", missing=NO_GOLD_ARGUMENTS, ideal=1.0
     ),
     ScoreInfo(

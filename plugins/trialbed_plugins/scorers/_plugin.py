@@ -8,7 +8,7 @@ from trialbed.hookspecs import hookimpl
 from trialbed.records import Score
 from trialbed.scoring import ScoreContext
 from trialbed_plugins.scorers._answers import score_answer, score_finish
-from trialbed_plugins.scorers._apis import score_api_calls
+from trialbed_plugins.scorers._apis import score_api_calls, score_offer
 from trialbed_plugins.scorers._arguments import score_arguments
 from trialbed_plugins.scorers._calls import score_calls
 from trialbed_plugins.scorers._catalog import CATALOG
@@ -21,6 +21,7 @@ SCORES = tuple(info.name for info in CATALOG)
 
 _SCORERS: tuple[Callable[[ScoreContext], Iterable[Score]], ...] = (
     score_api_calls,
+    score_offer,
     score_arguments,
     score_calls,
     score_results,

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.scoring import api_call, claim, scores, values
+from support.scoring import api_call, claim, context, scores, values
+
+from trialbed_plugins.scorers._apis import score_offer
 
 
 @pytest.mark.parametrize(
@@ -47,3 +51,15 @@ async def test_calls_that_the_model_did_not_ask_for_score_nothing() -> None:
     found = await scores("ab", calls, unasked=calls[1:])
     assert found["api_call_score"].value == 0.5
     assert found["claimed_vs_observed"].detail["unasked"] == [["t", "b"]]
+
+
+async def test_the_offer_is_scored_by_the_gold_apis_among_the_tools() -> None:
+    whole = context("ab")
+    (first, *_) = whole.tools
+    part = dataclasses.replace(whole, tools=(first,))
+    none = dataclasses.replace(whole, tools=())
+    found = [next(iter(score_offer(item))) for item in (whole, part, none)]
+    assert [score.value for score in found] == [1, 0.5, 0]
+    assert found[1].detail == {"missing": [list(whole.query.gold_apis[1].pair)]}
+    assert not found[1].quality
+    assert not list(score_offer(context("")))
