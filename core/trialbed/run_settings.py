@@ -204,6 +204,7 @@ class RunSettings(IdentitySettings):
         max_helper_requests: of each helper, such as the judge; what it asks beyond that fails.
         completions: a file; what was asked once, of the same endpoint, is not asked again.
         server_url: a running server to use; None starts one and stops it afterwards.
+        tags, note: what the user calls the run, to find it again; a run that is continued gets them too.
         store: a file, or a database URL.
         output: folder of the result documents.
     """
@@ -277,6 +278,12 @@ class RunSettings(IdentitySettings):
     server_url: Annotated[
         str | None,
         Setting(("--server-url",), "Running server to use. [default: start one for the run]", metavar="URL"),
+    ] = None
+    tags: Annotated[
+        tuple[str, ...], Setting(("--tag",), "Tag by which bench runs finds the run; repeatable.", metavar="TAG")
+    ] = ()
+    note: Annotated[
+        str | None, Setting(("--note",), "Text that bench runs and bench show show with the run.", metavar="TEXT")
     ] = None
     executor: Annotated[str, Setting(("--executor",), "Where workers run.", metavar="NAME")] = "local"
     store: Annotated[

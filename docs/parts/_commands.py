@@ -27,6 +27,8 @@ def walk_commands() -> Iterator[tuple[str, click.Command]]:
     for name in own_commands():
         command = cli.get_command(click.Context(cli), name)
         if isinstance(command, click.Group):
+            if command.invoke_without_command:
+                yield name, command
             yield from ((f"{name} {inner}", command.commands[inner]) for inner in sorted(command.commands))
         elif command is not None:
             yield name, command

@@ -53,7 +53,7 @@ def parse(group: click.Group, arguments: list[str]) -> None:
         return
     command = group.get_command(click.Context(group), name)
     assert command is not None, f"there is no command {name!r}"
-    if isinstance(command, click.Group):
+    if isinstance(command, click.Group) and not (command.invoke_without_command and (not rest or rest[0][0] == "-")):
         parse(command, rest)
     else:
         command.make_context(name, rest)

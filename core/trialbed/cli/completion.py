@@ -76,6 +76,30 @@ def _drivers(kind: str) -> list[str]:
     return [driver.name for driver in list_drivers(kind)]
 
 
+def tags() -> Iterable[str]:
+    """The tags of the newest runs of the default store."""
+    from trialbed.store import open_store
+
+    with open_store() as reader:
+        return {tag for run in reader.runs(limit=MOST_RUNS) for tag in run.tags}
+
+
+def stored_frameworks() -> Iterable[str]:
+    """The frameworks of the newest runs of the default store."""
+    from trialbed.store import open_store
+
+    with open_store() as reader:
+        return {name for run in reader.runs(limit=MOST_RUNS) for name in run.config.frameworks}
+
+
+def stored_models() -> Iterable[str]:
+    """The models of the newest runs of the default store."""
+    from trialbed.store import open_store
+
+    with open_store() as reader:
+        return {run.config.model for run in reader.runs(limit=MOST_RUNS)}
+
+
 def runs() -> Iterable[str]:
     """The newest runs of the default store, and ``latest``."""
     from trialbed.store import open_store

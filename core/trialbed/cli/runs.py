@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, datasets, frameworks
+from trialbed.cli import completion
+from trialbed.cli.completion import completes, datasets
 from trialbed.cli.formats import chosen_format, format_option, records_text
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.stored import Since, print_json, store_option
@@ -25,21 +27,37 @@ EPILOG = """\b
 Examples:
   bench runs
   bench runs --framework langgraph --since 7d
+  bench runs --tag nightly --format csv
+  bench runs remove 20260101T120000
   bench runs --model gpt-4o-mini --dataset stabletoolbench:G1_instruction --json
 """
 
 
-@click.command("runs", epilog=EPILOG)
+@click.group("runs", epilog=EPILOG, invoke_without_command=True)
 @plain_option(
     "-f",
     "--framework",
     metavar="NAME",
     help="Only runs of this framework, in any profile and release, or in those that are named.",
-    shell_complete=completes(frameworks),
+    shell_complete=completes(completion.stored_frameworks),
 )
-@plain_option("-m", "--model", metavar="NAME", help="Only runs of this model.")
+@plain_option(
+    "-m",
+    "--model",
+    metavar="NAME",
+    help="Only runs of this model.",
+    shell_complete=completes(completion.stored_models),
+)
 @plain_option(
     "-d", "--dataset", metavar="NAME", help="Only runs of this dataset or test set.", shell_complete=completes(datasets)
+)
+@plain_option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="Only runs with this tag; repeatable.",
+    shell_complete=completes(completion.tags),
 )
 @plain_option("--status", type=click.Choice(STATUSES), help="Only runs of this status.")
 @plain_option(
@@ -54,10 +72,13 @@ Examples:
 @store_option
 @format_option("table", "json", "csv", "markdown")
 @json_option
+@click.pass_context
 def command(
+    context: click.Context,
     framework: str | None,
     model: str | None,
     dataset: str | None,
+    tags: tuple[str, ...],
     status: RunStatus | None,
     since: datetime | None,
     limit: int,
@@ -69,6 +90,8 @@ def command(
 
     Show one with bench show RUN, and compare two with bench compare RUN RUN.
     """
+    if context.invoked_subcommand is not None:
+        return
     from trialbed.store import open_store
     from trialbed.views import Table
 
@@ -76,7 +99,7 @@ def command(
     with open_store(store) as reader:
         # One more than are shown, to know whether there are more.
         found = reader.runs(
-            framework=framework, model=model, dataset=dataset, status=status, since=since, limit=limit + 1
+            framework=framework, model=model, dataset=dataset, status=status, since=since, tags=tags, limit=limit + 1
         )
         rows = [_row(run) for run in found[:limit]]
         if form == "json":
@@ -106,6 +129,8 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "trials": len(config.query_ids) * config.repeat * len(config.frameworks),
         **ended,
         "overall_time": run.overall_time,
+        "tags": list(run.tags),
+        "note": run.note,
         "sopr_score": {name: _mean(name, trials) for name in config.frameworks},
     }
 
@@ -114,6 +139,7 @@ def _records(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """One record for each framework of a run."""
     for row in rows:
         own = {name: value for name, value in row.items() if name not in ("frameworks", "sopr_score")}
+        own["tags"] = " ".join(row["tags"])
         for framework, mean in row["sopr_score"].items():
             yield {**own, "framework": framework, "sopr_score": mean}
 
@@ -134,6 +160,45 @@ def _mean(framework: str, trials: Sequence[StoredTrial]) -> float | None:
     return fmean(values) if values else None
 
 
+@command.command("remove", epilog="Example: bench runs remove 20260101T120000 20260102")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=completes(completion.runs))
+@store_option
+@json_option
+def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
+    """Remove runs and all that belongs to them from the store.
+
+    A run is its id, the beginning of one, or latest. Result documents stay where they are. The store is compacted, so
+    that its file becomes smaller.
+    """
+    from trialbed.errors import DataError, UsageError
+    from trialbed.settings import store_file
+    from trialbed.store import Store, open_store
+
+    place = store or store_file()
+    with open_store(place) as reader:
+        found = {run.run_id: run for run in map(reader.run, runs)}
+        trials = {run.run_id: len(run.trials()) for run in found.values()}
+    for run in found.values():
+        if run.status == "running":
+            raise UsageError(f"run {run.run_id} is under way; end it first")
+    with Store.open(place) as opened:
+        for run in found.values():
+            with ExitStack() as locks:
+                # Under its locks: meanwhile the command that continues it might begin.
+                for name in {run.record.config_digest, run.run_id}:
+                    locks.enter_context(opened.lock(name))
+                opened.discard_run(run.run_id)
+        try:
+            opened.compact()
+        except DataError as error:
+            click.echo(f"Warning: the store was not compacted: {error}", err=True)
+    if as_json:
+        print_json([{"run_id": run_id, "trials": trials[run_id]} for run_id in found])
+        return
+    for run_id in found:
+        click.echo(f"removed: {run_id} ({trials[run_id]} trial{'s' * (trials[run_id] != 1)})")
+
+
 COLUMNS = ("run", "status", "dataset", "queries", "model", "trials", "framework", "sopr_score")
 NARROW = ("run", "status", "trials", "framework", "sopr_score")
 NARROWEST = ("run", "status", "trials")
@@ -147,7 +212,8 @@ def _print(rows: list[dict[str, Any]], place: str, *, more: bool) -> None:
         click.echo(f"No runs in {place} fit.")
         return
     notes = [
-        "trials: those that ended with an answer, of all. sopr_score: the mean over measured trials; failed are 0."
+        *_named(rows),
+        "trials: those that ended with an answer, of all. sopr_score: the mean over measured trials; failed are 0.",
     ]
     if more:
         notes.append("There are more runs; --limit shows them.")
@@ -158,6 +224,14 @@ def _print(rows: list[dict[str, Any]], place: str, *, more: bool) -> None:
         rows_shown = (_cells(line, columns) for line in lines if columns is not NARROWEST or line[0])
         table = replace(Table.of("", columns, rows_shown, notes), narrow=table)
     print_tables([table] if table else [], sys.stdout)
+
+
+def _named(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """The tags and the note of each run that has some."""
+    for row in rows:
+        tags = ", ".join(row["tags"])
+        if tags or row["note"]:
+            yield f"{row['run_id']}: {' '.join(part for part in (f'[{tags}]' if tags else '', row['note']) if part)}"
 
 
 def _cells(line: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:

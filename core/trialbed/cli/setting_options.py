@@ -18,6 +18,7 @@ from trialbed.run_settings import Declared, declared_settings
 COMPLETIONS = {
     "frameworks": completion.completes(completion.frameworks),
     "dataset": completion.completes(completion.datasets),
+    "tags": completion.completes(completion.tags),
     "model": completion.completes(completion.models),
     "selector": completion.completes(completion.drivers("selectors")),
     "judge": completion.completes(completion.judges),

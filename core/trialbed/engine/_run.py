@@ -6,7 +6,7 @@ import asyncio
 from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from trialbed.commands import agent_commands
 from trialbed.comparison import chosen_baseline
@@ -93,13 +93,27 @@ def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, pro
     if found is not None and prepared.options.fresh:
         store.discard_run(found.run_id)
         found = None
-    fresh = new_run(prepared.config)
+    fresh = new_run(prepared.config).model_copy(update=_named(prepared.options, None))
     if found is None:
         with suppress(DataError):  # of another run, which need not keep this one from starting
             for remark in remarks(store, prepared):
                 progress.note(remark)
         store.create_run(fresh)
         return fresh
-    store.update_run(found.run_id, status="running", config=fresh.config, config_digest=fresh.config_digest)
+    named = _named(prepared.options, found)
+    store.update_run(found.run_id, status="running", config=fresh.config, config_digest=fresh.config_digest, **named)
     # Read again: before it was locked, another process may have been at it.
     return store.run(found.run_id)
+
+
+def _named(options: RunOptions, found: Run | None) -> _Named:
+    """The tags and the note of a run: those that it has, and those that are given now."""
+    known = found.tags if found else ()
+    note = options.note if options.note is not None else found.note if found else ""
+    given = (tag.strip() for tag in options.tags if tag.strip())
+    return _Named(tags=tuple(dict.fromkeys((*known, *given))), note=note)
+
+
+class _Named(TypedDict):
+    tags: tuple[str, ...]
+    note: str

@@ -62,6 +62,7 @@ class Run(Record):
             ``environment_digest`` is the SHA-256 over it.
         overall_time: seconds over all sessions of the run.
         judge: what its judge is, and how it was calibrated; empty in stores of versions before it.
+        tags, note: what the user called the run.
     """
 
     run_id: str
@@ -75,3 +76,5 @@ class Run(Record):
     overall_time: float = 0.0
     frameworks: tuple[FrameworkInfo, ...] = ()
     judge: dict[str, Json] = Field(default={})
+    tags: tuple[str, ...] = ()
+    note: str = ""

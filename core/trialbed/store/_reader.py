@@ -104,6 +104,7 @@ class StoreReader:
         dataset: str | None = None,
         status: RunStatus | None = None,
         since: datetime | None = None,
+        tags: Collection[str] = (),
         limit: int | None = None,
     ) -> tuple[StoredRun, ...]:
         """The runs that fit, latest first.
@@ -114,6 +115,7 @@ class StoreReader:
             dataset: runs of this dataset, as given to ``--dataset``, or of this test set.
             status: ``running``, ``interrupted``, ``incomplete`` or ``finished``, as ``StoredRun.status`` has it.
             since: runs that began then or later; a time with its zone.
+            tags: runs that have all of these.
             limit: this many at most; None for all.
         """
         with self._open().read() as connection:
@@ -121,6 +123,7 @@ class StoreReader:
                 seen
                 for run in each_run(connection, () if status is None else {status, *RECORDED.get(status, ())})
                 if fits(run.config, framework, model, dataset) and (since is None or run.created_at >= since)
+                if set(tags) <= set(run.tags)
                 if (seen := self._seen(run)).status == status or status is None
             )
             return tuple(StoredRun(self, run) for run in islice(found, limit))
@@ -230,6 +233,16 @@ class StoredRun:
     def overall_time(self) -> float:
         """Seconds that the run took, its interruptions left out."""
         return self.record.overall_time
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """What ``bench run --tag`` called it."""
+        return self.record.tags
+
+    @property
+    def note(self) -> str:
+        """What ``bench run --note`` says of it."""
+        return self.record.note
 
     @property
     def frameworks(self) -> tuple[FrameworkInfo, ...]:

@@ -13,6 +13,7 @@ from trialbed.records import FrameworkInfo, Json, Run, RunConfig, RunStatus, Sco
 from trialbed.redaction import redaction_of
 from trialbed.secrets import secret_values
 from trialbed.store._attempts import AttemptSummary, counted_attempts
+from trialbed.store._compaction import compact
 from trialbed.store._database import Database, open_database
 from trialbed.store._lock import hold
 from trialbed.store._runs import (
@@ -98,6 +99,8 @@ class Store:
         config: RunConfig | None = None,
         config_digest: str | None = None,
         judge: dict[str, Json] | None = None,
+        tags: tuple[str, ...] | None = None,
+        note: str | None = None,
     ) -> None:
         """Change what is given, leave the rest. ``overall_time`` is in seconds."""
         given: dict[str, Any] = {
@@ -108,6 +111,8 @@ class Store:
             "config": config,
             "config_digest": config_digest,
             "judge": judge,
+            "tags": tags,
+            "note": note,
         }
         changes = {name: value for name, value in given.items() if value is not None}
         with self._database.write() as connection:
@@ -132,6 +137,15 @@ class Store:
         """Delete a run and all that belongs to it."""
         with self._database.write() as connection:
             delete_run(connection, run_id)
+
+    def compact(self) -> None:
+        """Give the space of what was deleted back to the system.
+
+        Raises:
+            DataError: another process is using the store.
+        """
+        with self._database.explained():
+            compact(self._database.engine)
 
     def add_trial(self, run_id: str, result: TrialResult) -> None:
         """Commit an attempt of a trial that has ended: with its scores, its calls and their bodies.

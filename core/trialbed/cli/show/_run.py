@@ -71,6 +71,8 @@ def _settings(run: StoredRun, about: Document) -> Iterator[str]:
         ("dataset", f"{run.config.dataset} ({run.config.test_set}), {_number(run)}, sha256 {_digest(run)}"),
         *_chosen(run, about),
         ("trialbed", run.config.trialbed_version),
+        *([("tags", ", ".join(run.tags))] if run.tags else []),
+        *([("note", run.note)] if run.note else []),
     ]
     width = max(len(name) for name, _ in rows)
     yield from (printable(f"{name:<{width}}  {text}") for name, text in rows)

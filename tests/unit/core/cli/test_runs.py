@@ -155,3 +155,39 @@ def test_a_comparison_is_printed_in_other_formats(bench: Any) -> None:
     assert bench("compare", NEW, "--format", "json").output == bench("compare", NEW, "--json").output
     cases = ElementTree.fromstring(bench("compare", NEW, "--format", "junit").output).findall("testsuite/testcase")
     assert [case.get("name") for case in cases] == ["sopr_score", "api_call_score"]
+
+
+def test_runs_are_found_by_their_tags_and_show_their_notes(bench: Any, stored: Path) -> None:
+    with Store.open(str(stored)) as store:
+        store.update_run(NEW, tags=("nightly", "ü b"), note="after the fix\x1b[2J")
+        store.update_run(OLD, tags=("nightly",))
+    assert ids(bench("runs", "--json", "--tag", "nightly")) == [NEW, OLD]
+    assert ids(bench("runs", "--json", "--tag", "nightly", "--tag", "ü b")) == [NEW]
+    assert ids(bench("runs", "--json", "--tag", "other")) == []
+    row = json.loads(bench("runs", "--json", "--limit", 1).output)[0]
+    assert (row["tags"], row["note"]) == (["nightly", "ü b"], "after the fix\x1b[2J")
+    assert f"{NEW}: [nightly, ü b] after the fix?[2J" in bench("runs").output
+    shown = bench("show", NEW).output
+    assert "nightly, ü b" in shown
+    assert "after the fix?[2J" in shown
+
+
+def test_a_removed_run_is_gone_and_the_store_is_smaller(bench: Any, stored: Path) -> None:
+    before = stored.stat().st_size
+    done = bench("runs", "remove", NEW[:8])
+    assert done.output == f"removed: {NEW} (4 trials)\n"
+    assert ids(bench("runs", "--json")) == [OLD]
+    assert stored.stat().st_size < before
+    assert [file.name for file in stored.parent.iterdir()] == [stored.name]
+    assert bench("show", OLD).exit_code == 0
+    assert "no run" in str(bench("runs", "remove", OLD, "20990101").exception)
+    assert ids(bench("runs", "--json")) == [OLD]
+    assert json.loads(bench("runs", "remove", "latest", OLD, "--json").output) == [{"run_id": OLD, "trials": 2}]
+
+
+def test_a_run_that_is_under_way_is_not_removed(bench: Any, stored: Path) -> None:
+    with Store.open(str(stored)) as store:
+        store.update_run(NEW, status="running")
+        with store.lock(NEW):
+            assert "is under way; end it first" in str(bench("runs", "remove", NEW).exception)
+    assert ids(bench("runs", "--json")) == [NEW, OLD]
