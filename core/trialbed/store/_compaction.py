@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Engine, text
 
 from trialbed.store._schema import metadata
@@ -14,7 +16,7 @@ def compact(engine: Engine) -> None:
             for table in metadata.sorted_tables:
                 connection.execute(text(f"VACUUM {table.name}"))
             return
-        driver = connection.connection.driver_connection
+        driver: Any = connection.connection.driver_connection
         # The driver itself: a statement of SQLAlchemy begins a transaction, in which nothing can be compacted.
         driver.execute("COMMIT") if driver.in_transaction else None
         driver.execute("VACUUM")
