@@ -17,6 +17,7 @@ COMMANDS = {
     "data": "List, import and show datasets, and export runs over them.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "env": "Build, list, lock and remove environments of frameworks.",
+    "export": "Write the trials of a run for other programs.",
     "judge": "Calibrate judges against labelled cases.",
     "plan": "Say how many queries a difference needs, before money is spent.",
     "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",

@@ -2,7 +2,7 @@
 
 from trialbed.engine._benchmark import arun_benchmark, run_benchmark
 from trialbed.engine._control import ControlClient
-from trialbed.engine._documents import run_queries, stored_documents
+from trialbed.engine._documents import known_queries, run_queries, stored_documents
 from trialbed.engine._identity import config_digest, new_trial_token, trial_seed
 from trialbed.engine._judge import identity_of, judge_report, standing_judge
 from trialbed.engine._models import judge_drivers, key_hint
@@ -29,6 +29,7 @@ __all__ = [
     "judge_drivers",
     "judge_report",
     "key_hint",
+    "known_queries",
     "new_trial_token",
     "open_dataset",
     "prepare",

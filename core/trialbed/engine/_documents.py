@@ -12,7 +12,7 @@ from trialbed.attribution import attribute_documents
 from trialbed.comparison import compare_frameworks, rank_documents
 from trialbed.engine._listeners import Listeners
 from trialbed.engine._plan import open_dataset
-from trialbed.errors import DataError, DriverBroken
+from trialbed.errors import DataError, DriverBroken, TrialbedError
 from trialbed.plugins import plugin_manager
 from trialbed.records import Query, Run, RunConfig, ToolSpec, TrialResult
 from trialbed.results import first_trials_apart, quality_scores, result_document
@@ -110,6 +110,14 @@ def run_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query]:
         raise DataError(f"the dataset {config.dataset} has changed since the run: its digest is another")
     found = {query.query_id: query for query in dataset.queries()}
     return {query_id: found[query_id] for query_id in config.query_ids}
+
+
+def known_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query] | None:
+    """The queries of a run; None where its dataset is out of reach or has changed, as all else is in the store."""
+    try:
+        return run_queries(config, data_dir)
+    except (TrialbedError, OSError):
+        return None
 
 
 def leave_out(error: DriverBroken) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +11,6 @@ from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import store_option
-
-if TYPE_CHECKING:
-    from trialbed.records import Query, RunConfig
 
 EPILOG = """\b
 Examples:
@@ -65,6 +61,8 @@ def command(
     saw of the trial is shown, with what went wrong first, and every score with its reason.
     """
     from trialbed.cli.show._naming import named_attempt
+    from trialbed.engine import known_queries
+    from trialbed.settings import data_dir as default_folder
 
     if reporter is not None and (form is not None or as_json):
         raise click.UsageError("--reporter is given with --format or --json; give one of them")
@@ -74,7 +72,7 @@ def command(
 
     with open_store(store) as reader:
         found = reader.run(run)
-        queries = _queries(found.config, data_dir)
+        queries = known_queries(found.config, data_dir or default_folder())
         if trial is None and framework is None and query is None:
             _refuse_parts({"--repeat": repeat, "--attempt": attempt, "--full": full or None})
             if form == "html":
@@ -98,15 +96,3 @@ def _refuse_parts(given: dict[str, object]) -> None:
     for name, value in given.items():
         if value is not None:
             raise click.UsageError(f"{name} is about one trial; name it, such as langgraph/17")
-
-
-def _queries(config: RunConfig, data_dir: Path | None) -> dict[int | str, Query] | None:
-    """The run's queries; None where its dataset is out of reach or has changed, as all else is in the store."""
-    from trialbed.engine import run_queries
-    from trialbed.errors import TrialbedError
-    from trialbed.settings import data_dir as default_folder
-
-    try:
-        return run_queries(config, data_dir or default_folder())
-    except (TrialbedError, OSError):
-        return None

@@ -1,4 +1,4 @@
-"""Exports of runs to the formats of other tools."""
+"""A run as StableToolBench's converted answers."""
 
 from __future__ import annotations
 

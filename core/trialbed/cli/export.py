@@ -1,0 +1,103 @@
+"""``bench export``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.completion import completes, runs
+from trialbed.cli.options import FILE, plain_option
+from trialbed.cli.setting_options import data_dir_option
+from trialbed.cli.stored import store_option
+
+if TYPE_CHECKING:
+    from trialbed.records import Query
+    from trialbed.store import StoredRun
+
+FORMATS = ("jsonl", "otel", "parquet")
+
+EPILOG = """\b
+Examples:
+  bench export latest --output trials.jsonl
+  bench export latest --format otel --output spans.jsonl
+  bench export 20261122T090211 --format parquet --output scores.parquet
+"""
+
+
+@click.command("export", epilog=EPILOG)
+@click.argument("run", shell_complete=completes(runs))
+@plain_option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Format of the file. [default: by the name of --output, else jsonl]",
+)
+@plain_option("-o", "--output", type=FILE, metavar="FILE", help="File to write. [default: standard output]")
+@store_option
+@data_dir_option
+def command(run: str, form: str | None, output: Path | None, store: str | None, data_dir: Path | None) -> None:
+    """Write the trials of a run for other programs.
+
+    jsonl has a line for each trial with all that the store holds of it: the scores with their reasons, the answer, and
+    every request and call with its body. otel has a line for each trial too, an export of OpenTelemetry's spans by its
+    conventions for generative AI. parquet has a row for each trial and a column for each score; it needs the extra
+    trialbed[parquet].
+
+    RUN is an id, the beginning of one, or latest. The dataset and the frameworks need not be there any more.
+    """
+    from trialbed.errors import UsageError
+    from trialbed.store import open_store
+
+    form = form or ("parquet" if output is not None and output.suffix == ".parquet" else "jsonl")
+    with open_store(store) as reader:
+        found = reader.run(run)
+        _say_incomplete(found)
+        if form == "parquet":
+            if output is None:
+                raise UsageError("Parquet is not text: name a file with --output")
+            from trialbed.exports import export_parquet
+
+            click.echo(f"written: {output} ({export_parquet(found, output)} trials)", err=True)
+            return
+        _write(_values(found, form, data_dir), output)
+
+
+def _values(run: StoredRun, form: str, data_dir: Path | None) -> Iterator[dict[str, Any]]:
+    from trialbed.exports import trial_lines, trial_spans
+
+    return trial_spans(run) if form == "otel" else trial_lines(run, _queries(run, data_dir))
+
+
+def _queries(run: StoredRun, data_dir: Path | None) -> Mapping[int | str, Query] | None:
+    from trialbed.engine import known_queries
+    from trialbed.settings import data_dir as default_folder
+
+    return known_queries(run.config, data_dir or default_folder())
+
+
+def _say_incomplete(run: StoredRun) -> None:
+    if run.status != "finished":
+        click.echo(f"INCOMPLETE: run {run.run_id} is {run.status}; trials that are missing are left out", err=True)
+
+
+def _write(values: Iterator[dict[str, Any]], output: Path | None) -> None:
+    from trialbed.errors import DataError
+
+    if output is None:
+        for value in values:
+            sys.stdout.write(f"{json.dumps(value)}\n")
+        return
+    count = 0
+    try:
+        with output.open("w", encoding="utf-8") as file:
+            for value in values:
+                file.write(f"{json.dumps(value)}\n")
+                count += 1
+    except OSError as error:
+        raise DataError(f"{output} cannot be written: {error.strerror}; name another file with --output") from error
+    click.echo(f"written: {output} ({count} trial{'s' * (count != 1)})", err=True)

@@ -1,0 +1,166 @@
+"""Runs in the forms of other programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.trials import ended, run_config
+
+from trialbed.conversations import read_samples
+from trialbed.errors import DataError, UsageError
+from trialbed.exports import export_parquet, trial_lines, trial_spans
+from trialbed.records import (
+    Answer,
+    ApiCall,
+    ApiRef,
+    ModelCall,
+    Query,
+    Run,
+    Score,
+    SentCall,
+    ToolSpec,
+    TrialResult,
+    Usage,
+)
+from trialbed.store import Store, StoredRun, open_store
+
+RUN = "20260101T120000-aaaaaa"
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+API = ApiRef(category="C", tool_name="Weather", api_name="now")
+HOSTILE = "\ud83d\x1b[2J\u202eé"
+
+
+def answered() -> TrialResult:
+    call = {"id": "c1", "type": "function", "function": {"name": "weather_now", "arguments": '{"city": "Ulm"}'}}
+    asked = [{"role": "user", "content": "How warm is it?"}]
+    result = {"role": "tool", "tool_call_id": "c1", "content": "21"}
+    told = [*asked, {"role": "assistant", "tool_calls": [call]}, result]
+    tools = [{"type": "function", "function": {"name": "weather_now", "parameters": {"type": "object"}}}]
+
+    def request(messages: list[Any], message: dict[str, Any], calls: tuple[SentCall, ...], started: float) -> ModelCall:
+        return ModelCall(
+            started=started,
+            duration=0.5,
+            status=200,
+            request=json.dumps({"model": "m", "temperature": 0, "messages": messages, "tools": tools}),
+            response=json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}),
+            request_bytes=1,
+            response_bytes=1,
+            usage=Usage(prompt_tokens=5, completion_tokens=6),
+            finish_reason="stop",
+            tool_calls=calls,
+        )
+
+    made = ended()
+    sent = (SentCall(name="weather_now", arguments='{"city": "Ulm"}'),)
+    wire = made.wire.model_copy(
+        update={
+            "opened_at": NOON,
+            "model_calls": (
+                request(asked, {"role": "assistant", "tool_calls": [call]}, sent, 0.0),
+                request(told, {"role": "assistant", "content": f"21 {HOSTILE}"}, (), 1.0),
+            ),
+            "api_calls": (
+                ApiCall(started=0.6, duration=0.1, api=API, offered=True, arguments={"city": "Ulm"}, response=21),
+            ),
+        }
+    )
+    answer = Answer(final_answer=f"21 {HOSTILE}", finish="give_answer")
+    outcome = made.outcome.model_copy(update={"answer": answer, "started_at": NOON})
+    scores = (Score(name="sopr_score", value=1.0, label="Solved"), Score(name="api_f1", value=0.5))
+    return made.model_copy(update={"wire": wire, "outcome": outcome, "scores": scores})
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[StoredRun]:
+    place = str(tmp_path / "runs.db")
+    with Store.open(place) as store:
+        config = run_config(query_ids=(1, "a/b"))
+        store.create_run(
+            Run(
+                run_id=RUN,
+                config=config,
+                config_digest="c",
+                status="finished",
+                created_at=NOON,
+                environment_digest="",
+            )
+        )
+        crashed = ended("crash", "it died")
+        store.add_trial(RUN, crashed.model_copy(update={"key": crashed.key.model_copy(update={"query_id": "a/b"})}))
+        store.add_trial(RUN, answered())
+        store.add_selection(RUN, 1, "query", (ToolSpec(name="weather_now", description="", parameters={}, api=API),))
+    with open_store(place) as reader:
+        yield reader.run(RUN)
+
+
+def test_each_line_is_a_trial_with_all_of_it(run: StoredRun) -> None:
+    first, second = (json.loads(json.dumps(line)) for line in trial_lines(run))
+    assert (first["query_id"], first["status"], first["scores"]) == (1, "answered", {"sopr_score": 1.0, "api_f1": 0.5})
+    assert (first["run_id"], first["model"], first["query_text"]) == (RUN, "scripted:gold", None)
+    assert TrialResult.model_validate(first["trial"]) == run.trial("reference", 1).result
+    assert (second["query_id"], second["trial"]["outcome"]["failure"]["message"]) == ("a/b", "it died")
+    queries = {1: Query(query_id=1, text="How warm?", apis=())}
+    assert [line["query_text"] for line in trial_lines(run, queries)] == ["How warm?", None]
+
+
+def test_spans_are_read_again_as_the_conversation(run: StoredRun, tmp_path: Path) -> None:
+    path = tmp_path / "spans.jsonl"
+    path.write_text("".join(f"{json.dumps(value)}\n" for value in trial_spans(run)))
+    (sample, _) = read_samples(path)
+    assert [(call.name, call.args) for call in sample.calls] == [("weather_now", {"city": "Ulm"})]
+    assert sample.messages is not None
+    assert [message.role for message in sample.messages] == ["user", "assistant", "tool", "assistant"]
+    assert sample.tools["weather_now"]
+
+
+def test_spans_follow_the_conventions(run: StoredRun) -> None:
+    first, second = trial_spans(run)
+    agent, *children = spans(first)
+    assert (agent["name"], agent["startTimeUnixNano"]) == ("invoke_agent reference", "1767268800000000000")
+    assert attributes(agent)["trialbed.score.api_f1"] == {"doubleValue": 0.5}
+    assert [child["name"] for child in children] == ["chat m", "chat m", "execute_tool weather_now"]
+    assert {child["parentSpanId"] for child in children} == {agent["spanId"]}
+    assert {(len(span["traceId"]), len(span["spanId"])) for span in spans(first)} == {(32, 16)}
+    assert len({span["spanId"] for span in spans(first)}) == 4
+    assert attributes(children[0])["gen_ai.usage.input_tokens"] == {"intValue": "5"}
+    assert attributes(children[2])["gen_ai.tool.call.arguments"] == {"stringValue": '{"city": "Ulm"}'}
+    (failed,) = spans(second)
+    assert failed["status"] == {"code": 2, "message": "it died"}
+
+
+def spans(export: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = export["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    return found
+
+
+def attributes(span: dict[str, Any]) -> dict[str, Any]:
+    return {item["key"]: item["value"] for item in span["attributes"]}
+
+
+def test_parquet_has_a_row_for_each_trial(run: StoredRun, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import pandas
+
+    path = tmp_path / "scores.parquet"
+    assert export_parquet(run, path) == 2
+    frame = pandas.read_parquet(path)
+    rows = {row["query_id"]: row for row in frame.to_dict("records")}
+    assert rows.keys() == {"1", '"a/b"'}
+    assert (rows["1"]["api_f1"], rows['"a/b"']["status"], rows['"a/b"']["sopr_score"]) == (0.5, "failed", 0.0)
+    with pytest.raises(DataError, match="cannot be written"):
+        export_parquet(run, tmp_path / "absent" / "scores.parquet")
+
+
+def test_without_pyarrow_the_error_says_how_to_get_it(
+    run: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match=r"pip install 'trialbed\[parquet\]'"):
+        export_parquet(run, tmp_path / "scores.parquet")
