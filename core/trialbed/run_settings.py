@@ -167,6 +167,12 @@ class IdentitySettings:
         Ge(1),
         Setting(("--max-trial-tokens",), "Number of tokens after which a trial is stopped. [default: no limit]"),
     ] = None
+    faults: Annotated[
+        str | None,
+        Setting(
+            ("--faults",), "Plan of failures of tools and of the model that are put in on purpose.", metavar="FILE|JSON"
+        ),
+    ] = None
     timeout: Annotated[float, Gt(0), Setting(("--timeout",), "Maximum number of seconds per trial.")] = 120.0
     temperature: Annotated[
         float | None,

@@ -37,7 +37,7 @@ from trialbed_server.gateway.retries import RetryPolicy
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
-from trialbed_server.trials import TrialRegistry, Untagged
+from trialbed_server.trials import PutIn, TrialRegistry, Untagged
 from trialbed_server.virtual.catalog import Catalog
 from trialbed_server.virtual.endpoint import VirtualApi
 from trialbed_server.virtual.mcp import McpEndpoint
@@ -63,7 +63,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     """
     clock = clock or SystemClock()
     trials = TrialRegistry(trials_only=options.control_token is not None, idle=options.trial_expiry)
-    simulators, untagged = Simulators(_simulator_access(options)), Untagged(clock)
+    simulators, untagged = Simulators(_simulator_access(options)), Untagged(clock, _put_in(options, clock))
     metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
     cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options, clock, metrics)
     redaction = redaction_of(tuple(key for key in (options.upstream_key, options.real_key) if key))
@@ -87,6 +87,10 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     _add_plugin_routes(app)
     _add_guards(app, options)
     return app
+
+
+def _put_in(options: ServerOptions, clock: Clock) -> PutIn | None:
+    return None if options.faults is None else PutIn(options.faults, "", clock)
 
 
 def _add_guards(app: FastAPI, options: ServerOptions) -> None:

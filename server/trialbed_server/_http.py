@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
@@ -39,9 +41,9 @@ def openai_error_response(message: str, status: int, kind: str = "invalid_reques
     return JSONResponse(error_document(message, kind, code=str(status)), status)
 
 
-async def send_json(body: bytes, status: int, send: Send) -> None:
-    """Send a body that is JSON already."""
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+async def send_json(body: bytes, status: int, send: Send, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    """Send a body that is JSON already, with these headers beside its own."""
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

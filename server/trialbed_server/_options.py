@@ -7,12 +7,15 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from trialbed.addresses import is_loopback
 from trialbed.errors import UsageError
 from trialbed.settings import state_dir
+
+if TYPE_CHECKING:
+    from trialbed.records import FaultPlan
 
 UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
@@ -48,6 +51,7 @@ class ServerOptions:
         simulator_upstream, simulator_key: another endpoint for that model, and its key.
         real_url: where real Apis are called, by ToolBench's protocol; None for nowhere. real_key: its key.
         real_timeout: seconds for one real call.
+        faults: what is put in on purpose for requests without a trial; None for nothing.
         read_only: whether answers are not kept in the cache.
         refresh: whether what is in the cache is asked for again, and replaced.
         max_helper_requests, max_helper_tokens: the most that each simulator asks of it; None for any number.
@@ -88,6 +92,7 @@ class ServerOptions:
     real_url: str | None = None
     real_key: str | None = field(default=None, repr=False)
     real_timeout: float = 30.0
+    faults: FaultPlan | None = None
     read_only: bool = False
     refresh: bool = False
     max_helper_requests: int | None = None

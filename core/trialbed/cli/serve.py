@@ -113,7 +113,11 @@ Examples:
 )
 @option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of the log's lines.")
 @plain_option("--pages", is_flag=True, help="Show the runs of the store at /pages too, gold answers included.")
-@plain_option("--faults", metavar="SCRIPT", help="Simulate a faulty vendor instead: a file, JSON, or names.")
+@plain_option(
+    "--faults",
+    metavar="SCRIPT",
+    help="Put in faults by a plan (a file or JSON); or, by another script, simulate a faulty vendor instead.",
+)
 def command(
     api_key_env: str,
     base_url: str | None,
@@ -131,7 +135,10 @@ def command(
     Calls are answered from the response cache, else by the real API (--real-url), else by a simulator. With --faults,
     the server is an OpenAI-compatible endpoint without a model that fails as the script says.
     """
-    if faults is not None:
+    from trialbed.fault_plans import is_fault_plan, read_fault_plan
+
+    planned = faults is not None and is_fault_plan(faults)
+    if faults is not None and not planned:
         _serve_faults(faults, given["host"], given["port"])
         return
     from trialbed.drivers import load_driver
@@ -156,6 +163,7 @@ def command(
         completions=str(completion_cache()),
         upstream=base_url,
         real_url=real_url,
+        faults=read_fault_plan(faults) if faults is not None else None,
         simulator_upstream=simulator_url,
         token=os.environ.get(TOKEN_VARIABLE) or None,
         **{name: (os.environ.get(variable) or None) if variable else None for name, variable in keys.items()},

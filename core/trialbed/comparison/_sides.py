@@ -42,6 +42,7 @@ SETTINGS = {
     "max_tools": "max tools",
     "max_steps": "max steps",
     "max_trial_tokens": "max trial tokens",
+    "faults": "faults",
     "timeout": "timeout",
     "trialbed_version": "trialbed version",
 }

@@ -37,6 +37,9 @@ def cause_of(call: ModelCall) -> Cause | None:
 
     The gateway says so itself; where it does not, the status tells.
     """
+    if call.fault:
+        # Put in on purpose: what the agent makes of it is its own.
+        return None
     if call.cause is not None or 200 <= call.status < 400:
         return call.cause
     if call.status == 0:

@@ -14,6 +14,7 @@ from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._identity import config_digest, environment_digest, new_run_id
 from trialbed.environments import adapter_digest, adapter_info, expand_profiles, runs_here
 from trialbed.errors import DriverNotFound, UsageError
+from trialbed.fault_plans import plan_text, read_fault_plan
 from trialbed.installed import installed_packages
 from trialbed.records import Environment, Query, Run, RunConfig, TrialKey, framework_name, framework_package
 from trialbed.run_settings import IdentitySettings, RunSettings
@@ -135,8 +136,10 @@ def run_config(
         in_process: the framework is a live object, which no installed distribution answers for.
     """
     adapters = () if in_process else [name for name in options.frameworks if name not in commands]
+    # Not the file's name: its content decides which run this is.
+    faults = None if options.faults is None else plan_text(read_fault_plan(options.faults))
     return RunConfig(
-        **{item.name: getattr(options, item.name) for item in fields(IdentitySettings)},
+        **{item.name: getattr(options, item.name) for item in fields(IdentitySettings)} | {"faults": faults},
         adapter_versions=adapter_versions(adapters, options.environments) | dict.fromkeys(commands, "command"),
         adapter_digests=adapter_digests(adapters, options.environments)
         | {name: command.digest() for name, command in commands.items()},

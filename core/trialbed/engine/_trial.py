@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,11 +19,13 @@ from trialbed.engine._listeners import Listeners
 from trialbed.engine._models import is_scripted
 from trialbed.engine._tools import gold_script
 from trialbed.errors import NothingMeasured
+from trialbed.fault_plans import read_fault_plan
 from trialbed.judging import judge_label
 from trialbed.prompts import SYSTEM_PROMPT
 from trialbed.records import (
     NOT_MEASURED,
     Failure,
+    FaultPlan,
     ModelEndpoint,
     Outcome,
     Query,
@@ -153,7 +156,16 @@ class TrialRunner:
             ambient=self.ambient,
             limits=config.limits,
             max_trial_tokens=config.max_trial_tokens,
+            faults=self._faults,
+            # The same for every framework.
+            fault_key=json.dumps([spec.key.query_id, spec.key.repeat]),
         )
+
+    @cached_property
+    def _faults(self) -> FaultPlan | None:
+        """What the run puts in on purpose."""
+        text = self.run.config.faults
+        return None if text is None else read_fault_plan(text)
 
     @cached_property
     def _scripts(self) -> Mapping[int | str, tuple[ScriptedCall, ...]]:

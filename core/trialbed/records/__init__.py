@@ -3,6 +3,7 @@
 from trialbed.records._answers import Answer, ClaimedCall, Finish
 from trialbed.records._apis import Api, ApiRef, Parameter, json_type, usable_default
 from trialbed.records._base import Json, Record
+from trialbed.records._faults import FaultPlan, ModelFault, ModelFaults, ToolFault, ToolFaults
 from trialbed.records._frameworks import (
     CONTROLLED,
     NATIVE,
@@ -68,6 +69,7 @@ __all__ = [
     "Environment",
     "Failure",
     "FailureKind",
+    "FaultPlan",
     "FilledArgument",
     "Finish",
     "FrameworkInfo",
@@ -79,6 +81,8 @@ __all__ = [
     "LostCall",
     "ModelCall",
     "ModelEndpoint",
+    "ModelFault",
+    "ModelFaults",
     "Outcome",
     "Parameter",
     "Query",
@@ -90,6 +94,8 @@ __all__ = [
     "ScriptedCall",
     "SentCall",
     "Timing",
+    "ToolFault",
+    "ToolFaults",
     "ToolSpec",
     "TrialKey",
     "TrialRegistration",

@@ -10,6 +10,7 @@ from annotated_types import Gt
 from trialbed.records._answers import Answer
 from trialbed.records._apis import Api
 from trialbed.records._base import Record
+from trialbed.records._faults import FaultPlan
 from trialbed.records._models import Limits, ModelEndpoint
 from trialbed.records._queries import ScriptedCall, ToolSpec
 from trialbed.records._scores import NOT_MEASURED, Failure, Score
@@ -138,6 +139,8 @@ class TrialRegistration(Record):
             that. None for any number.
         lease: seconds after which the server closes the trial unless its opener renews it with
             ``PUT /control/trials/{trial}``. None: the server closes it when it has been idle for long.
+        faults: what is put in on purpose; None for nothing. ``fault_key``: what it is drawn from beside its seed, equal
+            for the trials that shall meet the same faults.
     """
 
     trial: str
@@ -153,3 +156,5 @@ class TrialRegistration(Record):
     limits: Limits | None = None
     max_trial_tokens: int | None = None
     lease: Annotated[float, Gt(0)] | None = None
+    faults: FaultPlan | None = None
+    fault_key: str = ""

@@ -126,6 +126,7 @@ class ModelCall(Record):
         limit: the setting past which it was refused; None where it was not, and in logs of versions before it.
         attempts: the earlier attempts of the gateway, which failed and were repeated.
         waited: seconds of ``duration`` spent in failed attempts and in waiting for the next; no framework's time.
+        fault: the fault that was put in on purpose; empty without one. Such a request has no cause.
     """
 
     started: float
@@ -146,6 +147,7 @@ class ModelCall(Record):
     limit: LimitName | None = None
     attempts: tuple[Attempt, ...] = ()
     waited: float = 0.0
+    fault: str = ""
 
 
 class ApiCall(Record):
@@ -157,6 +159,7 @@ class ApiCall(Record):
         arguments: the parsed ``tool_input``, or its text where it does not parse.
         error: the API error given back, empty on success.
         provenance: ``cache:<how it was made>``, ``real``, ``template``, ``mini``, ``llm:<model>`` …; empty on error.
+        fault: the fault that was put in on purpose, an injected instruction with its code after a colon; empty without.
     """
 
     started: float
@@ -168,6 +171,7 @@ class ApiCall(Record):
     error: str = ""
     response: Json = None
     provenance: str = ""
+    fault: str = ""
 
 
 class WireLog(Record):

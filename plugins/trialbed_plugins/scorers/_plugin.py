@@ -14,6 +14,7 @@ from trialbed_plugins.scorers._calls import score_calls
 from trialbed_plugins.scorers._catalog import CATALOG
 from trialbed_plugins.scorers._claims import score_claims
 from trialbed_plugins.scorers._costs import score_time, score_tokens, score_turns
+from trialbed_plugins.scorers._faults import score_faults
 from trialbed_plugins.scorers._results import score_results
 
 SCORES = tuple(info.name for info in CATALOG)
@@ -25,6 +26,7 @@ _SCORERS: tuple[Callable[[ScoreContext], Iterable[Score]], ...] = (
     score_arguments,
     score_calls,
     score_results,
+    score_faults,
     score_finish,
     score_claims,
     score_tokens,

@@ -13,6 +13,7 @@ from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_respons
 from trialbed_server._metrics import Metrics
 from trialbed_server.gateway.connection import Request
 from trialbed_server.gateway.exchange import Exchange
+from trialbed_server.gateway.put_in import answer_with
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.renaming import with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
@@ -122,6 +123,8 @@ class Gateway:
             await writer.error(message, 404, "invalid_request_error", "request")
         elif path == CHAT and trial is not None and not self._takes_step(trial, writer.exchange):
             await writer.error(_past_limit(trial, writer.exchange), 403, *REFUSED, code=writer.exchange.limit)
+        elif path == CHAT and await self._puts_in(trial, writer):
+            return
         elif path == MODELS and trial is not None and _names_its_model(trial):
             await writer.document(_models(trial))
         elif trial is not None and is_scripted(trial.registration.model):
@@ -134,6 +137,19 @@ class Gateway:
             silence = self._silence if trial is None else trial.timeout(self._silence)
             sent = body if trial is None else with_model(body, trial.model_name, trial.registration.model)
             await self._upstream.forward(Request(scope["method"], target, scope["headers"], sent, silence), writer)
+
+    async def _puts_in(self, trial: Trial | None, writer: ResponseWriter) -> bool:
+        """Whether a request is answered with a fault that its plan has for it; a slow answer only comes later."""
+        faults = self._untagged.faults if trial is None else trial.faults
+        fault = None if faults is None else faults.next_request()
+        if faults is None or fault is None:
+            return False
+        writer.exchange.fault = fault
+        if fault == "slow":
+            await self._clock.sleep(faults.plan.slow_seconds)
+            return False
+        await answer_with(fault, writer)
+        return True
 
     def _takes_step(self, trial: Trial, exchange: Exchange) -> bool:
         exchange.limit = trial.take_step()

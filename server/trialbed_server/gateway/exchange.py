@@ -32,6 +32,7 @@ class Exchange:
         step: whether it counts as one of the trial's requests to the model.
         cause: whose fault its failure is; None while there is none.
         limit: the limit of the trial for which it is refused; None if it is not.
+        fault: the fault that was put in on purpose; empty without one.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Exchange:
         self.step = False
         self.cause: Cause | None = None
         self.limit: LimitName | None = None
+        self.fault = ""
         self._ended: ModelCall | None = None
         self._attempts: list[Attempt] = []
         self._attempted: float | None = None
@@ -117,6 +119,8 @@ class Exchange:
             return self._ended
         seen, now = self._observation(), self._elapsed()
         cause = self.cause or (seen.cause if self.done else self._cause_in_flight())
+        if self.fault and self.done:
+            cause = None
         return ModelCall(
             started=self._started,
             duration=now - self._started,
@@ -131,9 +135,10 @@ class Exchange:
             finish_reason=seen.finish_reason,
             tool_calls=tuple(map(self._with_tool, seen.tool_calls)),
             text_calls=seen.text_calls,
-            error=self._error or (seen.problem if cause else None),
+            error=self._error or (seen.problem if cause or self.fault else None),
             cause=cause,
             limit=self.limit,
+            fault=self.fault,
             attempts=tuple(self._attempts),
             waited=self._waited_until(now, cause),
         )

@@ -1,5 +1,6 @@
 """Trials: which are open, and what the server saw of them."""
 
+from trialbed_server.trials._put_in import RETRY_AFTER, Delivered, PutIn
 from trialbed_server.trials._registry import (
     TrialConflict,
     TrialGone,
@@ -12,9 +13,12 @@ from trialbed_server.trials._trial import LogBudget, ModelRecording, Recording, 
 from trialbed_server.trials._untagged import UNTAGGED_BODY, Untagged
 
 __all__ = [
+    "RETRY_AFTER",
     "UNTAGGED_BODY",
+    "Delivered",
     "LogBudget",
     "ModelRecording",
+    "PutIn",
     "Recording",
     "Trial",
     "TrialConflict",

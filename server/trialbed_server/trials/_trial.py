@@ -20,6 +20,7 @@ from trialbed.records import (
 )
 from trialbed.spans import Span, covered
 from trialbed_server._clock import Clock
+from trialbed_server.trials._put_in import PutIn
 from trialbed_server.virtual.catalog import Catalog
 
 BODY_LIMIT = 2**20
@@ -63,6 +64,8 @@ class Trial:
         self._deadline: float | None = None
         self._played: set[int] = set()
         self._lost: dict[int, LostCall] = {}
+        faults = registration.faults
+        self.faults = None if faults is None else PutIn(faults, registration.fault_key, clock)
         self._filled: dict[tuple[int | None, str], FilledArgument] = {}
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 
 from trialbed.records import ApiCall, ModelCall
 from trialbed_server._clock import Clock
+from trialbed_server.trials._put_in import PutIn
 from trialbed_server.trials._trial import LogBudget, Recording
 
 KEPT = 100
@@ -21,9 +22,11 @@ class Untagged:
 
     Attributes:
         model_requests, api_requests: how many there were.
+        faults: what is put in on purpose; None for nothing.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, faults: PutIn | None = None) -> None:
+        self.faults = faults
         self.model_requests = 0
         self.api_requests = 0
         self._clock = clock

@@ -12,7 +12,17 @@ from trialbed.records import ApiCall
 from trialbed.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, send_json
 from trialbed_server._metrics import Metrics
-from trialbed_server.trials import UNTAGGED_BODY, LogBudget, Trial, TrialRefused, TrialRegistry, Untagged
+from trialbed_server.trials import (
+    RETRY_AFTER,
+    UNTAGGED_BODY,
+    Delivered,
+    LogBudget,
+    PutIn,
+    Trial,
+    TrialRefused,
+    TrialRegistry,
+    Untagged,
+)
 from trialbed_server.virtual.catalog import Catalog, Target
 from trialbed_server.virtual.keys import request_key
 from trialbed_server.virtual.requests import (
@@ -27,6 +37,8 @@ from trialbed_server.virtual.resolver import Reply, Resolver, error_body, error_
 
 CHAT = "chat_with_user"
 """The one api_name that StableToolBench answers itself."""
+
+RETRY = ((b"retry-after", b"%d" % RETRY_AFTER),)
 
 CHAT_REPLY = Reply(error_body("", "Chat with user."), "builtin")
 
@@ -66,10 +78,10 @@ class VirtualApi:
             sent = await read_body(scope, receive, self._max_body)
             request = parse_request(sent)
             if trial is None:
-                body = await self._answer_untagged(self._without_secrets(request, sent), len(sent))
+                delivered = await self._answer_untagged(self._without_secrets(request, sent), len(sent))
             else:
-                body = await self.answer(request, trial, sent)
-            status = 200
+                delivered = await self.answer(request, trial, sent)
+            body, status = delivered.body, delivered.status
         except ClientGone:
             return
         except MalformedRequest as error:
@@ -78,16 +90,18 @@ class VirtualApi:
             status, body = 413, error_body(f"the request is larger than {self._max_body} bytes")
         except TrialRefused as error:
             status, body = error.status, error_body(str(error))
-        if status != 200:
-            self._metrics.refused()
-        await send_json(body, status, send)
+        if status == 200:
+            await send_json(body, status, send)
+            return
+        self._metrics.refused()
+        await send_json(body, status, send, RETRY if status == 429 else ())
 
     def _without_secrets(self, request: VirtualRequest, sent: bytes) -> VirtualRequest:
         if not self._redaction or not self._redaction.finds(sent.decode("utf-8", "replace")):
             return request
         return VirtualRequest(*self._redaction.value(list(request)))
 
-    async def answer(self, request: VirtualRequest, trial: Trial, sent: bytes) -> bytes:
+    async def answer(self, request: VirtualRequest, trial: Trial, sent: bytes) -> Delivered:
         """The answer to a trial's call, which is recorded.
 
         Args:
@@ -97,19 +111,39 @@ class VirtualApi:
         recording = ApiRecording(trial.elapsed, trial.budget, target, tool_input)
         trial.api_calls.append(recording)
         with trial.in_use():
+            if trial.faults is not None:
+                return await self._put_in(trial.faults, recording, target, tool_input, key)
             reply = await self._reply(target, tool_input, key)
         recording.end(reply.body, reply.provenance)
-        return reply.body
+        return Delivered(reply.body)
 
-    async def _answer_untagged(self, request: VirtualRequest, size: int) -> bytes:
+    async def _put_in(
+        self, faults: PutIn, recording: ApiRecording, target: Target, tool_input: Any, key: str | None
+    ) -> Delivered:
+        """Answer a call with the fault that its plan has for it, if there is one."""
+        fault, canary = faults.next_call(target.path)
+        delivered = None if fault is None else await faults.refuse(fault)
+        provenance = ""
+        if delivered is None:
+            reply = await self._reply(target, tool_input, key)
+            provenance = reply.provenance
+            delivered = Delivered(reply.body) if fault is None else await faults.change(fault, reply.body, canary)
+        recording.end_as(delivered, provenance)
+        return delivered
+
+    async def _answer_untagged(self, request: VirtualRequest, size: int) -> Delivered:
         target, tool_input, key = self._read(request, self._catalog)
         recording = ApiRecording(self._untagged.elapsed, self._untagged.budget(), target, tool_input)
+        if self._untagged.faults is not None:
+            delivered = await self._put_in(self._untagged.faults, recording, target, tool_input, key)
+            self._untagged.add_api_call(recording)
+            return delivered
         reply = await self._reply(target, tool_input, key)
         # Most answers take less time than a record does, and most records are never looked at.
         small = size + len(reply.body) <= UNTAGGED_BODY
         recording.end(reply.body, reply.provenance, later=small)
         self._untagged.add_api_call(recording)
-        return reply.body
+        return Delivered(reply.body)
 
     def _read(self, request: VirtualRequest, catalog: Catalog) -> tuple[Target, Any, str | None]:
         """The target of a request, its input, and its key; None if the input is not JSON."""
@@ -155,6 +189,19 @@ class ApiRecording:
         if not later:
             self._ended = self.record()
             self._arguments = self._answer = None
+
+    def end_as(self, delivered: Delivered, provenance: str) -> None:
+        """Record an answer that may have a fault: what went over the wire."""
+        self._duration = self._elapsed() - self._started
+        answer = delivered.document()
+        self._ended = self._call(
+            status=delivered.status,
+            error=self._budget.keep(delivered.error or answer["error"]),
+            response=self._budget.keep_value(answer["response"]),
+            provenance=provenance,
+            fault=delivered.fault,
+        )
+        self._arguments = None
 
     def record(self) -> ApiCall:
         """The record so far; status 0 while unanswered."""

@@ -100,7 +100,7 @@ class TrialTools:
         if api is None:
             raise Refused(f"Unknown tool: {name}")
         request = VirtualRequest(api.category, api.tool_name, api.api_name, arguments)
-        answer = json.loads(await self._virtual.answer(request, self._trial, self._sent))
+        answer = (await self._virtual.answer(request, self._trial, self._sent)).document()
         text = _clean(reply_text(answer))
         return {"content": [{"type": "text", "text": text}], "isError": bool(answer["error"])}
 

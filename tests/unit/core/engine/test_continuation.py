@@ -158,6 +158,7 @@ SETTINGS = {
     "temperature": 0.5,
     "max_tokens": 7,
     "max_trial_tokens": 9,
+    "faults": "{}",
     "model_name": "m",
     "sandbox": "process",
     "trialbed_version": "0.2.0",

@@ -77,6 +77,7 @@ async def run(executor, control):
         model="scripted:gold",
         told_model="gpt-4o",
         max_trial_tokens=None,
+        faults=None,
         temperature=0.0,
         max_tokens=None,
         seed=0,

@@ -32,13 +32,19 @@ async def test_the_plugin_is_found_by_its_entry_point_and_gives_every_score() ->
 
 
 async def test_every_score_is_declared() -> None:
-    calls = [api_call("a", {"x": 1}, error="bad"), api_call("a", {"x": 2}, response={"city": "Pelluin"})]
+    calls = [
+        api_call("a", {"x": 1}, error="bad", fault="injection:INJ-1"),
+        api_call("a", {"x": 2}, response={"city": "Pelluin"}),
+    ]
     assert set(await scores([gold_call("a", x=2)], calls)) == set(declare_scores())
 
 
 async def test_the_catalog_says_how_failures_count() -> None:
     """As the scores themselves say it."""
-    calls = [api_call("a", {"x": 1}, error="bad"), api_call("a", {"x": 2}, response={"city": "Pelluin"})]
+    calls = [
+        api_call("a", {"x": 1}, error="bad", fault="injection:INJ-1"),
+        api_call("a", {"x": 2}, response={"city": "Pelluin"}),
+    ]
     asked = [model_call(Usage(prompt_tokens=1))]
     found = await scores([gold_call("a", x=2)], calls, asked)
     assert {info.name: info.failed for info in CATALOG} == {

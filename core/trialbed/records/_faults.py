@@ -1,0 +1,94 @@
+"""Faults that a run puts in on purpose, to see what agents make of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from typing import Annotated, Literal, TypeVar, get_args
+
+from annotated_types import Ge, Gt, Le
+from pydantic import ConfigDict
+
+from trialbed.records._base import Record
+
+ToolFault = Literal[
+    "error", "server_error", "rate_limit", "slow", "hang", "truncated", "malformed", "stale_schema", "wrong_type",
+    "huge", "injection",
+]  # fmt: skip
+"""What can go wrong with a call of an Api; see docs/how-to/run-with-faults.md."""
+
+ModelFault = Literal["server_error", "rate_limit", "overloaded", "malformed", "empty", "slow"]
+"""What can go wrong with a request to the model."""
+
+Name = TypeVar("Name", bound=str)
+
+Rate = Annotated[float, Ge(0), Le(1)]
+
+
+class ToolFaults(Record):
+    """The faults of calls: each call of an Api meets one of these with this probability."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rate: Rate
+    faults: tuple[ToolFault, ...] = get_args(ToolFault)
+
+
+class ModelFaults(Record):
+    """The faults of requests to the model: each meets one of these with this probability."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rate: Rate
+    faults: tuple[ModelFault, ...] = get_args(ModelFault)
+
+
+class FaultPlan(Record):
+    """Which calls and which requests meet which fault.
+
+    It is drawn from the seed, the query, the repeat and the place, and from nothing else, so that it is the same for
+    every framework and profile: a call's place is its Api, and how many calls of that Api came before it in its trial;
+    a request's place is how many requests to the model came before it.
+
+    Attributes:
+        slow_seconds: how long a slow answer takes longer.
+        hang_seconds: after how long a call that hangs is given up with status 504.
+        huge_bytes: the size of a huge answer.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    seed: int = 0
+    tools: ToolFaults | None = None
+    model: ModelFaults | None = None
+    slow_seconds: Annotated[float, Gt(0)] = 5.0
+    hang_seconds: Annotated[float, Gt(0)] = 60.0
+    huge_bytes: Annotated[int, Gt(0)] = 1_000_000
+
+    def tool_fault(self, trial: str, api: str, place: int) -> ToolFault | None:
+        """The fault of a call of an Api; None for most.
+
+        Args:
+            trial: the query and the repeat.
+            api: the Api's path.
+            place: how many calls of this Api came before it.
+        """
+        found = self.tools
+        return None if found is None else self._drawn(found.rate, found.faults, ["tool", trial, api, place])
+
+    def model_fault(self, trial: str, place: int) -> ModelFault | None:
+        """The fault of a request to the model; None for most."""
+        found = self.model
+        return None if found is None else self._drawn(found.rate, found.faults, ["model", trial, place])
+
+    def canary(self, trial: str, api: str, place: int) -> str:
+        """What an injected instruction asks for, which appears nowhere else."""
+        return f"INJ-{self._digest(['canary', trial, api, place]).hex()[:10]}"
+
+    def _drawn(self, rate: float, faults: tuple[Name, ...], where: list[str | int]) -> Name | None:
+        draw = random.Random(self._digest(where))  # noqa: S311 - shall be the same again
+        return draw.choice(faults) if faults and draw.random() < rate else None
+
+    def _digest(self, where: list[str | int]) -> bytes:
+        return hashlib.sha256(json.dumps([self.seed, *where]).encode()).digest()
