@@ -11,6 +11,10 @@ from trialbed_verify.findings._findings import Finding, finding
 CALL_TYPES = ("function", "custom")
 
 
+ENDS = ("tool_calls", "length", "content_filter")
+"""Finish reasons of an answer with calls; the latter two of one that was cut off in the middle of a call."""
+
+
 def examine_calls(answer: Answer) -> Iterator[Finding]:
     """What is wrong with the form of the calls; whether their arguments fit is the schema's matter."""
     calls = answer.calls
@@ -57,5 +61,5 @@ def _endings(answer: Answer) -> Iterator[Finding]:
         yield finding("legacy_function_call", "the call came as function_call, the form before tools", legacy)
     if answer.reason == "tool_calls" and not (answer.calls or legacy):
         yield finding("tool_calls_without_calls", "the finish reason is tool_calls, but there are no calls")
-    elif answer.calls and answer.reason != "tool_calls" and not (answer.is_forced and answer.reason == "stop"):
+    elif answer.calls and answer.reason not in ENDS and not (answer.is_forced and answer.reason == "stop"):
         yield finding("calls_with_other_finish", f"there are calls, but the finish reason is {answer.reason}")

@@ -92,7 +92,8 @@ def _hints(candidates: Sequence[Candidate], options: RankOptions) -> list[str]:
     wanted = STREAMED & set(_by(options))
     for one in candidates:
         lacking = {metric for metric in _by(options) if one.metrics[metric].value is None}
-        if lacking and lacking <= wanted and one.metrics["success_rate"].value:
+        # A rate of tokens alone is missing where answers come in one piece, streamed or not.
+        if "ttft_ms" in lacking and lacking <= wanted and one.metrics["success_rate"].value:
             return [STREAM_HINT]
     return []
 

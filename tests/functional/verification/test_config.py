@@ -77,7 +77,7 @@ async def test_vendors_are_verified_compared_and_ranked_in_one_go(bench: Run, fi
     assert {row["vendor"] for row in ranking["ranked"]} == {"official", "faithful"}
     assert "careless" in {row["vendor"] for row in ranking["not_ranked"]}
     report = (tmp_path / "r.md").read_text()
-    assert "| vendor | verdict | F1, as delivered |" in report
+    assert "| vendor | verdict | by F1 alone | F1, as delivered |" in report
     assert "## kimi-k2: IRF over six metrics" in report
     assert len((tmp_path / "r.csv").read_text().splitlines()) == 4
 
@@ -87,7 +87,8 @@ async def test_the_table_ends_with_verdicts_and_ranks(bench: Run, file: Path, tm
         printed = (await bench("verify", file, "--config", configured(tmp_path, servers))).out
     text = " ".join(printed.split())
     assert "kimi-k2 compared with official" in text
-    assert "faithful inconclusive 1.0000" in text
+    assert "faithful inconclusive inconclusive 1.0000" in text
+    assert "--stream" not in text
     assert "careless is not ranked: " in text
 
 
