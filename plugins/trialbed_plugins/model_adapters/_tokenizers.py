@@ -44,4 +44,5 @@ def _tokenizer(name: str, trust: bool) -> Any:
         raise UsageError(f"--tokenizer-model {name}: needs a library: {error}; {INSTALL}") from error
     except (OSError, ValueError) as error:
         hint = "" if trust else ". If it comes with code that you trust, add --trust-tokenizer-code"
-        raise UsageError(f"--tokenizer-model {name}: cannot be loaded: {error}{hint}") from error
+        said = " ".join(str(error).split()).rstrip(".")
+        raise UsageError(f"--tokenizer-model {name}: cannot be loaded: {said}{hint}") from error

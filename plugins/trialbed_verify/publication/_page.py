@@ -155,9 +155,12 @@ def write_page(path: Path, comparisons: Sequence[Document], files: Sequence[Path
         reply: a file with the vendor's reply.
 
     Raises:
-        UsageError: the reply cannot be read, or the page cannot be written.
+        UsageError: the reply cannot be read, or the page cannot be written, or would replace one of the others.
         DataError: a results file cannot be read.
     """
+    read = [*files, *([reply] if reply else [])]
+    if path.resolve() in [one.resolve() for one in read]:
+        raise UsageError(f"--page {path}: the page would replace a file that it is made from; name another file")
     sources = [read_source(file) for file in dict.fromkeys(files)]
     page = Publication(comparisons, sources, _read(reply), datetime.now(UTC))
     write_text(path, page.markdown() if path.suffix.lower() == ".md" else page.html(), "--page")

@@ -119,7 +119,7 @@ def _add(source: Source, row: Row, offset: int) -> None:
         source.served[served["model"]] += 1
     line = row.get("data_index")
     seen = {one.kind: one for one in reversed(findings(row))}
-    source.counts.update(seen)
+    source.counts.update(list(seen))
     for kind, one in seen.items():
         example = Found(
             one.gate, one.severity, one.message, one.evidence, line if isinstance(line, int) else None, offset

@@ -42,6 +42,11 @@ class Answer:
         content = first_message(self.response).get("content")
         return content if isinstance(content, str) else ""
 
+    def sent(self, name: str, expected: Any) -> Any:
+        """A parameter as it was sent, which options and drivers may have changed; as expected if that is not known."""
+        request = self.row.get("request")
+        return sent_body(self.row).get(name) if isinstance(request, dict) else expected
+
     @property
     def was_cut(self) -> bool:
         """Whether it ended because of a limit."""
@@ -85,8 +90,8 @@ def _json(expected: Any, answer: Answer) -> bool | None:
 
 
 def _most_tokens(expected: int, answer: Answer) -> bool | None:
-    tokens = answer.row.get("completion_tokens")
-    return None if tokens is None else tokens <= expected
+    tokens, limit = answer.row.get("completion_tokens"), answer.sent("max_tokens", expected)
+    return None if tokens is None or not isinstance(limit, int) else tokens <= limit
 
 
 def _clean(_: Any, answer: Answer) -> bool:
@@ -146,6 +151,13 @@ def misses(row: Row) -> list[str] | None:
     if all(held is None for held in found.values()):
         return None
     return [name for name, held in found.items() if held is False]
+
+
+def sent_body(row: Row) -> Mapping[str, Any]:
+    """The request of a row as it was sent; empty if the row has none."""
+    request, extra = row.get("request"), row.get("extra_body")
+    body = request if isinstance(request, dict) else {}
+    return {**body, **extra} if isinstance(extra, dict) else body
 
 
 def _failure(row: Row) -> list[str] | None:

@@ -52,7 +52,8 @@ def _case(number: int, prompt: str, arm: str, repeat: int, request: dict[str, An
     parameter = "temperature" if arm.startswith("temperature") else "seed"
     own = {"seed": 1000 + repeat} if arm == "other seeds" else {}
     made = _line(f"{arm.replace(' ', '-')}-{number}-{repeat}", prompt, parameter, {"answered": True}, **request, **own)
-    made["suite"]["probe"] = {"parameter": parameter, "arm": arm, "prompt": number}
+    sent = {**request, **own}
+    made["suite"]["probe"] = {"parameter": parameter, "arm": arm, "prompt": number, "sent": sent}
     return made
 
 

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from trialbed.chat import first_choice, first_message
-from trialbed_verify.suites._expectations import REFUSED, misses
+from trialbed_verify.suites._expectations import REFUSED, misses, sent_body
 
 Row = Mapping[str, Any]
 
@@ -32,6 +32,7 @@ class ProbeTally:
     def __init__(self) -> None:
         self._texts: dict[tuple[str, str], dict[Any, list[bytes]]] = {}
         self._refused: Counter[str] = Counter()
+        self._changed: Counter[str] = Counter()
         self._direct: dict[str, Counter[str]] = {}
 
     def add(self, row: Row, about: Mapping[str, Any]) -> None:
@@ -44,7 +45,10 @@ class ProbeTally:
                 word = "refused" if "refused" in found else "ignored" if found else "obeyed"
                 self._direct.setdefault(parameter, Counter())[word] += 1
         elif isinstance(probe, Mapping):
-            self._add_text(row, probe)
+            if _was_sent(probe, row):
+                self._add_text(row, probe)
+            else:
+                self._changed[str(probe.get("parameter"))] += 1
 
     def as_json(self) -> dict[str, Any]:
         """Parameter -> the finding, and what it is based on."""
@@ -67,7 +71,8 @@ class ProbeTally:
             self._texts.setdefault((parameter, arm), {}).setdefault(probe.get("prompt"), []).append(digest)
 
     def _has(self, parameter: str) -> bool:
-        return bool(self._refused[parameter]) or any(known == parameter for known, _ in self._texts)
+        counted = self._refused[parameter] or self._changed[parameter]
+        return bool(counted) or any(known == parameter for known, _ in self._texts)
 
     def _compared(self, parameter: str) -> dict[str, Any]:
         still = _equal(list(self._texts.get((parameter, STILL[parameter]), {}).values()))
@@ -77,7 +82,14 @@ class ProbeTally:
             "finding": _finding(still, moving, self._refused[parameter]),
             "equal_pairs": shares,
             "refused": self._refused[parameter],
+            "changed": self._changed[parameter],
         }
+
+
+def _was_sent(probe: Mapping[str, Any], row: Row) -> bool:
+    """Whether the settings that a case probes were sent: options, entries and drivers can replace them."""
+    sent, wanted = sent_body(row), probe.get("sent")
+    return not isinstance(wanted, Mapping) or all(sent.get(name) == value for name, value in wanted.items())
 
 
 def _equal(prompts: Sequence[Sequence[bytes]]) -> float | None:

@@ -81,6 +81,13 @@ def test_a_reply_that_cannot_be_read_is_named(files: list[Path]) -> None:
         write_page(files[0].with_name("p.html"), [], files, files[0].with_name("none.txt"))
 
 
+def test_a_page_never_replaces_the_evidence(files: list[Path]) -> None:
+    before = files[0].read_bytes()
+    with pytest.raises(UsageError, match="would replace a file that it is made from"):
+        write_page(files[0], [], files)
+    assert files[0].read_bytes() == before
+
+
 def test_without_a_baseline_the_page_says_so(files: list[Path]) -> None:
     write_page(files[0].with_name("p.html"), [], files)
     assert "no baseline among these vendors" in files[0].with_name("p.html").read_text()

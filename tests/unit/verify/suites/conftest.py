@@ -21,12 +21,14 @@ SendSuite = Callable[..., Awaitable[Summary]]
 def send_suite(tmp_path: Path) -> SendSuite:
     """Send a suite to a simulated vendor that knows the right answers; returns the suite's summary."""
 
-    async def send(name: str, fault: dict[str, Any] | str = "none", **answers: Any) -> Summary:
+    async def send(name: str, fault: dict[str, Any] | str = "none", **settings: Any) -> Summary:
         file = tmp_path / f"{name}.jsonl"
         write_test_set([name], file)
-        script = {"steps": [fault], "answers": {"test_set": str(file), **answers}}
+        script = {"steps": [fault], "answers": {"test_set": str(file)}}
         async with FaultServer(FaultScript.read(json.dumps(script))) as server:
-            (summary,) = await verify(file, target(server.url, tmp_path), retries=0, fresh=True, request_concurrency=16)
+            (summary,) = await verify(
+                file, target(server.url, tmp_path, **settings), retries=0, fresh=True, request_concurrency=16
+            )
         found: Summary = summary["suites"][name]
         return found
 

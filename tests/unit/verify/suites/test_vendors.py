@@ -60,6 +60,18 @@ async def test_a_limit_that_is_ignored_is_seen(send_suite: SendSuite) -> None:
     assert found["by"]["max_tokens"]["1000"]["value"] == 1
 
 
+async def test_settings_that_were_changed_on_the_way_accuse_no_vendor(send_suite: SendSuite) -> None:
+    found = await send_suite("parameters", temperature=0.6)
+    assert found["parameters"]["temperature"] == {
+        "finding": "unknown",
+        "equal_pairs": {"temperature 0": None, "temperature 1.5": None},
+        "refused": 0,
+        "changed": 24,
+    }
+    found = await send_suite("constraints", {"fault": "ignores", "parameter": "max_tokens"}, max_tokens=5000)
+    assert found["misses"] == {}
+
+
 async def test_depth_is_what_the_summary_is_broken_down_by(send_suite: SendSuite) -> None:
     found = await send_suite("multi-turn", {"fault": "forgetful", "turns": 8})
     values = {depth: score["value"] for depth, score in found["by"]["depth"].items()}
