@@ -88,7 +88,7 @@ GATES: tuple[Gate, ...] = (
 """All gates but those of suites, in the order of reports."""
 
 
-def _everything(found: Measures) -> list[int]:
+def everything(found: Measures) -> list[int]:
     """All categories of an answer, and places of its signatures; absent ones are 0."""
     places = [found.decision, found.tools, found.order, found.finish, found.form, int(found.answered)]
     for signature in (found.arguments, found.wording):
@@ -97,10 +97,25 @@ def _everything(found: Measures) -> list[int]:
     return [*places, int(found.schema or 0), found.violations]
 
 
+CATEGORIES: Mapping[str, tuple[int, ...]] = {
+    "decision": (0,),
+    "tools": (1,),
+    "calls": (2,),
+    "finish": (3,),
+    "text-form": (4,),
+    "availability": (5,),
+    "arguments": (6, 7, 8, 9),
+    "text-words": (10, 11, 12, 13),
+    "schema": (14,),
+    "violations": (15,),
+}
+"""Subject -> the places of ``everything`` that are about it."""
+
+
 PLACES_TAKEN = 4
 """Places of a signature that count in the comparison of everything."""
 
-WHOLE = Gate("whole", "signature", 0.02, _everything, "everything together")
+WHOLE = Gate("whole", "signature", 0.02, everything, "everything together")
 """All subjects at once, for the permutation test of the whole; it has no part in the verdict."""
 
 SUITE = "suite:"

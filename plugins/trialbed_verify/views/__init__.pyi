@@ -1,5 +1,6 @@
 from ._comparison import comparison_records as comparison_records
 from ._comparison import comparison_tables as comparison_tables
+from ._history import history_tables as history_tables
 from ._models import model_tables as model_tables
 from ._ranking import ranking_records as ranking_records
 from ._ranking import ranking_tables as ranking_tables

@@ -112,6 +112,7 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
         checked_files(targets, path, given)
         warn(cases, targets)
         summaries = _sent(cases, targets, chosen_options(given, targets))
+    _record(summaries, targets)
     return _reported(summaries, targets, given, as_json=as_json)
 
 
@@ -131,6 +132,18 @@ async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions)
 
     with cancel_on_terminate(), verify_progress() as progress, cases:
         return await Verification(cases, targets, options, progress).run()
+
+
+def _record(summaries: list[dict[str, Any]], targets: list[Target]) -> None:
+    """Make each verification a point of its vendor's history; the results are worth more than the record."""
+    from trialbed.errors import UsageError
+    from trialbed.settings import state_dir
+    from trialbed_verify.history import history_file, record
+
+    try:
+        record(history_file(state_dir()), summaries, [target.output for target in targets])
+    except UsageError as error:
+        click.echo(f"Not recorded for bench history: {error}", err=True)
 
 
 def _reported(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], *, as_json: bool) -> int:

@@ -1,0 +1,109 @@
+"""``bench history``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.options import json_option, plain_option
+from trialbed_verify.cli._options import seed_option
+
+if TYPE_CHECKING:
+    from trialbed_verify.history import Point
+
+EPILOG = """\b
+Examples:
+  bench history
+  bench history kimi-k2 acme
+  bench history kimi-k2 acme --fail-if-changed --json
+  bench history --file monday.jsonl --file tuesday.jsonl
+"""
+
+
+@click.command("history", epilog=EPILOG)
+@click.argument("model", required=False)
+@click.argument("vendor", required=False)
+@plain_option(
+    "--file",
+    "files",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Results of one vendor instead of those that were recorded; repeatable.",
+)
+@plain_option(
+    "--false-alarms-every",
+    type=click.IntRange(min=20),
+    default=365,
+    show_default=True,
+    help="Verifications of an unchanged vendor from one false alarm to the next, on average.",
+)
+@plain_option("--fail-if-changed", is_flag=True, help="Exit with 1 if the newest verification shows a change.")
+@seed_option
+@json_option
+def command(model: str | None, vendor: str | None, files: tuple[Path, ...], *, as_json: bool, **given: Any) -> int:
+    """Say whether a vendor's answers changed, and since when.
+
+    Every bench verify is a dated point of the history of its model and vendor. Each point is compared with the earlier
+    ones of the same test set and configuration by a sequential test, which may be looked at after every verification.
+    Without MODEL and VENDOR, those that have a history are listed.
+    """
+    import json
+
+    from trialbed_verify.history import HistoryOptions, follow
+
+    if not files and (model is None or vendor is None):
+        return _list(model, as_json=as_json)
+    found = _points(model, vendor, files)
+    document = {
+        "model": found[0].model,
+        "vendor": found[0].vendor,
+        **follow(found, HistoryOptions(given["false_alarms_every"], given["seed"])),
+    }
+    if as_json:
+        click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
+    else:
+        from trialbed.views import print_tables
+        from trialbed_verify.views import history_tables
+
+        print_tables(history_tables(document), sys.stdout)
+    newest = document["changes"][-1]["found"] == found[-1].at if document["changes"] else False
+    return 1 if given["fail_if_changed"] and newest else 0
+
+
+def _points(model: str | None, vendor: str | None, files: tuple[Path, ...]) -> list[Point]:
+    from trialbed.settings import state_dir
+    from trialbed_verify.history import history_file, points, points_of_files
+
+    if files:
+        if model is not None:
+            raise click.UsageError("--file names the results themselves; leave out MODEL and VENDOR")
+        return points_of_files(files)
+    file = history_file(state_dir())
+    found = points(file, str(model), str(vendor))
+    if not found:
+        raise click.UsageError(
+            f"{file} has no verification of {model} at {vendor}; bench history lists those that there are, and --file "
+            "names results files"
+        )
+    return found
+
+
+def _list(model: str | None, *, as_json: bool) -> int:
+    import json
+
+    from trialbed.settings import state_dir
+    from trialbed_verify.history import history_file, known_vendors
+
+    known = [pair for pair in known_vendors(history_file(state_dir())) if model in (None, pair[0])]
+    if as_json:
+        click.echo(json.dumps([{"model": one, "vendor": other} for one, other in known], ensure_ascii=False))
+        return 0
+    for one, other in known:
+        click.echo(f"{one} {other}")
+    if not known:
+        click.echo("No verification was recorded here yet; bench verify records each.", err=True)
+    return 0

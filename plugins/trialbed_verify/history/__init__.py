@@ -1,0 +1,8 @@
+"""A vendor's history: every verification is a dated point, and a sequential test finds changes and since when.
+
+``record`` adds a point, ``points`` reads them, and ``follow`` tests them. The names are loaded when first used.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

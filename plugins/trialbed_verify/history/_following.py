@@ -1,0 +1,112 @@
+"""Follows a vendor from verification to verification."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trialbed.errors import DataError
+from trialbed_verify.history._points import Point
+from trialbed_verify.history._sequential import Change, Night, Reading, sequential_test
+from trialbed_verify.panel import Measures, everything
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class HistoryOptions:
+    """Options of a history.
+
+    Attributes:
+        false_alarms_every: verifications of an unchanged vendor from one false alarm to the next, on average at least.
+        seed: of all random draws.
+    """
+
+    false_alarms_every: int = 365
+    seed: int = 0
+
+
+def follow(points: Sequence[Point], options: HistoryOptions | None = None) -> dict[str, Any]:
+    """Test the points of one vendor, in order, and make a document.
+
+    Points whose results are gone, or whose requests or configuration are others than those of the newest, have no part
+    in the test; the document says why.
+    """
+    chosen = options or HistoryOptions()
+    nights, left_out = _nights(points)
+    readings, changes = sequential_test([night for _, night in nights], chosen.false_alarms_every, chosen.seed)
+    tested = {point.results: reading for (point, _), reading in zip(nights, readings, strict=True)}
+    return {
+        "points": [_shown(point, tested.get(point.results), left_out.get(point.results)) for point in points],
+        "changes": [_change(change, [point for point, _ in nights]) for change in changes],
+        "false_alarms_every": chosen.false_alarms_every,
+        "seed": chosen.seed,
+    }
+
+
+def _nights(points: Sequence[Point]) -> tuple[list[tuple[Point, Night]], dict[str, str]]:
+    """The points that are tested, with their answers, and why the others are not."""
+    left_out: dict[str, str] = {}
+    read: list[tuple[Point, dict[Any, list[Measures]]]] = []
+    newest = points[-1] if points else None
+    for point in points:
+        if newest and (point.test_set, point.configuration) != (newest.test_set, newest.configuration):
+            left_out[point.results] = "another test set or configuration than the newest"
+            continue
+        try:
+            read.append((point, _answers(Path(point.results))))
+        except DataError as error:
+            left_out[point.results] = " ".join(str(error).split())
+    if not read:
+        return [], left_out
+    common = set(read[-1][1])
+    for _, answers in read:
+        common &= set(answers)
+    cases = sorted(common, key=repr)
+    if not cases:
+        left_out |= {point.results: "no case in common with the others" for point, _ in read}
+        return [], left_out
+    return [(point, _night([answers[case] for case in cases])) for point, answers in read], left_out
+
+
+def _answers(path: Path) -> dict[Any, list[Measures]]:
+    from trialbed_verify.comparison import read_one
+
+    results = read_one(path)
+    cases = results.cases(by_name=results.names_cases)
+    return {case: [row.measured for row in trials.values()] for case, trials in cases.items()}
+
+
+def _night(answers: Sequence[Sequence[Measures]]) -> Night:
+    """As many trials of each case as all have."""
+    trials = min(len(own) for own in answers)
+    return np.array([[everything(trial) for trial in own[:trials]] for own in answers], dtype=np.int64)
+
+
+def _shown(point: Point, reading: Reading | None, reason: str | None) -> dict[str, Any]:
+    return {
+        "at": point.at,
+        "results": point.results,
+        "cases": point.cases,
+        "trials": point.trials,
+        "success_rate": point.success_rate,
+        "schema_accuracy": point.schema_accuracy,
+        "p": reading.p if reading else None,
+        "evidence": reading.evidence if reading else None,
+        "most_unusual": reading.subject if reading else None,
+        "left_out": reason,
+    }
+
+
+def _change(change: Change, points: Sequence[Point]) -> dict[str, Any]:
+    return {
+        "since": points[change.since].at,
+        "found": points[change.found].at,
+        "subjects": list(change.subjects),
+        "evidence": change.evidence,
+    }
