@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from trialbed.chat import first_choice, first_message, usage_of, wants_usage
+from trialbed.chat import answered_calls, first_choice, first_message, usage_of, wants_usage
 
 Json = Any
 
@@ -30,6 +30,7 @@ class Answer:
         choice: the one that counts.
         message: of that choice.
         calls: what the message has as its calls, whatever it is.
+        made: the calls, a legacy one too.
         content: the message's text; what stands in typed parts is joined.
         reason: the finish reason.
     """
@@ -47,6 +48,7 @@ class Answer:
         self.message = first_message(self.response)
         self.calls: Json = self.message.get("tool_calls")
         self.content = text_of(self.message.get("content") or self.choice.get("text"))
+        self.made = answered_calls(self.response)
         reason = row.get("finish_reason")
         self.reason = reason if isinstance(reason, str) else ""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from trialbed.chat import answered_calls, parse_json_fast
+from trialbed.chat import parse_json_fast
 from trialbed.json_schemas import JsonSchema, Undecided, UnusableSchema
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
@@ -20,8 +20,8 @@ def examine_constraints(answer: Answer) -> Iterator[Finding]:
     """Whether the answer obeys its request."""
     request = answer.request
     yield from _choice_of_tools(answer, request.get("tool_choice"))
-    if request.get("parallel_tool_calls") is False and len(calls := answered_calls(answer.response)) > 1:
-        yield finding("parallel_calls", f"{len(calls)} calls, and one at a time was asked for", calls)
+    if request.get("parallel_tool_calls") is False and len(answer.made) > 1:
+        yield finding("parallel_calls", f"{len(answer.made)} calls, and one at a time was asked for", answer.made)
     if isinstance(wanted := request.get("response_format"), dict):
         yield from _format(answer, wanted)
     yield from _length(answer)
@@ -34,7 +34,7 @@ def examine_constraints(answer: Answer) -> Iterator[Finding]:
 def _choice_of_tools(answer: Answer, choice: Any) -> Iterator[Finding]:
     if choice is None or choice == "auto":
         return
-    calls = answered_calls(answer.response)
+    calls = answer.made
     if choice == "none":
         if calls:
             yield finding("call_forbidden", f"{len(calls)} calls, and tool_choice is none", calls)
@@ -71,7 +71,7 @@ def _named(tool: Any) -> str | None:
 
 def _format(answer: Answer, wanted: Mapping[str, Any]) -> Iterator[Finding]:
     kind = wanted.get("type")
-    if kind not in ("json_object", "json_schema") or answered_calls(answer.response):
+    if kind not in ("json_object", "json_schema") or answer.made:
         return
     if answer.reason in CUT or answer.message.get("refusal"):
         return

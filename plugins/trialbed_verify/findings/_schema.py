@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from trialbed.chat import answered_calls, offered_functions
+from trialbed.chat import offered_functions
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
 from trialbed_verify.findings._kinds import CALL_REASONS
@@ -18,10 +18,12 @@ KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
 
 def examine_schema(answer: Answer) -> Iterator[Finding]:
     """The verdicts on the calls, and what they do not say."""
-    calls = answered_calls(answer.response)
+    calls = answer.made
     if not calls:
         return
+    unknown = False
     for number, (call, verdict) in enumerate(zip(calls, _verdicts(answer, calls), strict=False), 1):
+        unknown |= "unknown_tool" in (verdict.get("reasons") or ())
         for reason in verdict.get("reasons") or ():
             if reason in CALL_REASONS:
                 said = verdict.get("detail") or CALL_REASONS[reason]
@@ -29,7 +31,8 @@ def examine_schema(answer: Answer) -> Iterator[Finding]:
     for call in calls:
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
-            yield from _name(answer, function)
+            if unknown:
+                yield from _name(answer, function)
             yield from _arguments(function)
 
 
@@ -77,7 +80,7 @@ def _arguments(function: Mapping[str, Any]) -> Iterator[Finding]:
         if twice:
             yield finding("arguments_encoded_twice", "the arguments are JSON within a string", function)
         return
-    keys = KEY.findall(text)
+    keys = KEY.findall(text) if text.count(":") > 1 else ()
     if len(set(keys)) < len(keys) and (key := _repeated_key(text)):
         yield finding("duplicate_keys", f"an object in the arguments has the key {key!r} twice", function)
 

@@ -95,15 +95,18 @@ def _prompt(answer: Answer, counted: int, reported: Mapping[str, Any]) -> Iterat
     if any(isinstance(message, dict) and isinstance(message.get("content"), list) for message in answer.messages):
         # Images and sound have tokens of their own.
         return
-    asked = "".join(text for message in answer.messages for text in _texts(message))
-    whole = json.dumps([answer.request.get(key) for key in ("messages", "tools", "functions", "response_format")])
-    if (
-        len(asked) > MOST_LETTERS * (counted + 1) + SLACK
-        and len(REPEATED.sub(r"\1", asked)) > MOST_LETTERS * (counted + 1) + SLACK
-    ):
-        yield finding("prompt_tokens_implausible", f"{counted} tokens for {len(asked)} characters", reported)
-    elif counted > 2 * len(whole) + OF_A_TEMPLATE:
-        yield finding("prompt_tokens_implausible", f"{counted} tokens for {len(whole)} bytes", reported)
+    asked = sum(len(text) for message in answer.messages for text in _texts(message))
+    most = MOST_LETTERS * (counted + 1) + SLACK
+    if asked > most:
+        letters = sum(len(REPEATED.sub(r"\1", text)) for message in answer.messages for text in _texts(message))
+        if letters > most:
+            yield finding("prompt_tokens_implausible", f"{counted} tokens for {letters} characters", reported)
+    elif counted > 2 * asked + OF_A_TEMPLATE:
+        whole = len(
+            json.dumps([answer.request.get(key) for key in ("messages", "tools", "functions", "response_format")])
+        )
+        if counted > 2 * whole + OF_A_TEMPLATE:
+            yield finding("prompt_tokens_implausible", f"{counted} tokens for {whole} bytes", reported)
 
 
 def _texts(message: Any) -> Iterator[str]:
