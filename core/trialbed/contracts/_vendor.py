@@ -94,6 +94,14 @@ class ModelAdapter(ABC):
 
         raise UsageError(f"{type(self).__name__} has no raw completions; leave --use-raw-completions out")
 
+    def count_tokens(self, text: str, tokenizer: str) -> int | None:  # noqa: ARG002 - drivers override it
+        """How many tokens a text has; None if that is not known.
+
+        Args:
+            tokenizer: as ``prompt`` is given it.
+        """
+        return None
+
     def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
         """The text of a raw completion without its tool calls, and the calls in OpenAI's form."""
         return text, []

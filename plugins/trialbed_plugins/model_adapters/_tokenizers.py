@@ -32,6 +32,19 @@ def chat_prompt(
         raise UsageError(f"--tokenizer-model {name}: its chat template cannot be applied: {error}") from error
 
 
+def token_count(name: str, text: str, *, trust: bool = False) -> int:
+    """The tokens of a text, without those that a tokenizer puts around it.
+
+    Args:
+        name: of the tokenizer, or its folder.
+        trust: whether code that comes with the tokenizer may be run.
+
+    Raises:
+        UsageError: the tokenizer cannot be loaded.
+    """
+    return len(_tokenizer(name, trust).encode(text, add_special_tokens=False))
+
+
 @lru_cache(maxsize=4)
 def _tokenizer(name: str, trust: bool) -> Any:
     try:

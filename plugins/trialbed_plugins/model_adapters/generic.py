@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from trialbed.contracts import ModelAdapter
-from trialbed_plugins.model_adapters._tokenizers import chat_prompt
+from trialbed_plugins.model_adapters._tokenizers import chat_prompt, token_count
 from trialbed_plugins.model_adapters.kimi import kimi_calls
 
 TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
@@ -30,6 +30,10 @@ class GenericAdapter(ModelAdapter):
     def prompt(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, tokenizer: str) -> str:
         """The tokenizer's chat template over the conversation; its own code runs only if it is trusted."""
         return chat_prompt(tokenizer, messages, tools, trust=self.trust_tokenizer_code)
+
+    def count_tokens(self, text: str, tokenizer: str) -> int | None:
+        """By the model's own tokenizer."""
+        return token_count(tokenizer, text, trust=self.trust_tokenizer_code)
 
     def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
         """Calls in the forms of Hermes and Qwen, of Mistral, and of Kimi; a part that is not a call stays text."""

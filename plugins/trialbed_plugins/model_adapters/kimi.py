@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from trialbed.contracts import ModelAdapter
-from trialbed_plugins.model_adapters._tokenizers import chat_prompt
+from trialbed_plugins.model_adapters._tokenizers import chat_prompt, token_count
 
 FAMILY = ("kimi", "moonshot")
 
@@ -34,6 +34,10 @@ class KimiAdapter(ModelAdapter):
     def prompt(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, tokenizer: str) -> str:
         """The model's chat template over the conversation; the tokenizer's own code runs only if it is trusted."""
         return chat_prompt(tokenizer, messages, tools, trust=self.trust_tokenizer_code)
+
+    def count_tokens(self, text: str, tokenizer: str) -> int | None:
+        """By the model's own tokenizer."""
+        return token_count(tokenizer, text, trust=self.trust_tokenizer_code)
 
     def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
         """Calls of every complete section, ids of the form ``functions.NAME:NUMBER``."""

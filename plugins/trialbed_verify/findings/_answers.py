@@ -10,8 +10,8 @@ from trialbed.chat import answered_calls, first_choice, first_message, usage_of,
 
 Json = Any
 
-Count = Callable[[str], int]
-"""Counts the tokens of a text."""
+Count = Callable[[str], int | None]
+"""Counts the tokens of a text; None if it cannot."""
 
 REASONING = ("reasoning_content", "reasoning")
 
@@ -140,6 +140,21 @@ class Answer:
             for function in [*made, message.get("function_call")]:
                 found += [str(part) for part in _object(function).values()]
         return [text for text in found if text]
+
+    @property
+    def own_count(self) -> int | None:
+        """The tokens of the answer as the model's tokenizer counts them."""
+        if self.count is None:
+            return None
+        raw = [text for choice in self.choices if isinstance(text := choice.get("text"), str)]
+        counts = [self.count(text) for text in (raw if self.is_raw else self.said)]
+        return None if None in counts else sum(count or 0 for count in counts)
+
+    @property
+    def own_count_of_prompt(self) -> int | None:
+        """The tokens of a raw prompt as the model's tokenizer counts them."""
+        prompt = self.request.get("prompt")
+        return self.count(prompt) if self.count is not None and isinstance(prompt, str) else None
 
     @property
     def everything_said(self) -> str:

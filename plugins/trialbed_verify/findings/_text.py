@@ -41,7 +41,8 @@ def examine_text(answer: Answer) -> Iterator[Finding]:
         if answer.reason == "stop":
             yield finding("empty_answer", "the answer has no text, no calls and no refusal", answer.message)
     elif content:
-        if any(mark in content for mark in MARKS):
+        # A raw completion is the template's own text.
+        if not answer.is_raw and any(mark in content for mark in MARKS):
             yield from _leaks(answer, content, "the text")
         yield from _characters(answer, content)
         yield from _written_calls(answer)

@@ -46,6 +46,9 @@ def examine_usage(answer: Answer) -> Iterator[Finding]:
         yield from _completion(answer, completion, reported)
     if prompt is not None and answer.request.get("messages"):
         yield from _prompt(answer, prompt, reported)
+    elif prompt is not None and (own := answer.own_count_of_prompt) is not None and _differ(prompt, own, answer):
+        said = f"{prompt} tokens are reported for the prompt, and the tokenizer counts {own}"
+        yield finding("own_count_differs", said, reported)
 
 
 def _numbers(reported: Mapping[str, Any]) -> Iterator[Finding]:
@@ -71,8 +74,12 @@ def _completion(answer: Answer, counted: int, reported: Mapping[str, Any]) -> It
     if counted == 0:
         yield finding("completion_tokens_zero", f"0 tokens for {len(text)} characters", reported)
         return
-    if answer.count is not None:
-        yield from _own(answer, counted, reported)
+    own = answer.own_count
+    if own is not None:
+        hidden = 0 if answer.reasoning else _detail(reported, "completion_tokens_details", "reasoning_tokens")
+        if _differ(counted - hidden, own, answer):
+            said = f"{counted} tokens are reported for the answer, and the tokenizer counts {own}"
+            yield finding("own_count_differs", said, reported)
         return
     letters = len(REPEATED.sub(r"\1", text)) if len(text) > MOST_LETTERS * counted else 0
     if letters > MOST_LETTERS * counted + SLACK:
@@ -83,12 +90,8 @@ def _completion(answer: Answer, counted: int, reported: Mapping[str, Any]) -> It
         yield finding("completion_tokens_too_many", f"{counted} tokens for {size} bytes", reported)
 
 
-def _own(answer: Answer, counted: int, reported: Mapping[str, Any]) -> Iterator[Finding]:
-    assert answer.count is not None  # noqa: S101 - the caller has seen to it
-    own = sum(answer.count(text) for text in answer.said)
-    hidden = _detail(reported, "completion_tokens_details", "reasoning_tokens") if not answer.reasoning else 0
-    if abs(counted - hidden - own) > AGREEMENT * own + SLACK * (1 + len(answer.listed_calls)):
-        yield finding("own_count_differs", f"{counted} tokens are reported, and the tokenizer counts {own}", reported)
+def _differ(reported: int, own: int, answer: Answer) -> bool:
+    return abs(reported - own) > AGREEMENT * own + SLACK * (1 + len(answer.listed_calls))
 
 
 def _prompt(answer: Answer, counted: int, reported: Mapping[str, Any]) -> Iterator[Finding]:

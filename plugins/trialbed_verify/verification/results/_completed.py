@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -78,7 +78,7 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
         "served": _served(reading.response),
         **({"suite": suite} if isinstance(suite := completed.case.body.get("suite"), dict) else {}),
     }
-    found = examine(row, reading.excerpts)
+    found = examine(row, reading.excerpts, _counter(target))
     # The kinds of problems and of calls stand in their own fields already.
     told = (one.kind for one in found if one.gate != "schema" and one.kind not in PROTOCOL_ERRORS)
     row["notes"] = list(dict.fromkeys((*reading.notes, *told)))
@@ -86,6 +86,21 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
         row["tps"] = None
     row["findings"] = [one.as_json() for one in found]
     return row
+
+
+def _counter(target: Target) -> Callable[[str], int | None] | None:
+    """Counts tokens with the tokenizer of raw completions, where there is one."""
+    tokenizer, adapter = target.settings.tokenizer, target.adapter
+    if tokenizer is None:
+        return None
+
+    def count(text: str) -> int | None:
+        try:
+            return adapter.count_tokens(text, tokenizer)
+        except Exception:  # noqa: BLE001 - a third party's driver must not cost an answer that was paid for
+            return None
+
+    return count
 
 
 def _failure(reading: Reading) -> Row:

@@ -60,3 +60,32 @@ def test_evidence_is_bounded() -> None:
 def test_every_kind_belongs_to_a_gate() -> None:
     assert {kind.gate for kind in KINDS.values()} <= set(GATES)
     assert {kind.severity for kind in KINDS.values()} == {"violation", "note"}
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def test_counts_are_held_against_the_tokenizer_where_it_is_at_hand() -> None:
+    said = row({"role": "assistant", "content": "word " * 300})
+    honest = {**said, "response": {**said["response"], "usage": {**USAGE, "completion_tokens": 310}}}
+    assert "own_count_differs" not in {found.kind for found in examine(honest, count=words)}
+    double = {**said, "response": {**said["response"], "usage": {**USAGE, "completion_tokens": 600}}}
+    assert "own_count_differs" in {found.kind for found in examine(double, count=words)}
+    assert "own_count_differs" not in {found.kind for found in examine(double, count=lambda _text: None)}
+    assert "own_count_differs" not in {found.kind for found in examine(double)}
+
+
+def test_a_raw_prompt_and_its_completion_are_counted_as_they_are() -> None:
+    choice = {"index": 0, "text": "<think>word</think> " * 100, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 900, "completion_tokens": 100, "total_tokens": 1000}
+    head = {"id": "x", "object": "text_completion", "created": 1767225600, "model": "m", "usage": usage}
+    raw = {
+        "status": "success",
+        "finish_reason": "stop",
+        "request": {"model": "m", "prompt": "word " * 900},
+        "response": {**head, "choices": [choice]},
+    }
+    assert examine(raw, count=words) == ()
+    (found,) = examine({**raw, "request": {"model": "m", "prompt": "word " * 90}}, count=words)
+    assert (found.kind, "prompt" in found.message) == ("own_count_differs", True)
