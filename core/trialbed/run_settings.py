@@ -115,7 +115,11 @@ class IdentitySettings:
     selector: Annotated[str, Setting(("--selector",), "Selector that chooses the offered tools.", metavar="NAME")] = (
         "query"
     )
-    max_tools: Annotated[int, Ge(1), Setting(("--max-tools",), "Maximum number of tools offered per query.")] = 120
+    max_tools: Annotated[
+        int,
+        Ge(1),
+        Setting(("--max-tools",), "Maximum number of tools offered per query, or several, each for a run of its own."),
+    ] = 120
     judge: Annotated[
         str,
         Setting(("--judge",), "Judge that grades the answers.", metavar="NAME|MODEL", document="evaluator_model"),

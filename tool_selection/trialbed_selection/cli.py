@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.completion import completes, datasets, drivers
-from trialbed.cli.options import json_option, plain_option
+from trialbed.cli.options import Numbers, json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option, setting_option
 
 if TYPE_CHECKING:
@@ -28,24 +28,6 @@ Examples:
 
 ASKING = ("selector_model", "embedding_model", "base_url", "api_key_env", "max_helper_requests", "max_helper_tokens")
 """Settings of the models that selectors ask."""
-
-
-class Cutoffs(click.ParamType[tuple[int, ...]]):
-    """Numbers of tools, separated by commas."""
-
-    name = "numbers"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """The numbers, each once, ascending."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            numbers = sorted({int(part) for part in str(value).split(",")})
-        except ValueError:
-            numbers = []
-        if not numbers or numbers[0] < 1:
-            self.fail(f"{value!r} is not a list of numbers from 1 on, such as 5,20,120.", param, ctx)
-        return tuple(numbers)
 
 
 def _asking(command: Any) -> Any:
@@ -74,7 +56,7 @@ def _asking(command: Any) -> Any:
     shell_complete=completes(drivers("selectors")),
     help="Selector to measure; repeatable. [default: bm25]",
 )
-@plain_option("--k", "ks", type=Cutoffs(), default="5,20,120", show_default=True, help="Numbers of tools offered.")
+@plain_option("--k", "ks", type=Numbers(), default="5,20,120", show_default=True, help="Numbers of tools offered.")
 @plain_option(
     "-n", "--limit", type=click.IntRange(min=1), help="Maximum number of queries of a dataset. [default: all]"
 )

@@ -36,6 +36,35 @@ class FiniteRange(click.FloatRange):
         return _finite(self, super().convert(value, param, ctx), param, ctx)
 
 
+class Numbers(click.ParamType[Any]):
+    """Numbers from 1 on, separated by commas."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The numbers, each once, ascending."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            numbers = sorted({int(part) for part in str(value).split(",")})
+        except ValueError:
+            numbers = []
+        if not numbers or numbers[0] < 1:
+            self.fail(f"{value!r} is not a number from 1 on, or several, such as 5,20,120.", param, ctx)
+        return tuple(numbers)
+
+
+class NumberOrNumbers(Numbers):
+    """A number from 1 on, or several."""
+
+    name = "integer[,integer...]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or the numbers."""
+        numbers = super().convert(value, param, ctx)
+        return numbers[0] if len(numbers) == 1 else numbers
+
+
 def _finite(
     kind: click.ParamType[float], value: Any, param: click.Parameter | None, ctx: click.Context | None
 ) -> float:

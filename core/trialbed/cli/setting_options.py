@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from trialbed.cli import completion
-from trialbed.cli.options import FOLDER, Decorated, FiniteRange, Line, option
+from trialbed.cli.options import FOLDER, Decorated, FiniteRange, Line, NumberOrNumbers, option
 from trialbed.run_settings import Declared, declared_settings
 
 COMPLETIONS = {
@@ -60,6 +60,8 @@ def setting_options(command: Decorated) -> Decorated:
 def _type(declared: Declared) -> click.ParamType[Any]:
     if declared.name == "commands":
         return Line()
+    if declared.name == "max_tools":
+        return NumberOrNumbers()
     if declared.kind is int:
         return click.INT if declared.minimum is None else click.IntRange(min=int(declared.minimum))
     if declared.kind is float:

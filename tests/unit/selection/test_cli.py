@@ -51,7 +51,7 @@ def test_an_explanation_names_what_was_chosen_and_what_is_missing() -> None:
 def test_numbers_of_tools_are_numbers(value: str) -> None:
     result = select("--k", value)
     assert result.exit_code == 2
-    assert "is not a list of numbers" in result.output
+    assert "is not a number from 1 on, or several" in result.output
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from trialbed.cli.environments import chosen_environments, env_dir_option, yes_o
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import json_option, option, plain_option
 from trialbed.cli.run._regressions import baseline_sides, check_baseline, regressed
+from trialbed.cli.run._sweep import check_sweep, sweep_table
 from trialbed.cli.setting_options import setting_options
 from trialbed.cli.stored import run_reporter, show_command
 
@@ -106,6 +107,10 @@ def command(
     as_json = not names
     chosen = {name: run_reporter(name) for name in names}
     sides = baseline_sides(baseline, given["store"]) if baseline is not None else []
+    if isinstance(given["max_tools"], tuple):
+        check_sweep({name: given[name] for name in ("retry_failed", "extend")})
+        check_sweep({"fail-under": fail_under, "fail-on-regression": baseline})
+        return _sweep(given, names, yes=yes, env_dir=env_dir)
     options = _options(given)
     if sides:
         check_baseline(sides, options)
@@ -125,6 +130,28 @@ def command(
         return _refuse_incomplete(documents, thresholds)
     is_below = below(thresholds, documents)
     return 1 if regressed(sides, documents, options.margin) or is_below else 0
+
+
+def _sweep(given: dict[str, Any], reporters: tuple[str, ...], *, yes: bool, env_dir: Path | None) -> int:
+    """A run for each number of tools, and one table of all."""
+    from trialbed.views import print_tables
+
+    if reporters not in ((), ("table",)):
+        raise click.UsageError("--max-tools with several numbers prints a table, or JSON with --json")
+    sizes = given["max_tools"]
+    options = _with_environments(_options({**given, "max_tools": sizes[0]}), yes=yes, env_dir=env_dir)
+    documents = []
+    for size in sizes:
+        try:
+            documents += asyncio.run(_run(replace(options, max_tools=size)))
+        except asyncio.CancelledError:
+            raise click.Abort from None
+    if reporters:
+        print_tables([sweep_table(documents)], sys.stdout)
+    else:
+        _print_json(documents)
+    _print_problems(documents, silent=False)
+    return _refuse_incomplete(documents, {}) if _is_incomplete(documents) and not options.allow_incomplete else 0
 
 
 def _reporters(form: str | None, reporters: tuple[str, ...], *, as_json: bool) -> tuple[str, ...]:

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from trialbed.cli.options import NumberOrNumbers
+from trialbed.cli.run import command
+from trialbed.cli.run._sweep import losers, sweep_table
+
+
+def call(lost: str | None, reason: str = "") -> dict[str, Any]:
+    return {"api": ["t", "a"], "arguments": None, "lost": lost, "reason": reason}
+
+
+def document(name: str, tools: int, *entries: dict[str, Any], status: str = "finished") -> dict[str, Any]:
+    return {
+        "metadata": {"agent_name": name, "max_tools": tools, "status": status},
+        "summary": {"average_sopr_score": 0.5, "average_api_call_score": 0.25},
+        "results": list(entries),
+    }
+
+
+def test_each_lost_call_has_a_loser() -> None:
+    calls = [
+        call(None),
+        call("not offered", "its tool was not selected"),
+        call("not offered", "the framework's offer: no tools"),
+        call("not called", "the model did not ask for it"),
+        call("wrong arguments", "city is missing"),
+        call("wrong arguments", "the framework's offer: arguments"),
+        call("not made"),
+        call("not used"),
+        call("api failed", "500"),
+    ]
+    found = losers(document("a", 8, {"gold_calls": calls}, {}))
+    assert found == {"calls": 9, "selector": 1, "framework": 3, "model": 3, "rig": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "loser"),
+    [("agent", "framework"), ("timeout", "framework"), ("model", "model"), ("limit", "model"), ("judge", "rig")],
+)
+def test_the_calls_of_a_failed_trial_are_lost_by_what_failed(kind: str, loser: str) -> None:
+    entry = {"gold_calls": [call("trial failed", "before it was called")], "error": {"kind": kind}}
+    assert losers(document("a", 8, entry)) == {"calls": 1, loser: 1}
+
+
+def test_the_table_is_sorted_by_framework_and_number_and_says_what_is_incomplete() -> None:
+    lost = {"gold_calls": [call("not offered"), call(None)]}
+    table = sweep_table([document("b", 16, lost), document("a", 16), document("b", 8, status="incomplete")])
+    assert [line[:2] for line in table.lines] == [("b", "8"), ("b", "16"), ("a", "16")]
+    assert table.lines[1] == ("b", "16", "0.500", "0.250", "-", "1 50%", "0 0%", "0 0%", "0 0%")
+    assert table.notes[-1] == "INCOMPLETE: trials of b with 8 tools were not measured."
+
+
+@pytest.mark.parametrize(("text", "value"), [("8", 8), ("16, 8,8", (8, 16)), (5, 5)])
+def test_numbers_of_tools(text: Any, value: Any) -> None:
+    assert NumberOrNumbers().convert(text, None, None) == value
+
+
+@pytest.mark.parametrize("text", ["", "0", "8,", "x", "8;16", "-1"])
+def test_what_is_no_number_of_tools_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is not a number from 1 on, or several"):
+        NumberOrNumbers().convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    "option", [("--extend",), ("--retry-failed",), ("--fail-under", "sopr_score=0.5"), ("--format", "csv")]
+)
+def test_options_about_one_run_are_refused_with_several_numbers(option: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(command, ["--max-tools", "1,2", *option])
+    assert result.exit_code == 2
+    assert "--max-tools" in result.output
