@@ -9,6 +9,8 @@ from click.shell_completion import CompletionItem
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
+LATEST = "latest"
+
 MOST_RUNS = 50
 """Runs that are suggested."""
 
@@ -76,6 +78,48 @@ def _drivers(kind: str) -> list[str]:
     return [driver.name for driver in list_drivers(kind)]
 
 
+def scores() -> Iterable[str]:
+    """The scores of the plugins that are installed."""
+    from trialbed.plugins import declared_scores
+
+    return declared_scores()[0]
+
+
+def thresholds() -> Iterable[str]:
+    """The scores, ready for a threshold: ``sopr_score=``."""
+    return [f"{name}=" for name in scores()]
+
+
+def metrics() -> Iterable[str]:
+    """The metrics of recorded conversations."""
+    from trialbed.metrics import METRICS
+
+    return METRICS
+
+
+def metric_thresholds() -> Iterable[str]:
+    """Metrics and scores, ready for a threshold."""
+    return [f"{name}=" for name in {*metrics(), *scores()}]
+
+
+def profiles() -> Iterable[str]:
+    """The profiles that the frameworks that come with Trialbed have."""
+    from trialbed.records import CONTROLLED, NATIVE
+
+    return NATIVE, CONTROLLED
+
+
+def complete_trial(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What click calls to complete a trial of the run that stands before it; never an error."""
+    try:
+        from trialbed.cli.stored import trials_of
+
+        found = trials_of(str(context.params.get("run") or LATEST), context.params.get("store"), incomplete)
+    except Exception:  # noqa: BLE001 - an error would appear in the middle of what the user types
+        found = []
+    return [CompletionItem(name) for name in found]
+
+
 def tags() -> Iterable[str]:
     """The tags of the newest runs of the default store."""
     from trialbed.store import open_store
@@ -105,4 +149,4 @@ def runs() -> Iterable[str]:
     from trialbed.store import open_store
 
     with open_store() as reader:
-        return ["latest", *(run.run_id for run in reader.runs(limit=MOST_RUNS))]
+        return [LATEST, *(run.run_id for run in reader.runs(limit=MOST_RUNS))]

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from trialbed.cli.completion import completes, runs
+from trialbed.cli.completion import completes, runs, scores, stored_frameworks
 from trialbed.cli.options import FiniteRange, json_option, plain_option
 from trialbed.cli.stored import print_json, store_option
 
@@ -27,7 +27,14 @@ SHARE = FiniteRange(min=0, min_open=True, max=1, max_open=True)
 
 @click.command("plan", epilog=EPILOG)
 @click.argument("pilot", nargs=-1, shell_complete=completes(runs))
-@plain_option("--score", default="sopr_score", show_default=True, metavar="NAME", help="Score of quality to compare.")
+@plain_option(
+    "--score",
+    default="sopr_score",
+    show_default=True,
+    metavar="NAME",
+    help="Score of quality to compare.",
+    shell_complete=completes(scores),
+)
 @plain_option(
     "--queries", type=click.IntRange(min=1), multiple=True, help="Number of queries; repeatable. [default: several]"
 )
@@ -46,7 +53,12 @@ SHARE = FiniteRange(min=0, min_open=True, max=1, max_open=True)
     type=click.IntRange(min=1),
     help="Number of comparisons that are made together. [default: as many as in the pilot]",
 )
-@plain_option("--against", metavar="NAME", help="Framework of the pilot that others are compared with.")
+@plain_option(
+    "--against",
+    metavar="NAME",
+    help="Framework of the pilot that others are compared with.",
+    shell_complete=completes(stored_frameworks),
+)
 @store_option
 @json_option
 def command(

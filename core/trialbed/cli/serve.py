@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from trialbed.cli.completion import completes, datasets, drivers
 from trialbed.cli.options import FiniteRange, option, plain_option
 from trialbed.cli.setting_options import (
     api_key_env_option,
@@ -48,8 +49,14 @@ Examples:
     multiple=True,
     default=("mini",),
     help="Dataset whose Apis to serve; repeatable.",
+    shell_complete=completes(datasets),
 )
-@option("--simulator", metavar="NAME", help="Simulator for all Apis. [default: each dataset's own]")
+@option(
+    "--simulator",
+    metavar="NAME",
+    help="Simulator for all Apis. [default: each dataset's own]",
+    shell_complete=completes(drivers("simulators")),
+)
 @setting_option("simulator_model")
 @setting_option("max_helper_requests")
 @setting_option("max_helper_tokens")

@@ -18,6 +18,8 @@ from trialbed.run_settings import Declared, declared_settings
 COMPLETIONS = {
     "frameworks": completion.completes(completion.frameworks),
     "dataset": completion.completes(completion.datasets),
+    "against": completion.completes(completion.frameworks),
+    "profiles": completion.completes(completion.profiles),
     "tags": completion.completes(completion.tags),
     "model": completion.completes(completion.models),
     "selector": completion.completes(completion.drivers("selectors")),

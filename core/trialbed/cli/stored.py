@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -83,6 +84,22 @@ def print_json(value: Any) -> None:
 
 def _escaped(character: str) -> str:
     return json.dumps(character)[1:-1]
+
+
+def trials_of(run_id: str, store: str | None, begin: str, most: int = 100) -> list[str]:
+    """The trials of a stored run whose names begin so, as ``bench show`` takes them."""
+    from trialbed.results import trial_name
+    from trialbed.store import open_store
+
+    with open_store(store) as reader:
+        config = reader.run(run_id).config
+    names = (
+        trial_name(framework, {"query_id": query_id, "repeat": repeat})
+        for framework in config.frameworks
+        for query_id in config.query_ids
+        for repeat in range(config.repeat)
+    )
+    return list(islice((name for name in names if name.startswith(begin)), most))
 
 
 def run_reporter(name: str) -> Reporter:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli import completion
 from trialbed.cli.completion import completes, drivers, runs
 from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, format_option
@@ -41,7 +42,11 @@ Examples:
 @click.command("run", epilog=EPILOG)
 @setting_options
 @option(
-    "--fail-under", multiple=True, metavar="SCORE=X", help="Exit with 1 if the mean of SCORE is below X; repeatable."
+    "--fail-under",
+    multiple=True,
+    metavar="SCORE=X",
+    help="Exit with 1 if the mean of SCORE is below X; repeatable.",
+    shell_complete=completes(completion.thresholds),
 )
 @option(
     "--fail-on-regression",
@@ -68,6 +73,7 @@ Examples:
     flag_value="last",
     metavar="[RUN_ID|last]",
     help="Continue a run with the frameworks, queries or repeats that it lacks. [default: the last that fits]",
+    shell_complete=completes(runs),
 )
 @plain_option(
     "--allow-incomplete",

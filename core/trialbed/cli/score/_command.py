@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from trialbed.cli.completion import completes, runs
 from trialbed.cli.options import json_option
 from trialbed.cli.score import _files, _stored, _trials
 
@@ -68,7 +69,11 @@ def _refuse(options: Sequence[click.Parameter], why: str, allowed: Sequence[str]
 
 command = click.Command(
     "score",
-    params=[click.Argument(["target"], metavar="FILE|RUN"), *FOR_FILES, *FOR_RUNS],
+    params=[
+        click.Argument(["target"], metavar="FILE|RUN", shell_complete=completes(runs, files=True)),
+        *FOR_FILES,
+        *FOR_RUNS,
+    ],
     callback=_run,
     help=HELP,
     epilog=EPILOG,

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli import completion
+from trialbed.cli.completion import completes
 from trialbed.cli.options import FILE, SingleOption
 from trialbed.cli.score._rules import parse_rules, warn_of_unused
 from trialbed.errors import DataError, UsageError
@@ -40,6 +42,7 @@ def options() -> list[click.Option]:
             multiple=True,
             metavar="NAME",
             help="A metric; may be repeated. [default: all for which the file has what they need]",
+            shell_complete=completes(completion.metrics),
         ),
         SingleOption(
             ["--order"],
@@ -65,7 +68,10 @@ def options() -> list[click.Option]:
             ["--tools"], type=FILE, metavar="FILE", help="Definitions of the tools, with JSON Schemas of arguments."
         ),
         SingleOption(
-            ["--judge"], metavar="NAME|MODEL", help="The judge, or the model that answers the steps of metrics."
+            ["--judge"],
+            metavar="NAME|MODEL",
+            help="The judge, or the model that answers the steps of metrics.",
+            shell_complete=completes(completion.judges),
         ),
         SingleOption(["--base-url"], metavar="URL", help="Its OpenAI-compatible endpoint. [default: OpenAI's]"),
         SingleOption(
@@ -87,6 +93,7 @@ def options() -> list[click.Option]:
             multiple=True,
             metavar="METRIC=X",
             help="Exit with 1 if the mean is lower; may be repeated.",
+            shell_complete=completes(completion.metric_thresholds),
         ),
     ]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from trialbed.cli.completion import completes, drivers, runs
+from trialbed.cli.completion import complete_trial, completes, drivers, runs, stored_frameworks
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option
@@ -24,8 +24,14 @@ Examples:
 
 @click.command("show", epilog=EPILOG)
 @click.argument("run", shell_complete=completes(runs))
-@click.argument("trial", required=False)
-@plain_option("-f", "--framework", metavar="NAME", help="The trial's framework, instead of in TRIAL.")
+@click.argument("trial", required=False, shell_complete=complete_trial)
+@plain_option(
+    "-f",
+    "--framework",
+    metavar="NAME",
+    help="The trial's framework, instead of in TRIAL.",
+    shell_complete=completes(stored_frameworks),
+)
 @plain_option("--query", metavar="ID", help="The trial's query, instead of in TRIAL.")
 @plain_option("--repeat", type=click.IntRange(min=0), help="The trial's repeat, counted from 0. [default: 0]")
 @plain_option("--attempt", type=click.IntRange(min=0), help="Another attempt of the trial than the one that counts.")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 from click.shell_completion import ShellComplete
 
 from trialbed.cli import cli
 from trialbed.cli.completion import completes
+from trialbed.store import Store
 
 
 def suggested(*words: str) -> list[str]:
@@ -28,6 +31,14 @@ def suggested(*words: str) -> list[str]:
         (("run", "--executor", ""), "local"),
         (("run", "--reporter", "c"), "csv"),
         (("data", "show", "m"), "mini"),
+        (("run", "--profile", "n"), "native"),
+        (("run", "--against", "ref"), "reference"),
+        (("run", "--fail-under", "sopr"), "sopr_score="),
+        (("score", "--metric", "tool"), "tool_call_f1"),
+        (("score", "x", "--judge", "r"), "rule"),
+        (("plan", "--score", "api_"), "api_f1"),
+        (("serve", "--dataset", "mi"), "mini"),
+        (("serve", "--simulator", "te"), "template"),
         (("adapter", "check", "lang"), "langgraph"),
         (("env", "add", "ag"), "agno"),
     ],
@@ -52,3 +63,31 @@ def test_a_file_is_completed_where_a_value_may_be_one() -> None:
     context, parameter = click.Context(cli), click.Argument(["values"])
     assert [item.value for item in complete(context, parameter, "la")] == ["latest"]
     assert [(item.value, item.type) for item in complete(context, parameter, "results/")] == [("results/", "file")]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (("runs", "--framework", "lang"), ["langgraph:native"]),
+        (("runs", "--model", ""), ["scripted:gold"]),
+        (("runs", "--tag", "n"), ["nightly"]),
+        (("runs", "remove", "2026010"), ["20260101T120000-aaaaaa"]),
+        (("export", "lat"), ["latest"]),
+        (("score", "lat"), ["latest"]),
+        (("run", "--extend", "lat"), ["latest"]),
+        (("run", "--fail-on-regression", "lat"), ["latest"]),
+        (("run", "--tag", "nig"), ["nightly"]),
+        (("show", "latest", "lang"), ["langgraph:native/1", "langgraph:native/a/b"]),
+        (("show", "20260101", ""), ["reference/1", "reference/a/b"]),
+        (("show", "latest", "--framework", "r"), ["reference"]),
+        (("plan", "latest", "--against", "r"), ["reference"]),
+        (("show", "absent", ""), []),
+    ],
+)
+def test_names_of_stored_runs_are_completed(
+    words: tuple[str, ...], names: list[str], stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(stored.parent.parent)
+    with Store.open(str(stored)) as store:
+        store.update_run("20260202T120000-bbbbbb", tags=("nightly",))
+    assert suggested(*words) == names
