@@ -84,7 +84,7 @@ class RunComparer(Comparer):
                 score: {name: list(rank) for name, rank in own.items()} for score, own in ranks.items()
             }
         return Comparison(
-            document=documents[0] if len(documents) == 1 else documents,
+            document=documents,
             tables=comparison_tables(documents),
             records=comparison_records(documents),
             failed=list(_regressions(documents)) if options["fail_on_regression"] else (),

@@ -36,7 +36,7 @@ def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> 
             _check_complete(runs)
         documents = asyncio.run(_documents(runs, RunSettings(**given), force=bool(options["force"])))
     return Comparison(
-        document=documents[0] if len(documents) == 1 else documents,
+        document=documents,
         tables=[preference_table(documents)],
         records=preference_records(documents),
         incomplete=undecided_lines(documents),

@@ -191,3 +191,21 @@ def test_a_run_that_is_under_way_is_not_removed(bench: Any, stored: Path) -> Non
         with store.lock(NEW):
             assert "is under way; end it first" in str(bench("runs", "remove", NEW).exception)
     assert ids(bench("runs", "--json")) == [NEW, OLD]
+
+
+def test_a_comparison_is_a_list_however_many_there_are(bench: Any) -> None:
+    (one,) = json.loads(bench("compare", NEW, "--json").output)
+    assert (one["baseline"]["status"], one["candidate"]["missing"]) == ("finished", 0)
+
+
+def test_a_run_is_shown_though_its_dataset_and_frameworks_are_gone(bench: Any, stored: Path) -> None:
+    with Store.open(str(stored)) as store:
+        config = store.run(NEW).config
+        gone = config.model_copy(update={"dataset": "gone.json", "frameworks": ("left", "langgraph:native")})
+        store.update_run(NEW, config=gone)
+    for options in ((), ("--format", "csv"), ("langgraph:native/1",)):
+        done = bench("show", NEW, *options)
+        assert done.exception is None, done.exception
+        assert "langgraph:native" in done.output
+    assert "left" in bench("runs").output
+    assert json.loads(bench("show", NEW, "--json").output)["run"]["config"]["dataset"] == "gone.json"

@@ -40,14 +40,14 @@ def test_means_and_paired_differences_are_over_common_queries(write) -> None:
     a = write("a", {number: scores(0.5, 100) for number in range(20)})
     b = write("b", {number: scores(1.0, 100 + number % 2) for number in range(10, 40)})
     found = compared(a, b)
-    assert found.document["queries"] == {"common": 10, "only_baseline": 10, "only_candidate": 20}
-    score = found.document["scores"]["sopr_score"]
+    assert found.document[0]["queries"] == {"common": 10, "only_baseline": 10, "only_candidate": 20}
+    score = found.document[0]["scores"]["sopr_score"]
     assert (score["baseline"], score["candidate"], score["n"]) == (0.5, 1.0, 10)
     assert (score["difference"]["value"], score["difference"]["n"]) == (0.5, 10)
     assert 0.25 < score["difference"]["low"] < 0.5 < score["difference"]["high"] < 0.6
-    assert found.document["findings"]["sopr_score"]["verdict"] == "better"
+    assert found.document[0]["findings"]["sopr_score"]["verdict"] == "better"
     assert (score["better"], score["worse"]) == (10, 0)
-    tokens = found.document["scores"]["total_tokens"]["difference"]
+    tokens = found.document[0]["scores"]["total_tokens"]["difference"]
     assert tokens["value"] == 0.5
     assert 0 < tokens["low"] < 0.5 < tokens["high"] < 1
     assert "| sopr_score | 0.5000 | 1.0000 | +0.5000 [+0.2833, +0.5500] | 10 | 0.002 | better |" in text(found)
@@ -57,7 +57,7 @@ def test_means_and_paired_differences_are_over_common_queries(write) -> None:
 def test_repeats_of_a_query_count_as_one(write) -> None:
     a = write("a", {1: [scores(0.0), scores(1.0)], 2: [scores(1.0)]})
     b = write("b", {1: scores(1.0), 2: scores(1.0)})
-    score = compared(a, b).document["scores"]["sopr_score"]
+    score = compared(a, b).document[0]["scores"]["sopr_score"]
     assert (score["baseline"], score["difference"]["value"], score["n"]) == (0.75, 0.25, 2)
 
 
@@ -65,9 +65,9 @@ def test_a_failure_of_the_agent_is_zero_and_one_of_the_rig_is_not_measured(write
     a = write("a", {1: scores(1.0), 2: scores(1.0), 3: scores(1.0)})
     b = write("b", {1: scores(1.0), 2: "crash", 3: "server"})
     found = compared(a, b)
-    assert found.document["scores"]["sopr_score"]["difference"]["value"] == -0.5
-    assert found.document["scores"]["sopr_score"]["n"] == 2
-    assert found.document["scores"]["total_tokens"]["n"] == 1
+    assert found.document[0]["scores"]["sopr_score"]["difference"]["value"] == -0.5
+    assert found.document[0]["scores"]["sopr_score"]["n"] == 2
+    assert found.document[0]["scores"]["total_tokens"]["n"] == 1
     assert "b: trials that failed: 1 crash, 1 server." in text(found)
 
 
@@ -86,9 +86,9 @@ def test_without_a_common_query_there_is_nothing_to_compare(write) -> None:
 def test_verdicts_of_different_judges_are_left_out_unless_forced(write) -> None:
     a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, evaluator_model="gpt-4o-mini")
     found = compared(a, b)
-    assert "sopr_score" not in found.document["scores"]
+    assert "sopr_score" not in found.document[0]["scores"]
     assert "verdicts of different judges are not comparable: sopr_score is left out." in text(found)
-    assert "sopr_score" in compared(a, b, force=True).document["scores"]
+    assert "sopr_score" in compared(a, b, force=True).document[0]["scores"]
 
 
 def test_it_says_how_far_the_judge_can_be_trusted(write) -> None:
@@ -108,7 +108,7 @@ def test_settings_that_differ_are_named_with_their_values(write) -> None:
     a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, model="gpt-4o", model_name="told", seed=7)
     found = compared(a, b)
     names = ["scripted:gold", "told"]  # a document without a name is of a version that told the model's own
-    assert found.document["settings"] == {"model": ["scripted:gold", "gpt-4o"], "model_name": names, "seed": [0, 7]}
+    assert found.document[0]["settings"] == {"model": ["scripted:gold", "gpt-4o"], "model_name": names, "seed": [0, 7]}
     assert 'model differs: "scripted:gold" and "gpt-4o".' in text(found)
     assert "only 1 queries" in text(found).lower()
 
@@ -161,12 +161,13 @@ def test_only_a_trial_that_was_not_measured_is_left_out(write) -> None:
     """Of a document that says so; a limit and a model's refusal count as 0."""
     one = write("a", dict.fromkeys((1, 2, 3, 4), scores(1.0)))
     two = write("b", {1: scores(1.0), 2: "model failed", 3: "limit failed", 4: "endpoint not measured"})
-    found = compared(one, two).document["scores"]["sopr_score"]
+    found = compared(one, two).document[0]["scores"]["sopr_score"]
     assert (found["n"], found["candidate"]) == (3, pytest.approx(1 / 3))
 
 
 def test_a_document_of_an_older_version_does_not_tell_whose_fault_a_models_failure_is(write) -> None:
-    found = compared(write("a", dict.fromkeys((1, 2), scores(1.0))), write("b", {1: scores(1.0), 2: "model"})).document
+    b = write("b", {1: scores(1.0), 2: "model"})
+    (found,) = compared(write("a", dict.fromkeys((1, 2), scores(1.0))), b).document
     assert found["scores"]["sopr_score"]["n"] == 1
 
 
@@ -183,9 +184,9 @@ def test_a_regression_fails_only_where_that_is_asked_for(write) -> None:
 def test_the_margin_decides_what_is_equivalent(write) -> None:
     a = write("a", {number: scores(1.0) for number in range(40)})
     b = write("b", {number: scores(float(number > 0)) for number in range(40)})
-    assert compared(a, b).document["findings"]["sopr_score"]["verdict"] == "too few"
+    assert compared(a, b).document[0]["findings"]["sopr_score"]["verdict"] == "too few"
     found = compared(a, b, margin=0.2)
-    assert found.document["findings"]["sopr_score"]["verdict"] == "equivalent"
+    assert found.document[0]["findings"]["sopr_score"]["verdict"] == "equivalent"
     assert "equivalent: shown to differ by less than 0.2, the margin." in text(found)
 
 

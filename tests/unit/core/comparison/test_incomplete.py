@@ -54,9 +54,9 @@ def test_a_run_that_lacks_trials_is_refused_unless_that_is_accepted(store: str) 
     ):
         compared(store, f"{OLD}/langgraph", f"{NEW}/langgraph")
     found = compared(store, f"{OLD}/langgraph", f"{NEW}/langgraph", allow_incomplete=True)
-    assert found.document["queries"]["common"] == 1
-    assert (found.document["baseline"]["status"], found.document["baseline"]["missing"]) == ("finished", 0)
-    assert (found.document["candidate"]["status"], found.document["candidate"]["missing"]) == ("incomplete", 1)
+    assert found.document[0]["queries"]["common"] == 1
+    assert (found.document[0]["baseline"]["status"], found.document[0]["baseline"]["missing"]) == ("finished", 0)
+    assert (found.document[0]["candidate"]["status"], found.document[0]["candidate"]["missing"]) == ("incomplete", 1)
     assert f"INCOMPLETE: run {NEW} is incomplete, with 1 of 2 trials of langgraph:native measured" in markdown(
         found.tables
     )
@@ -65,7 +65,7 @@ def test_a_run_that_lacks_trials_is_refused_unless_that_is_accepted(store: str) 
 
 
 def test_a_framework_that_lacks_none_is_compared(store: str) -> None:
-    assert compared(store, f"{OLD}/reference", f"{NEW}/reference").document["candidate"]["status"] == "incomplete"
+    assert compared(store, f"{OLD}/reference", f"{NEW}/reference").document[0]["candidate"]["status"] == "incomplete"
 
 
 def test_a_plan_says_that_its_pilot_lacks_trials(store: str) -> None:

@@ -94,7 +94,7 @@ async def test_frameworks_of_a_run_are_compared(model: JudgeEndpoint, tmp_path: 
 
     run = stored(tmp_path, {"mine": MINE, "theirs": THEIRS})
     found = await asyncio.to_thread(compare_by_preference, [run], options(model, tmp_path))
-    document = found.document
+    (document,) = found.document
     assert (document["baseline"], document["candidate"]) == ("mine", "theirs")
     assert [result["winner"] for result in document["results"]] == ["candidate", "baseline", "tie", "baseline"]
     assert [result["by"] for result in document["results"]] == ["judge", "judge", "identical", "missing"]
@@ -108,14 +108,15 @@ async def test_runs_are_compared(model: JudgeEndpoint, tmp_path: Path) -> None:
 
     runs = [stored(tmp_path, {"mine": MINE}), stored(tmp_path, {"mine": THEIRS}, model="other")]
     found = await asyncio.to_thread(compare_by_preference, runs, options(model, tmp_path, judge_votes=2))
-    assert (found.document["wins"], found.document["losses"], found.document["ties"]) == (1, 2, 1)
-    assert runs[1] in found.document["candidate"]
+    assert (found.document[0]["wins"], found.document[0]["losses"], found.document[0]["ties"]) == (1, 2, 1)
+    assert runs[1] in found.document[0]["candidate"]
 
 
 async def test_what_cannot_be_compared_is_refused(model: JudgeEndpoint, tmp_path: Path) -> None:
     import asyncio
 
     alone = stored(tmp_path, {"mine": MINE})
+    again = stored(tmp_path, {"mine": MINE})
     other = stored(tmp_path, {"mine": MINE}, judge="another")
 
     async def refused(runs: list[str], **more: Any) -> str:
@@ -125,7 +126,7 @@ async def test_what_cannot_be_compared_is_refused(model: JudgeEndpoint, tmp_path
 
     assert "name another run" in await refused([alone])
     assert "was judged by rule" in await refused([alone, other])
-    assert "does not compare answers; give --judge MODEL" in await refused([alone, alone], judge="rule", base_url=None)
+    assert "does not compare answers; give --judge MODEL" in await refused([alone, again], judge="rule", base_url=None)
     (tmp_path / "a.json").write_text("{}")
     assert "name the run by its id" in await refused([str(tmp_path / "a.json")])
 
@@ -140,7 +141,7 @@ async def test_contests_that_the_judge_fails_on_make_it_incomplete(model: JudgeE
     model.decide = refuses_some
     run = stored(tmp_path, {"mine": MINE, "theirs": THEIRS})
     found = await asyncio.to_thread(compare_by_preference, [run], options(model, tmp_path))
-    assert (found.document["undecided"], found.document["decided"]) == (1, 3)
+    assert (found.document[0]["undecided"], found.document[0]["decided"]) == (1, 3)
     assert [line.partition(",")[0] for line in found.incomplete] == [
         "theirs against mine: 1 of 4 contests are undecided"
     ]
