@@ -10,7 +10,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from support.bench import Finished
+from support.bench import Finished, bench_in
 from support.index import Index
 
 ACME = "[trialbed.frameworks]\nacme = trialbed_acme:Agent\n"
@@ -49,10 +49,7 @@ class Machine:
                     pipe.close()
 
     def bench(self, *arguments: object, code: int = 0) -> Finished:
-        process = self.start(*arguments)
-        out, err = process.communicate(timeout=120)
-        assert process.returncode == code, f"exit code {process.returncode}\n{out}\n{err}"
-        return Finished(process.returncode, out, err)
+        return bench_in(self.folder, self.variables, timeout=120)(*arguments, code=code)
 
     def add(self, *arguments: object) -> dict[str, Any]:
         """Build one environment and return what is said of it."""

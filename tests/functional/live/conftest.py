@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from support.servers import ServerProcess
 
 
-@pytest.fixture
-def server_url(tmp_path: Path) -> Iterator[str]:
-    server = ServerProcess("--watch-stdin", cache=tmp_path / "responses.db")
+@pytest.fixture(scope="module")
+def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    server = ServerProcess("--watch-stdin", cache=tmp_path_factory.mktemp("server") / "responses.db")
     try:
         yield server.url
     finally:
