@@ -65,6 +65,8 @@ class Publication:
             (one,) = self.comparisons
             sides = one["vendor"]["vendor"], one["baseline"]["vendor"]
             return f"{models}: {sides[0]} compared with {sides[1]}: {one['panel']['finding']}"
+        if len(self.sources) == 1:
+            return f"{models} at {_name(self.sources[0])}"
         return f"{models}: {len(self.sources)} verified vendors"
 
     def html(self) -> str:

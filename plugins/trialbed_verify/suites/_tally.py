@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
 from collections.abc import Mapping
@@ -55,14 +56,15 @@ class _One:
             return
         case = str(about.get("case"))
         self._cases.setdefault(case, array("d")).append(float(not found))
-        for name, value in (about.get("by") or {}).items():
+        by = about.get("by")
+        for name, value in by.items() if isinstance(by, Mapping) else ():
             values = self._by.setdefault(str(name), {})
             if str(value) in values or len(values) < MOST_VALUES:
                 values.setdefault(str(value), set()).add(case)
         self._misses.update(found)
         for name in found:
             # The first ones in the order of the test set, in whichever order answers arrive.
-            place = (row.get("data_index") or 0, row.get("trial") or 0, case)
+            place = (_whole(row.get("data_index")), _whole(row.get("trial")), case)
             examples = self._examples.setdefault(name, [])
             examples.append(place)
             examples.sort()
@@ -75,8 +77,8 @@ class _One:
             "cases": len(self._cases),
             "score": self._score(set(self._cases)),
             "by": {
-                name: {value: self._score(cases) for value, cases in values.items()}
-                for name, values in self._by.items()
+                name: {value: self._score(values[value]) for value in sorted(values, key=_order)}
+                for name, values in sorted(self._by.items())
             },
             "misses": dict(self._misses.most_common()),
             "examples": {
@@ -94,3 +96,15 @@ class _One:
         value = min(1.0, sum(means) / len(means))
         low, high, _ = wilson_interval(value, len(means))
         return {"value": value, "low": low, "high": high, "n": len(means)}
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _order(value: str) -> tuple[float, str]:
+    """Numbers by size, then other values by name: answers arrive in any order."""
+    try:
+        return float(value), value
+    except ValueError:
+        return math.inf, value

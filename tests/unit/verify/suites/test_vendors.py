@@ -76,6 +76,8 @@ async def test_depth_is_what_the_summary_is_broken_down_by(send_suite: SendSuite
     found = await send_suite("multi-turn", {"fault": "forgetful", "turns": 8})
     values = {depth: score["value"] for depth, score in found["by"]["depth"].items()}
     assert values == {"1": 1.0, "3": 1.0, "8": 0.5}
+    assert list(values) == ["1", "3", "8"]
+    assert list(found["by"]) == ["depth", "kind"]
 
 
 @pytest.mark.parametrize(
