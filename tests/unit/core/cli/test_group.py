@@ -42,6 +42,7 @@ PRINTS_A_RESULT = (
     "env lock",
     "env remove",
     "fidelity",
+    "history",
     "judge calibrate",
     "judge cases",
     "plan",
@@ -125,4 +126,4 @@ def test_every_command_that_prints_a_result_can_print_json(path: str) -> None:
 
 @pytest.mark.parametrize("path", [path for path in all_commands() if path not in PRINTS_A_RESULT])
 def test_the_others_print_no_result(path: str) -> None:
-    assert path in ("export", "serve", "view")
+    assert path in ("export", "figure", "serve", "view")
