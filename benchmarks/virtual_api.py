@@ -4,10 +4,14 @@ The floor is an endpoint that returns a constant of the same size and does not e
 under uvicorn with the same settings, one process each, and are loaded in alternating rounds by one client
 process that keeps its connections open and asks for uniformly random cached entries.
 
+With ``--peer``, a stand-in for StableToolBench's server runs beside them: it does per hit what that does, a handler in a
+pool of threads that parses the whole JSON file of the Api and looks the key up. Sizes are entries of one Api. With
+``--workers 2``, each of our servers has so many processes.
+
 ``cpu`` is the server's CPU time per request; unlike the rate it does not depend on what else the machine does.
 ``busy`` is the share of one core the server had: near 1 it, not the client, was the bottleneck.
 
-    python benchmarks/virtual_api.py [--rounds 5] [--seconds 3] [--connections 32]
+    python benchmarks/virtual_api.py [--rounds 5] [--seconds 3] [--connections 32] [--sizes 10,10000] [--peer]
 """
 
 from __future__ import annotations
@@ -29,7 +33,6 @@ from urllib.parse import urlsplit
 
 import psutil
 
-SIZES = (10, 100_000)
 BODY = json.dumps({"error": "", "response": {"text": "x" * 460}})
 REF = {"category": "Data", "tool_name": "Bench Tool", "api_name": "Get Entry"}
 
@@ -49,12 +52,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--sizes", default="10,100000", help="entries, separated by commas")
+    parser.add_argument("--peer", action="store_true", help="measure a stand-in for StableToolBench's server, too")
+    parser.add_argument("--workers", type=int, default=1, help="processes of each of our servers")
     parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--stand-in", metavar="FOLDER", help=argparse.SUPPRESS)
     parser.add_argument("--load", metavar="URL", help=argparse.SUPPRESS)
     parser.add_argument("--entries", type=int, default=10, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.bare:
         serve_bare()
+    elif arguments.stand_in:
+        serve_stand_in(Path(arguments.stand_in))
     elif arguments.load:
         print(json.dumps(asyncio.run(load(arguments))))
     else:
@@ -64,29 +73,44 @@ def main() -> None:
 
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Round]]:
     """``name -> rounds``, every server measured in every round."""
+    sizes = [int(size) for size in arguments.sizes.split(",")]
     with ExitStack() as stack:
         servers = {"bare": stack.enter_context(started([__file__, "--bare"]))}
-        for size in SIZES:
+        entries = [10]
+        for size in sizes:
             cache = folder / f"{size}.db"
             fill(cache, size)
             command = ["-m", "trialbed_server", "--port", "0", "--watch-stdin", "--cache", str(cache)]
+            command += ["--workers", str(arguments.workers), "--memory", "1024"]
             servers[f"{size} entries"] = stack.enter_context(started(command))
-        for (_, url), size in zip(servers.values(), (10, *SIZES), strict=True):
-            run_load(url, size, arguments, "--seconds", "0")
+            entries.append(size)
+            if arguments.peer:
+                fill_stand_in(folder / f"peer{size}", size)
+                peer = [__file__, "--stand-in", str(folder / f"peer{size}")]
+                servers[f"peer, {size}"] = stack.enter_context(started(peer))
+                entries.append(size)
+        for (name, (_, url)), size in zip(servers.items(), entries, strict=True):
+            if not name.startswith("peer"):
+                run_load(url, size, arguments, "--seconds", "0")
         rounds: dict[str, list[Round]] = {name: [] for name in servers}
         for _ in range(arguments.rounds):
-            for (name, (process, url)), size in zip(servers.items(), (10, *SIZES), strict=True):
+            for (name, (process, url)), size in zip(servers.items(), entries, strict=True):
                 rounds[name].append(measured(process, url, size, arguments))
         return rounds
 
 
 def measured(process: psutil.Process, url: str, size: int, arguments: argparse.Namespace) -> Round:
     """One round on one server."""
-    before = process.cpu_times()
+    before = cpu_of(process)
     count, seconds, median = run_load(url, size, arguments, "--seconds", str(arguments.seconds))
-    after = process.cpu_times()
-    cpu = after.user + after.system - before.user - before.system
+    cpu = cpu_of(process) - before
     return Round(count / seconds, median, cpu / count, cpu / seconds)
+
+
+def cpu_of(process: psutil.Process) -> float:
+    """CPU time of a server and of its workers, in seconds."""
+    times = [one.cpu_times() for one in (process, *process.children(recursive=True))]
+    return sum(spent.user + spent.system for spent in times)
 
 
 def run_load(url: str, size: int, arguments: argparse.Namespace, *more: str) -> list[float]:
@@ -124,6 +148,46 @@ def fill(cache: Path, size: int) -> None:
     store = ResponseStore(str(cache))
     store.add([Entry(request_key(name, i), name, canonical_json(i), BODY, Origin("imported")) for i in inputs])
     store.close()
+
+
+def fill_stand_in(folder: Path, size: int) -> None:
+    """The file of an Api, as StableToolBench's server keeps it."""
+    folder.mkdir()
+    entries = {str({"verbose": True, "index": f"{index:08d}"}): json.loads(BODY) for index in range(size)}
+    (folder / "get_entry.json").write_text(json.dumps(entries, indent=4))
+
+
+def serve_stand_in(folder: Path) -> None:
+    """A server that does per hit what StableToolBench's does, and no more."""
+    import socket
+
+    import uvicorn
+    from fastapi import FastAPI, Response
+    from pydantic import BaseModel
+
+    class Info(BaseModel):
+        category: str
+        tool_name: str
+        api_name: str
+        tool_input: str | dict  # type: ignore[type-arg]
+        strip: str
+        toolbench_key: str
+
+    app = FastAPI()
+
+    def virtual(info: Info) -> Response:
+        tool_input = json.loads(info.tool_input) if isinstance(info.tool_input, str) else info.tool_input
+        with (folder / "get_entry.json").open() as file:
+            cache = json.load(file)
+        # As text of the same length as the other servers'; FastAPI's own encoding would take longer.
+        return Response(json.dumps(cache[str(tool_input)]), media_type="application/json")
+
+    virtual.__annotations__["info"] = Info
+    app.post("/virtual", response_model=None)(virtual)
+    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    print(json.dumps({"url": f"http://127.0.0.1:{listener.getsockname()[1]}"}), flush=True)
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on")
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 def serve_bare() -> None:

@@ -39,6 +39,7 @@ from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import PutIn, TrialRegistry, Untagged
 from trialbed_server.virtual.catalog import Catalog
+from trialbed_server.virtual.claims import SharedFlight
 from trialbed_server.virtual.endpoint import VirtualApi
 from trialbed_server.virtual.mcp import McpEndpoint
 from trialbed_server.virtual.resolver import Resolver
@@ -48,6 +49,9 @@ logger = logging.getLogger(__name__)
 
 SWEEP = 30.0
 """Seconds between two looks for trials that have expired."""
+
+CLAIM_MARGIN = 30.0
+"""Seconds that an answer may take to be kept, after it was made."""
 
 READY_TIMEOUT = 5.0
 """Seconds in which the response cache must be read for the server to be ready."""
@@ -68,7 +72,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options, clock, metrics)
     redaction = redaction_of(tuple(key for key in (options.upstream_key, options.real_key) if key))
     real = _real_backend(options, clock, redaction)
-    resolver = _resolver(options, cache, real, metrics)
+    resolver = _resolver(options, cache, real, metrics, clock)
     catalog = Catalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
     virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, max_body=options.max_body, redaction=redaction)
     gateway = Gateway(
@@ -78,7 +82,15 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     _add_trial_routes(app, virtual, gateway)
     mcp = McpEndpoint(virtual, trials, metrics, max_body=options.max_body)
     app.router.routes.append(Route("/t/{trial}/mcp", mcp, methods=["POST"]))
-    control = Control(trials, untagged, simulators, clock, upstream=upstream, max_body=options.max_body)
+    control = Control(
+        trials,
+        untagged,
+        simulators,
+        clock,
+        upstream=upstream,
+        max_body=options.max_body,
+        workers=options.workers,
+    )
     app.router.routes += control.routes()
     _add_status_routes(app, metrics, options.upstream, cache)
     document_routes(app, token=bool(options.token))
@@ -174,13 +186,26 @@ def _real_backend(options: ServerOptions, clock: Clock, redaction: Redaction) ->
     )
 
 
-def _resolver(options: ServerOptions, cache: ResponseCache, real: RealBackend | None, metrics: Metrics) -> Resolver:
+def _resolver(
+    options: ServerOptions, cache: ResponseCache, real: RealBackend | None, metrics: Metrics, clock: Clock
+) -> Resolver:
     """The sources in order: cache, real API, simulator. To refresh the cache, the real API comes first."""
     known = CacheSource(cache, authoritative=options.refresh)
     asked = [] if real is None else [RealSource(real, metrics)]
-    first: list[Source] = [*asked, known] if options.refresh else [known, *asked]
+    flight = None
+    if options.is_shared and not (options.refresh or options.read_only):
+        flight = SharedFlight(
+            cache, known, clock, lasting=options.real_timeout + options.simulator_timeout + CLAIM_MARGIN
+        )
+    shared = [] if flight is None else [flight]
+    first: list[Source] = [*asked, known] if options.refresh else [known, *shared, *asked]
     sources = [*first, FrozenSource(cache), SimulatorSource(options.simulator_timeout, cache, options.max_answer)]
-    return Resolver(cache, sources, "none" if options.read_only else "all" if options.refresh else "new")
+    return Resolver(
+        cache,
+        sources,
+        "none" if options.read_only else "all" if options.refresh else "new",
+        None if flight is None else flight.release,
+    )
 
 
 def _upstream(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstream | None:

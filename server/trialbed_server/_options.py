@@ -62,6 +62,7 @@ class ServerOptions:
         rate_limit: requests per second of one client, to the virtual API and the gateway; None for any.
         grace: seconds that requests in flight have when the server ends.
         log_format: ``text`` or ``json``.
+        workers: how many processes answer; with several, there are no trials.
         memory: bytes of cached responses kept in memory.
         simulator_timeout: seconds a simulator has for one answer.
         upstream_timeout: seconds the upstream may be silent before the gateway gives up, where no trial says how long.
@@ -104,6 +105,7 @@ class ServerOptions:
     rate_limit: float | None = None
     grace: float = 2.0
     log_format: LogFormat = "text"
+    workers: int = 1
     memory: int = 256 * MEBIBYTE
     simulator_timeout: float = 30.0
     upstream_timeout: float = 300.0
@@ -126,6 +128,11 @@ class ServerOptions:
             raise UsageError(f"--simulator-model {self.simulator_model} needs an endpoint: give --base-url URL")
         if self.read_only and self.refresh:
             raise UsageError("--read-only and --refresh exclude each other: one keeps nothing, the other replaces")
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes are expected to use the cache at the same time."""
+        return self.workers > 1 or "://" in self.cache
 
     def secrets(self) -> tuple[str, ...]:
         """The texts that must not be seen anywhere."""
@@ -228,6 +235,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--max-answer", metavar="MIB", type=float, default=defaults.max_answer / MEBIBYTE)
     add("--rate-limit", metavar="N", type=float, help="requests per second of one client")
     add("--grace", metavar="SECONDS", type=float, default=defaults.grace, help="time for requests in flight at the end")
+    add("--workers", metavar="N", type=int, default=defaults.workers)
     add("--log-format", choices=("text", "json"), default=defaults.log_format)
     add("--memory", metavar="MIB", type=float, default=defaults.memory / MEBIBYTE, help="memory for cached responses")
     add("--simulator-timeout", metavar="SECONDS", type=float, default=defaults.simulator_timeout)

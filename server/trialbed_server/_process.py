@@ -15,13 +15,18 @@ from collections.abc import Callable, Iterator
 from typing import cast
 
 import uvicorn
+from fastapi import FastAPI
 
 from trialbed.errors import ServerUnavailable
 from trialbed_server._app import create_app
 from trialbed_server._logging import configure_logging
 from trialbed_server._options import ServerOptions
 from trialbed_server._protocol import BoundedProtocol
+from trialbed_server._workers import Workers
 from trialbed_server.cache import ResponseStore
+
+Watch = Callable[[Callable[[], None]], None]
+"""Has its argument called when the server shall end."""
 
 KEEP_ALIVE = 600
 """Seconds that an idle connection stays open.
@@ -41,8 +46,26 @@ def serve(options: ServerOptions) -> None:
     """
     configure_logging(options.log_format, options.secrets())
     ResponseStore(options.cache).close()
-    app = create_app(options)
-    listener = _listen(options.host, options.port)
+    if options.workers == 1:
+        app = create_app(options)
+    with contextlib.closing(_listen(options.host, options.port)) as listener:
+        if options.workers == 1:
+            _serve_app(app, options, listener, lambda: _announce(listener), _stdin_watcher(options))
+            return
+        workers = Workers(options, listener, serve_worker)
+        _stdin_watcher(options)(workers.stop)
+        workers.run(lambda: _announce(listener))
+
+
+def serve_worker(options: ServerOptions, listener: socket.socket, on_ready: Callable[[], object], watch: Watch) -> None:
+    """Serve a socket that other processes serve too."""
+    configure_logging(options.log_format, options.secrets())
+    _serve_app(create_app(options), options, listener, on_ready, watch)
+
+
+def _serve_app(
+    app: FastAPI, options: ServerOptions, listener: socket.socket, on_ready: Callable[[], object], watch: Watch
+) -> None:
     config = uvicorn.Config(
         app,
         http=BoundedProtocol,
@@ -53,9 +76,11 @@ def serve(options: ServerOptions) -> None:
         timeout_graceful_shutdown=math.ceil(options.grace),
         server_header=False,
     )
-    server = _Server(config, on_ready=lambda: _announce(listener), watch_stdin=options.watch_stdin)
-    with contextlib.closing(listener):
-        server.run(sockets=[listener])
+    _Server(config, on_ready=on_ready, watch=watch).run(sockets=[listener])
+
+
+def _stdin_watcher(options: ServerOptions) -> Watch:
+    return _call_at_end_of_stdin if options.watch_stdin else lambda _end: None
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -78,15 +103,14 @@ def _announce(listener: socket.socket) -> None:
 class _Server(uvicorn.Server):
     """Ends with exit code 0 on a signal, where uvicorn would let the signal kill the process afterwards."""
 
-    def __init__(self, config: uvicorn.Config, *, on_ready: Callable[[], None], watch_stdin: bool) -> None:
+    def __init__(self, config: uvicorn.Config, *, on_ready: Callable[[], object], watch: Watch) -> None:
         super().__init__(config)
         self._on_ready = on_ready
-        self._watch_stdin = watch_stdin
+        self._watch = watch
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self._watch_stdin:
-            _call_at_end_of_stdin(self._end_soon())
+        self._watch(self._end_soon())
         self._on_ready()
 
     @contextlib.contextmanager

@@ -45,6 +45,7 @@ class Control:
     Args:
         upstream: the endpoint that the server forwards to, None for none.
         max_body: largest registration in bytes.
+        workers: how many processes share the server's address; several know nothing of each other's trials.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Control:
         *,
         upstream: Upstream | None,
         max_body: int,
+        workers: int = 1,
     ) -> None:
         self._trials = trials
         self._untagged = untagged
@@ -63,6 +65,7 @@ class Control:
         self._clock = clock
         self._upstream = upstream
         self._max_body = max_body
+        self._workers = workers
 
     def routes(self) -> list[Route]:
         """The routes."""
@@ -128,6 +131,9 @@ class Control:
         return JSONResponse(self._untagged.document())
 
     async def _open(self, registration: TrialRegistration) -> Response:
+        if self._workers > 1:
+            problem = f"this server has {self._workers} workers, which share no trials; runs need one without --workers"
+            return JSONResponse({"error": problem}, 400)
         try:
             self._check_model(registration)
             simulator = await self._simulators.load(registration.simulator)

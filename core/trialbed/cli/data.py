@@ -55,7 +55,7 @@ def list_(data_dir: Path | None, as_json: bool) -> None:
 @data_dir_option
 @response_cache_option
 @json_option
-def import_(folder: Path, data_dir: Path | None, response_cache: Path | None, as_json: bool) -> None:
+def import_(folder: Path, data_dir: Path | None, response_cache: str | None, as_json: bool) -> None:
     """Check a folder of data and import it.
 
     Afterwards --dataset accepts its test sets. A folder of cached answers, such as StableToolBench's
@@ -87,7 +87,7 @@ def import_(folder: Path, data_dir: Path | None, response_cache: Path | None, as
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @response_cache_option
 @json_option
-def import_responses(folder: Path, response_cache: Path | None, as_json: bool) -> None:
+def import_responses(folder: Path, response_cache: str | None, as_json: bool) -> None:
     """Import the answers of a StableToolBench cache folder.
 
     They are added to the virtual API's response cache. Files that cannot be read are listed on standard error.
@@ -128,7 +128,7 @@ def export(
     form: str,  # noqa: ARG001 - there is one format
     output: Path | None,
     provenances: tuple[str, ...],
-    response_cache: Path | None,
+    response_cache: str | None,
     store: str | None,
     data_dir: Path | None,
     *,
@@ -182,7 +182,7 @@ def _is_cache(folder: Path) -> bool:
     return folder.resolve().name == "tool_response_cache"
 
 
-def _import_cache(folder: Path, response_cache: Path | None, *, as_json: bool) -> None:
+def _import_cache(folder: Path, response_cache: str | None, *, as_json: bool) -> None:
     found = response_server().cache_folder(folder) or folder
     report = import_folder(found, str(response_cache or _default_cache()))
     if as_json:
@@ -191,9 +191,7 @@ def _import_cache(folder: Path, response_cache: Path | None, *, as_json: bool) -
         click.echo(imported_line(report))
 
 
-def _export_responses(
-    response_cache: Path | None, output: Path, provenances: tuple[str, ...], *, as_json: bool
-) -> None:
+def _export_responses(response_cache: str | None, output: Path, provenances: tuple[str, ...], *, as_json: bool) -> None:
     report = export_folder(str(response_cache or _default_cache()), output, provenances)
     if as_json:
         _print_json(report)

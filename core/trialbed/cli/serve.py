@@ -118,6 +118,12 @@ Examples:
     metavar="SECONDS",
     help="Time for requests in flight when the server is told to end.",
 )
+@option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Processes that answer calls without a trial; several serve no runs.",
+)
 @option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of the log's lines.")
 @plain_option("--pages", is_flag=True, help="Show the runs of the store at /pages too, gold answers included.")
 @plain_option(
@@ -128,7 +134,7 @@ Examples:
 def command(
     api_key_env: str,
     base_url: str | None,
-    response_cache: Path | None,
+    response_cache: str | None,
     faults: str | None,
     real_key_env: str,
     simulator_api_key_env: str | None,
@@ -153,7 +159,8 @@ def command(
     from trialbed.settings import response_cache as default_cache
 
     cache = response_cache or default_cache()
-    make_folder(cache.parent, "--response-cache")
+    if "://" not in str(cache):
+        make_folder(Path(cache).parent, "--response-cache")
     real_url = None if no_real else given.pop("real_url")
     given.pop("real_url", None)
     simulator_url = given.pop("simulator_base_url")

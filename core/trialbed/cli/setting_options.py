@@ -77,6 +77,10 @@ def _type(declared: Declared) -> click.ParamType[Any]:
 data_dir_option = setting_option("data_dir")
 base_url_option = setting_option("base_url")
 api_key_env_option = setting_option("api_key_env")
-response_cache_option = setting_option("response_cache")
+response_cache_option = option(
+    "--response-cache",
+    metavar="FILE|URL",
+    help="The virtual API's cache of responses, a file or a database. [default: .trialbed/responses.db]",
+)
 model_retries_option = setting_option("model_retries")
 endpoint_patience_option = setting_option("endpoint_patience")

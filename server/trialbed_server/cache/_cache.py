@@ -75,6 +75,14 @@ class ResponseCache:
         stored = await self._run(self._writer, lambda: self._keep(entry, replace=replace))
         return self._remember(entry.key, entry.origin, stored)
 
+    async def claim(self, claim: str, owner: str, seconds: float) -> bool:
+        """Claim a computation for so many seconds, unless another server of this cache has."""
+        return await self._run(self._writer, lambda: self._store.claim(claim, owner, seconds))
+
+    async def release(self, claim: str, owner: str) -> None:
+        """End a claim."""
+        await self._run(self._writer, lambda: self._store.release(claim, owner))
+
     async def check(self) -> None:
         """See that the database can be read.
 

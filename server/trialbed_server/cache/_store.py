@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Connection,
     DateTime,
     Engine,
+    Float,
     Index,
     Integer,
     MetaData,
@@ -24,6 +26,7 @@ from sqlalchemy import (
     Text,
     case,
     create_engine,
+    delete,
     event,
     inspect,
     make_url,
@@ -71,6 +74,15 @@ imported_files = Table(
     Column("entries", Integer, nullable=False),
 )
 
+claims = Table(
+    "trialbed_claims",
+    metadata,
+    # The call, and whose answer to it is being made.
+    Column("claim", Text, primary_key=True),
+    Column("owner", String(16), nullable=False),
+    Column("until", Float, nullable=False),
+)
+
 BUSY_TIMEOUT = 30.0
 """Seconds a writer waits for another process's transaction."""
 
@@ -113,10 +125,7 @@ class ResponseStore:
         """Keep these entries, in one transaction, where there is none of their key and origin; how many were new."""
         if not entries:
             return 0
-        statement = _INSERTS[self._engine.dialect.name](responses).on_conflict_do_nothing()
-        now = datetime.now(UTC)
-        with self._described(), self._engine.begin() as connection:
-            return sum(connection.execute(statement.values(**_values(entry, now))).rowcount for entry in entries)
+        return self.import_entries(entries, (), {})
 
     def import_entries(self, entries: Sequence[Entry], aliases: Sequence[Entry], files: Mapping[str, int]) -> int:
         """Keep the entries of some files, where there are none of their key and origin; how many were new.
@@ -151,6 +160,23 @@ class ResponseStore:
         with self._described(), self._engine.connect() as connection:
             for row in connection.execution_options(yield_per=PAGE).execute(query):
                 yield _entry(row)
+
+    def claim(self, claim: str, owner: str, seconds: float) -> bool:
+        """Claim a computation, unless another owner has; a claim ends by itself after so many seconds."""
+        now = time.time()
+        insert = _INSERTS[self._engine.dialect.name](claims).values(claim=claim, owner=owner, until=now + seconds)
+        ended = (claims.c.until < now) | (claims.c.owner == owner)
+        changed = {"owner": insert.excluded.owner, "until": insert.excluded.until}
+        statement = insert.on_conflict_do_update(index_elements=claims.primary_key, set_=changed, where=ended)
+        with self._described(), self._engine.begin() as connection:
+            # Not its rowcount, which PostgreSQL's driver does not tell here.
+            return connection.execute(statement.returning(claims.c.claim)).first() is not None
+
+    def release(self, claim: str, owner: str) -> None:
+        """End an owner's claim."""
+        statement = delete(claims).where(claims.c.claim == claim, claims.c.owner == owner)
+        with self._described(), self._engine.begin() as connection:
+            connection.execute(statement)
 
     def replace(self, entry: Entry) -> None:
         """Keep this entry instead of the one of its key and origin."""

@@ -72,12 +72,20 @@ class Resolver:
     Args:
         saving: how answers are kept: ``new`` where there is none yet, ``all`` in the place of what is there, ``none``
             not at all.
+        ended: called when a call is resolved, whatever came of it.
     """
 
-    def __init__(self, cache: ResponseCache, sources: Sequence[Source], saving: Saving = "new") -> None:
+    def __init__(
+        self,
+        cache: ResponseCache,
+        sources: Sequence[Source],
+        saving: Saving = "new",
+        ended: Callable[[Call], Awaitable[None]] | None = None,
+    ) -> None:
         self._cache = cache
         self._sources = sources
         self._saving = saving
+        self._ended = ended
         self._single: SingleFlight[Reply] = SingleFlight()
 
     def recent(self, target: Target, key: str) -> CachedResponse | None:
@@ -106,6 +114,9 @@ class Resolver:
                     return await self._reply(call, found)
         except TrialbedError as error:
             return error_reply(str(error))
+        finally:
+            if self._ended is not None:
+                await self._ended(call)
         return error_reply(f"{call.target.path}: no source can answer")
 
     async def _reply(self, call: Call, found: CachedResponse | Made) -> Reply:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from support.servers import ServerProcess, virtual
+from support.servers import ServerProcess, registration, virtual
 
 from trialbed.standard_names import requested_name
-from trialbed_server.cache import ResponseStore
-from trialbed_server.virtual.keys import canonical_json
+from trialbed_server.cache import Entry, Origin, ResponseStore
+from trialbed_server.virtual.keys import canonical_json, request_key
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +40,51 @@ async def test_32_writers_in_two_processes_lose_nothing(start: Callable[..., Ser
     store.close()
     assert sorted(kept) == sorted(canonical_json({"number": number}) for number in range(INPUTS))
     assert {len(found) for found in answers.values()} == {1}
+
+
+async def test_200_new_answers_join_1000_old_ones_and_survive_a_kill(
+    start: Callable[..., ServerProcess], tmp_path: Path
+) -> None:
+    name = requested_name("Weather", "Weather Now", "Current")
+    old = [{"old": number} for number in range(1000)]
+    body = json.dumps({"error": "", "response": "old"})
+    store = ResponseStore(str(tmp_path / "responses.db"))
+    store.add([Entry(request_key(name, i), name, canonical_json(i), body, Origin("imported")) for i in old])
+    store.close()
+    server = start()
+
+    async def write(writer: int) -> None:
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+            for number in range(writer, INPUTS, WRITERS):
+                assert (await client.post("/virtual", json=virtual({"number": number}))).json()["error"] == ""
+
+    await asyncio.gather(*(write(writer) for writer in range(WRITERS)))
+    server.process.kill()
+    server.process.communicate()
+    store = ResponseStore(str(tmp_path / "responses.db"))
+    kept = [(entry.input, entry.body) for entry in store.all()]
+    store.close()
+    new = {canonical_json({"number": number}) for number in range(INPUTS)}
+    assert {text for text, _ in kept} == new | {canonical_json(i) for i in old}
+    assert len([text for text, found in kept if found == body]) == 1000
+
+
+async def test_workers_share_an_address_and_their_answers(start: Callable[..., ServerProcess]) -> None:
+    server = start("--workers", "2")
+    seen: set[str] = set()
+
+    async def ask(number: int) -> None:
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+            seen.add((await client.post("/virtual", json=virtual({"n": number % 4}))).text)
+
+    await asyncio.gather(*(ask(number) for number in range(40)))
+    assert len(seen) == 4
+    async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+        refused = await client.post("/control/trials", json=registration())
+    assert (refused.status_code, "2 workers" in refused.json()["error"]) == (400, True)
+    _, log = server.end()
+    assert server.process.returncode == 0
+    assert "Traceback" not in log
 
 
 async def test_a_killed_server_leaves_what_it_answered(start: Callable[..., ServerProcess], tmp_path: Path) -> None:

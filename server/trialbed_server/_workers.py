@@ -1,0 +1,112 @@
+"""Several processes that serve one socket."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnContext, SpawnProcess
+
+from trialbed.errors import ServerUnavailable
+from trialbed_server._options import ServerOptions
+
+logger = logging.getLogger(__name__)
+
+START_TIMEOUT = 120.0
+"""Seconds in which the first worker must serve."""
+
+Serve = Callable[[ServerOptions, socket.socket, Callable[[], object], Callable[[Callable[[], None]], None]], None]
+"""Serves a socket; calls the third argument when it does, and the fourth with what ends it."""
+
+
+class Workers:
+    """The worker processes of a server; one that dies is replaced.
+
+    Args:
+        serve: what a worker does; a function of a module, as it is imported in the new process.
+    """
+
+    def __init__(self, options: ServerOptions, listener: socket.socket, serve: Serve) -> None:
+        self._options = options
+        self._listener = listener
+        self._serve = serve
+        self._context: SpawnContext = multiprocessing.get_context("spawn")
+        self._ready = self._context.Semaphore(0)
+        self._stop = threading.Event()
+
+    def run(self, on_ready: Callable[[], None]) -> None:
+        """Run until a signal comes.
+
+        Args:
+            on_ready: called when the first worker serves.
+
+        Raises:
+            ServerUnavailable: no worker can start.
+        """
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: self._stop.set())
+        workers = [self._start() for _ in range(self._options.workers)]
+        try:
+            self._await_first(workers)
+            on_ready()
+            while not self._stop.is_set():
+                workers = [self._replaced(worker) for worker in workers]
+                wait([worker.sentinel for worker in workers], timeout=0.5)
+        finally:
+            self._end(workers)
+
+    def stop(self) -> None:
+        """End soon."""
+        self._stop.set()
+
+    def _start(self) -> SpawnProcess:
+        worker = self._context.Process(
+            target=_work, args=(self._serve, self._options, self._listener, self._ready), daemon=True
+        )
+        worker.start()
+        return worker
+
+    def _await_first(self, workers: list[SpawnProcess]) -> None:
+        for _ in range(int(START_TIMEOUT * 10)):
+            if self._ready.acquire(timeout=0.1):
+                return
+            if self._stop.is_set() or not any(worker.is_alive() for worker in workers):
+                break
+        if not self._stop.is_set():
+            raise ServerUnavailable("no worker of the server could start; its log says why")
+
+    def _replaced(self, worker: SpawnProcess) -> SpawnProcess:
+        if worker.is_alive() or self._stop.is_set():
+            return worker
+        logger.error("worker %s has died with exit code %s; another one takes its place", worker.pid, worker.exitcode)
+        return self._start()
+
+    def _end(self, workers: list[SpawnProcess]) -> None:
+        for worker in workers:
+            if worker.is_alive():
+                worker.terminate()
+        for worker in workers:
+            worker.join(self._options.grace + 10)
+            if worker.is_alive():
+                worker.kill()
+                worker.join()
+
+
+def _work(serve: Serve, options: ServerOptions, listener: socket.socket, ready: object) -> None:
+    """Serve in a worker process, until it is told to end or its parent is gone."""
+    serve(options, listener, ready.release, _at_the_parents_end)  # type: ignore[attr-defined] # a semaphore
+
+
+def _at_the_parents_end(end: Callable[[], None]) -> None:
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            wait([parent.sentinel])
+            end()
+
+    threading.Thread(target=watch, name="watch-parent", daemon=True).start()
