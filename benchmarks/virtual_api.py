@@ -4,8 +4,8 @@ The floor is an endpoint that returns a constant of the same size and does not e
 under uvicorn with the same settings, one process each, and are loaded in alternating rounds by one client
 process that keeps its connections open and asks for uniformly random cached entries.
 
-With ``--peer``, a stand-in for StableToolBench's server runs beside them: it does per hit what that does, a handler in a
-pool of threads that parses the whole JSON file of the Api and looks the key up. Sizes are entries of one Api. With
+With ``--peer``, a stand-in for StableToolBench's server runs beside them: it does per hit what that does, a handler in
+a pool of threads that parses the whole JSON file of the Api and looks the key up. Sizes are entries of one Api. With
 ``--workers 2``, each of our servers has so many processes.
 
 ``cpu`` is the server's CPU time per request; unlike the rate it does not depend on what else the machine does.
