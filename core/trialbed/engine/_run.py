@@ -30,7 +30,9 @@ from trialbed.engine._selector import selector_driver
 from trialbed.engine._session import NoProgress, Progress, RunSession
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
+from trialbed.redaction import redact
 from trialbed.results import check_folder
+from trialbed.secrets import secret_values
 from trialbed.store import Store
 
 
@@ -111,7 +113,7 @@ def _named(options: RunOptions, found: Run | None) -> _Named:
     known = found.tags if found else ()
     note = options.note if options.note is not None else found.note if found else ""
     given = (tag.strip() for tag in options.tags if tag.strip())
-    return _Named(tags=tuple(dict.fromkeys((*known, *given))), note=note)
+    return _Named(tags=tuple(dict.fromkeys((*known, *given))), note=redact(note, secret_values()))
 
 
 class _Named(TypedDict):

@@ -1,0 +1,116 @@
+"""A trial as readers of a store see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from trialbed.records import Answer, Failure, Score, Timing, TrialKey, TrialResult, TrialStatus, WireLog
+
+if TYPE_CHECKING:
+    from trialbed.store._reader import StoreReader
+
+
+@dataclass(frozen=True)
+class StoredTrial:
+    """A trial in a store; its wire log is read when it is first asked for.
+
+    Attributes:
+        run_id: the run that it belongs to.
+    """
+
+    run_id: str
+    _store: StoreReader = field(repr=False, compare=False)
+    _row: int = field(repr=False)
+    _record: TrialResult = field(repr=False)
+
+    @property
+    def key(self) -> TrialKey:
+        """Framework, query and repeat."""
+        return self._record.key
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of the trial it is, counted from 0."""
+        return self._record.attempt
+
+    @property
+    def status(self) -> TrialStatus:
+        """``answered``, ``failed`` (every quality score is 0) or ``not measured`` (there is no score)."""
+        return self._record.status
+
+    @property
+    def adapter_digest(self) -> str:
+        """The digest of the adapter's code and environment; empty where there is no adapter."""
+        return self._record.adapter_digest
+
+    @property
+    def token(self) -> str:
+        """The trial's token, as it stood in the URLs of its requests."""
+        return self._record.trial
+
+    @property
+    def seed(self) -> int:
+        """The seed that was sent with every model request."""
+        return self._record.seed
+
+    @property
+    def started_at(self) -> datetime:
+        """When the agent began."""
+        return self._record.outcome.started_at
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer with the calls, tokens and turns that the agent claims; None if it gave none.
+
+        It stands beside a failure if the server saw what the agent does not say, such as requests past the limit.
+        """
+        return self._record.outcome.answer
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why there is no answer that counts; None if there is one."""
+        return self._record.outcome.failure
+
+    @property
+    def failed(self) -> bool:
+        """Whether the trial ended in an error."""
+        return self._record.failed
+
+    @property
+    def timing(self) -> Timing:
+        """Wall time and its parts, in seconds."""
+        return self._record.timing
+
+    @property
+    def selected_tools(self) -> tuple[str, ...]:
+        """The names of the tools on offer; ``StoredRun.tools`` has their schemas."""
+        return self._record.selected_tools
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """Every score, with what it rests on in ``detail`` (a judge's reason and votes) or why it has no value.
+
+        Only trials that were answered have any; a failed one counts as 0 in means of scores of quality.
+        """
+        return self._record.scores
+
+    def score(self, name: str) -> Score | None:
+        """The score of this name, None where there is none."""
+        return self._record.score(name)
+
+    @cached_property
+    def wire(self) -> WireLog:
+        """The server's log: model requests with their responses, and calls of Apis, in order.
+
+        Raises:
+            DataError: the store is closed, or a body is damaged.
+        """
+        return self._store._wire(self._row, self._record.wire)
+
+    @cached_property
+    def result(self) -> TrialResult:
+        """All of it as one record, the wire log included."""
+        return self._record.model_copy(update={"wire": self.wire})
