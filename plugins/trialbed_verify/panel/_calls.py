@@ -35,11 +35,11 @@ class Call(NamedTuple):
 def calls_of(message: Mapping[str, Any]) -> list[Call]:
     """The calls of an answer's message; the older ``function_call`` is one."""
     found = message.get("tool_calls")
-    listed = [found] if isinstance(found, Mapping) else list(found) if isinstance(found, Sequence) else []
+    listed = [found] if isinstance(found, dict) else found if isinstance(found, list) else []
     legacy = message.get("function_call")
-    if not listed and isinstance(legacy, Mapping):
+    if not listed and isinstance(legacy, dict):
         listed = [{"function": legacy}]
-    return [_call(call) for call in listed if isinstance(call, Mapping)]
+    return [_call(call) for call in listed if isinstance(call, dict)]
 
 
 def tools_code(calls: Sequence[Call]) -> int:
@@ -62,7 +62,7 @@ def arguments_signature(calls: Sequence[Call]) -> bytes:
 
 def _call(call: Mapping[str, Any]) -> Call:
     function = call.get("function")
-    function = function if isinstance(function, Mapping) else call
+    function = function if isinstance(function, dict) else call
     exact: list[str] = []
     free: list[str] = []
     for path, value in _leaves(_arguments(function.get("arguments")), ""):
@@ -87,7 +87,7 @@ def _arguments(given: Any) -> Any:
 
 
 def _leaves(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    if depth < DEEPEST and isinstance(value, Mapping) and value:
+    if depth < DEEPEST and isinstance(value, dict) and value:
         for key, inner in value.items():
             yield from _leaves(inner, f"{path}/{key}", depth + 1)
     elif depth < DEEPEST and isinstance(value, list) and value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from struct import Struct
 from typing import Any, Literal
 
 from trialbed.errors import UsageError
@@ -88,12 +89,17 @@ GATES: tuple[Gate, ...] = (
 """All gates but those of suites, in the order of reports."""
 
 
+FIRST_PLACES = Struct("<4H")
+"""Places of a signature that count in the comparison of everything."""
+
+NO_PLACES = (0, 0, 0, 0)
+
+
 def everything(found: Measures) -> list[int]:
     """All categories of an answer, and places of its signatures; absent ones are 0."""
     places = [found.decision, found.tools, found.order, found.finish, found.form, int(found.answered)]
     for signature in (found.arguments, found.wording):
-        taken = signature or bytes(2 * PLACES_TAKEN)
-        places += (int.from_bytes(taken[2 * place : 2 * place + 2], "big") for place in range(PLACES_TAKEN))
+        places += FIRST_PLACES.unpack_from(signature) if signature else NO_PLACES
     return [*places, int(found.schema or 0), found.violations]
 
 
@@ -111,9 +117,6 @@ CATEGORIES: Mapping[str, tuple[int, ...]] = {
 }
 """Subject -> the places of ``everything`` that are about it."""
 
-
-PLACES_TAKEN = 4
-"""Places of a signature that count in the comparison of everything."""
 
 WHOLE = Gate("whole", "signature", 0.02, everything, "everything together")
 """All subjects at once, for the permutation test of the whole; it has no part in the verdict."""

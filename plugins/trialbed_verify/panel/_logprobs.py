@@ -16,6 +16,8 @@ LEAST = 1e-4
 
 def first_token(choice: Mapping[str, Any]) -> bytes | None:
     """The probabilities as half-precision numbers; None if the answer has none."""
+    if not isinstance(choice.get("logprobs"), Mapping):
+        return None
     import numpy as np
 
     found = np.zeros(BUCKETS + 1, dtype=np.float64)

@@ -131,7 +131,7 @@ def _schema(row: Body, calls: list[Call], violations: int) -> bool | None:
     if not calls and row.get("finish_reason") != "tool_calls":
         return None
     listed = row.get("calls")
-    verdicts = [call.get("valid") for call in listed if isinstance(call, Mapping)] if isinstance(listed, list) else []
+    verdicts = [call.get("valid") for call in listed if isinstance(call, dict)] if isinstance(listed, list) else []
     valid = row.get("tool_calls_valid")
     wrong = (
         valid is False
@@ -178,15 +178,15 @@ def _moment(row: Body) -> str | None:
 def _raw_calls(message: Body) -> str:
     found = message.get("tool_calls")
     listed = found if isinstance(found, list) else []
-    functions = [call.get("function") for call in listed if isinstance(call, Mapping)]
+    functions = [call.get("function") for call in listed if isinstance(call, dict)]
     return "".join(
-        f"{function.get('name')}{function.get('arguments')}" for function in functions if isinstance(function, Mapping)
+        f"{function.get('name')}{function.get('arguments')}" for function in functions if isinstance(function, dict)
     )
 
 
 def _message(choice: Body) -> Body:
     message = choice.get("message")
-    if isinstance(message, Mapping):
+    if isinstance(message, dict):
         return message
     return {"content": choice.get("text")}
 
@@ -207,7 +207,7 @@ def _number(value: Any) -> float:
 
 def _first(choices: Any) -> Body:
     first = choices[0] if isinstance(choices, list) and choices else None
-    return first if isinstance(first, Mapping) else {}
+    return first if isinstance(first, dict) else {}
 
 
 def _text(source: Body, key: str) -> str | None:
@@ -217,4 +217,4 @@ def _text(source: Body, key: str) -> str | None:
 
 def _object(source: Body, key: str) -> Body:
     value = source.get(key)
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}

@@ -69,10 +69,8 @@ def _script(letter: str) -> str:
 
 def _language(sample: str) -> str:
     found = set(WORD.findall(sample.lower()))
-    scores = {language: len(found & common) for language, common in _common().items()}
-    best = max(scores, key=lambda language: scores[language])
-    second = max(score for language, score in scores.items() if language != best)
-    return best if scores[best] >= FEW and scores[best] > second else "unclear"
+    second, best = sorted((len(found & common), language) for language, common in _common().items())[-2:]
+    return best[1] if best[0] >= FEW and best[0] > second[0] else "unclear"
 
 
 @lru_cache(maxsize=1)
