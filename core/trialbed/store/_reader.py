@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -286,6 +287,16 @@ class StoredRun:
             if (failed is None or trial.failed is failed)
             and (failure is None or (trial.failure is not None and trial.failure.kind == failure))
             and (status is None or trial.status == status)
+        )
+
+    def _repr_html_(self) -> str:
+        """The run as a notebook shows it: its page in a frame of its own, in which nothing runs."""
+        from trialbed.drivers import load_driver
+
+        page = load_driver("components", "pages").run_report(self)
+        return (
+            f'<iframe title="run {html.escape(self.run_id)}" sandbox srcdoc="{html.escape(page)}" '
+            'style="width: 100%; height: 40rem; border: 0"></iframe>'
         )
 
     def to_frame(self) -> Any:
