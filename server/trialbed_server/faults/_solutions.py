@@ -14,6 +14,10 @@ Solution = Mapping[str, Any]
 """``calls``, each with ``name`` and ``arguments``; ``text``; ``variations``, texts from which sampling chooses."""
 
 
+TOLD = ("content", "tool_calls", "tool_call_id", "name")
+"""Fields of a message on which a right answer depends."""
+
+
 class Solutions:
     """The right answers to the requests of a test set."""
 
@@ -59,6 +63,16 @@ class Solutions:
 
 def _key(request: Mapping[str, Any]) -> bytes:
     """What a right answer depends on; the same however the request is sent."""
-    content = [request.get("messages"), request.get("tools")]
+    messages = request.get("messages")
+    told = [_told(message) for message in messages] if isinstance(messages, list) else messages
+    content = [told, request.get("tools")]
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _told(message: Any) -> Any:
+    """A message without what adapters of models add to it or rename."""
+    if not isinstance(message, dict):
+        return message
+    role = "system" if message.get("role") == "_input" else message.get("role")
+    return {"role": role, **{key: message.get(key) for key in TOLD}}
