@@ -1,0 +1,41 @@
+"""The dataset driver of the Berkeley Function-Calling Leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from trialbed.contracts import DatasetDriver
+from trialbed.errors import UsageError
+from trialbed_plugins.datasets._listed import ListedDataset
+from trialbed_plugins.datasets.bfcl._source import CATEGORIES, data_folder, query_of, read_rows
+
+NAME = "bfcl"
+HOW_TO = "`pip install --no-deps bfcl-eval` brings its data"
+
+
+class BfclDriver(DatasetDriver):
+    """Single-turn test sets of the Berkeley Function-Calling Leaderboard, from the wheel ``bfcl-eval``."""
+
+    description: ClassVar[str] = "the Berkeley Function-Calling Leaderboard's single-turn cases; needs `bfcl-eval`"
+
+    def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - the data are in a wheel
+        """The test sets of the installed wheel."""
+        folder = data_folder()
+        return [] if folder is None else [name for name in CATEGORIES if (folder / f"BFCL_v4_{name}.json").is_file()]
+
+    def open(self, test_set: str | None, data_dir: Path) -> ListedDataset:
+        """A test set; None is the first.
+
+        Raises:
+            UsageError: it is not there; says which are.
+            DataError: a file of the wheel is damaged.
+        """
+        folder, found = data_folder(), self.test_sets(data_dir)
+        if folder is None or not found:
+            raise UsageError(f"the dataset {NAME!r} is not installed; {HOW_TO}")
+        name = test_set or found[0]
+        if name not in found:
+            raise UsageError(f"the dataset {NAME!r} has no test set {name!r}; it has {', '.join(found)}")
+        return ListedDataset(NAME, name, [query_of(row) for row in read_rows(folder, name).values()])

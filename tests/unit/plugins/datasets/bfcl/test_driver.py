@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.scoring import context
+
+from trialbed.errors import DataError, UsageError
+from trialbed.records import ApiCall, Query, ToolSpec
+from trialbed_plugins.datasets.bfcl import BfclDriver, _scorer, _source, score_trial
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    _source.read_rows.cache_clear()
+
+
+def opened(tmp_path: Path, name: str | None = None) -> Query:
+    (query,) = BfclDriver().open(name, tmp_path).queries()
+    return query
+
+
+def test_the_test_sets_are_those_of_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    assert BfclDriver().test_sets(tmp_path) == ["simple_python", "irrelevance"]
+    with pytest.raises(UsageError, match="has no test set 'parallel'; it has simple_python, irrelevance"):
+        BfclDriver().open("parallel", tmp_path)
+
+
+def test_a_case_is_a_query_with_the_first_right_arguments(wheel: Path, tmp_path: Path) -> None:
+    query = opened(tmp_path)
+    (api,) = query.apis
+    assert (query.query_id, query.text, api.ref.pair) == (
+        "simple_python_0",
+        "What is the area?",
+        ("bfcl", "geometry.area"),
+    )
+    (call,) = query.gold_calls
+    assert call.arguments == {"base": 10, "height": 5.0, "unit": "m", "points": [{"x": 1}]}
+    schema = api.parameters_schema()
+    assert schema["required"] == ["base", "height"]
+    assert {name: about["type"] for name, about in schema["properties"].items()} == {
+        "base": "integer",
+        "height": "number",
+        "unit": "string",
+        "points": "array",
+    }
+    assert '"items": {"type": "dict"}' in schema["properties"]["points"]["description"]
+
+
+def test_a_case_in_which_nothing_is_to_be_called_has_no_gold(wheel: Path, tmp_path: Path) -> None:
+    assert opened(tmp_path, "irrelevance").gold_calls == ()
+
+
+def test_without_the_wheel_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_source, "find_spec", lambda name: None)
+    assert BfclDriver().test_sets(tmp_path) == []
+    with pytest.raises(UsageError, match="pip install --no-deps bfcl-eval"):
+        BfclDriver().open(None, tmp_path)
+
+
+def test_a_damaged_file_is_named(wheel: Path, tmp_path: Path) -> None:
+    (wheel / "BFCL_v4_simple_python.json").write_text("{")
+    with pytest.raises(DataError, match=r"BFCL_v4_simple_python\.json: cannot be read"):
+        BfclDriver().open(None, tmp_path)
+
+
+def test_the_score_is_declared_under_the_plugin() -> None:
+    assert list(_scorer.declare_scores()) == ["bfcl_correct"]
+    assert importlib.util.find_spec("trialbed_plugins.datasets.bfcl")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"), [({"base": 10, "height": 5}, 1), ({"base": 11, "height": 5}, 0), (None, 0)]
+)
+async def test_trials_are_scored_by_the_leaderboards_rules(
+    wheel: Path, tmp_path: Path, arguments: dict[str, Any] | None, value: float
+) -> None:
+    query = opened(tmp_path)
+    (api,) = query.apis
+    tool = ToolSpec(name="bfcl_geometry_area", description="", parameters=api.parameters_schema(), api=api.ref)
+    made = () if arguments is None else (call_of(api.ref, arguments),)
+    trial = with_query(context((), made), query, (tool,))
+    (score,) = await score_trial(trial)
+    assert (score.name, score.value) == ("bfcl_correct", value)
+
+
+async def test_trials_over_other_datasets_get_no_such_score(wheel: Path) -> None:
+    assert await score_trial(context("a")) == []
+
+
+def call_of(ref: Any, arguments: dict[str, Any]) -> ApiCall:
+    from support.scoring import api_call
+
+    return api_call("a").model_copy(update={"api": ref, "arguments": arguments})
+
+
+def with_query(trial: Any, query: Query, tools: tuple[ToolSpec, ...]) -> Any:
+    import dataclasses
+
+    return dataclasses.replace(trial, query=query, tools=tools)
