@@ -116,7 +116,7 @@ def _typed(value: Any, allowed: Sequence[Any], expected: type, inner: type | Non
     return answered is not None and type(value) is answered, True
 
 
-def _all_typed(value: Sequence[Any], answer: Any, inner: type) -> bool:
+def _all_typed(value: Any, answer: Any, inner: type) -> bool:
     return type(answer) is not list or all(_typed(item, answer, inner, None)[0] for item in value)
 
 
