@@ -20,6 +20,9 @@ BLOCK = 500
 
 TOLERANCE = 1e-12
 
+LEAST_FREEDOM = 3
+"""Degrees of freedom where next to nothing differs; the two pairs that are added are known to differ."""
+
 
 def mcnemar(first_only: int, second_only: int) -> float:
     """The two-sided p-value of McNemar's test that two paired yes-or-no conditions are equally often yes.
@@ -69,16 +72,19 @@ def sign_flip(differences: NDArray[Any], *, draws: int = 9_999, seed: int = 0) -
 def paired_interval(differences: Sequence[float], level: float = 0.95) -> Interval:
     """The interval of the mean of paired differences of scores in [0, 1].
 
-    An adjusted Wald interval: two pairs are added that differ by as much as the pairs that differ do on average, one in
-    each direction by half of it. So it has a width where all pairs are alike, and it covers at small numbers.
+    An adjusted Wald interval: two pairs are added that differ by as much as the pairs that differ most, one in each
+    direction by half of it. So it has a width where all pairs are alike, and it covers at small numbers.
     It is that of A. Agresti and Y. Min, "Simple Improved Confidence Intervals for Comparing Matched Proportions",
-    Statistics in Medicine 24 (2005), 729-740, where all differences are -1, 0 or 1; its form for others is our own.
+    Statistics in Medicine 24 (2005), 729-740, where all differences are -1, 0 or 1. Its form for others, such as means
+    over repeats, is our own: the quantile is Student's, with twice as many degrees of freedom as there are pairs that
+    differ. So many has a variance that few pairs of many make up (F. E. Satterthwaite, "An Approximate Distribution of
+    Estimates of Variance Components", Biometrics Bulletin 2 (1946), 110-114).
 
     Args:
         differences: one per query, all repeats of a query in one; at least one, each in [-1, 1].
     """
     mean, deviation, n = _adjusted(differences)
-    half = NormalDist().inv_cdf((1 + level) / 2) * deviation / math.sqrt(n)
+    half = _quantile(differences, (1 + level) / 2) * deviation / math.sqrt(n)
     seen = fmean(differences)
     return Interval(min(seen, max(-1.0, mean - half)), max(seen, min(1.0, mean + half)), level)
 
@@ -116,10 +122,20 @@ def queries_needed(
     return max(len(differences) + 1, math.ceil(min(sizes))) if sizes else None
 
 
+def _quantile(differences: Sequence[float], share: float) -> float:
+    """The quantile by which the standard error of the mean is multiplied."""
+    changed = sum(1 for difference in differences if difference)
+    if all(difference in (-1.0, 0.0, 1.0) for difference in differences):
+        return NormalDist().inv_cdf(share)
+    from scipy.special import stdtrit
+
+    return float(stdtrit(min(max(2 * changed, LEAST_FREEDOM), max(len(differences), LEAST_FREEDOM)), share))
+
+
 def _adjusted(differences: Sequence[float]) -> tuple[float, float, int]:
     """Mean, standard deviation and number of the differences with the two that are added."""
     squares = [difference * difference for difference in differences if difference]
-    added = fmean(squares) if squares else 1.0
+    added = max(squares, default=1.0)
     n = len(differences) + 2
     mean = math.fsum(differences) / n
     return mean, math.sqrt(max(0.0, (math.fsum(squares) + added) / n - mean * mean)), n

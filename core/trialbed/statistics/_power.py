@@ -152,8 +152,10 @@ def equivalence_power(spread: DifferenceSpread, queries: int, margin: float, *, 
     deviation = math.sqrt(spread.variance(0.0, repeats))
     if not deviation:
         return 1.0
-    # The interval adds two differences, about as large as those that are there; see ``paired_interval``.
-    added = 1.0 if spread.changed is not None and repeats == 1 else deviation * deviation
+    # The interval adds two differences, as large as the largest that is there; see ``paired_interval``. That is about
+    # what the largest of so many normal ones is.
+    largest = deviation * deviation * 2 * math.log(queries) if queries > 1 else 1.0
+    added = 1.0 if spread.changed is not None and repeats == 1 else min(1.0, largest)
     adjusted = math.sqrt((queries * deviation * deviation + added) / (queries + 2))
     room = margin - NORMAL.inv_cdf(0.95) * adjusted / math.sqrt(queries + 2)
     # A mean that lies so far out that the test finds a difference is not called equivalent.

@@ -150,3 +150,16 @@ def test_a_difference_at_the_margin_is_called_equivalent_once_in_twenty_at_most(
     rows = drawn(EASY, n, repeats, 0.1)[:150]
     verdicts = [finding(dict.fromkeys(range(n), 1.0), dict(enumerate(1.0 + row)), 0.1).verdict for row in rows]
     assert np.mean([verdict == "equivalent" for verdict in verdicts]) <= 0.05 + 0.04
+
+
+@pytest.mark.parametrize("repeats", [3, 5])
+@pytest.mark.parametrize("n", [20, 60])
+def test_intervals_cover_where_few_queries_change_and_little(n: int, repeats: int) -> None:
+    random = np.random.default_rng(n)
+    luck = 0.9 * random.standard_normal((SAMPLES, n, 1))
+    ours, theirs = (luck + 0.45 * random.standard_normal((SAMPLES, n, repeats)) for _ in range(2))
+    differences = ((theirs < 1.28) * 1.0 - (ours < 1.645)).mean(axis=2).round(9)
+    truth = differences.mean()
+    found = [paired_interval(row.tolist()) for row in differences]
+    covered = np.mean([low - 1e-9 <= truth <= high + 1e-9 for low, high, _ in found])
+    assert 0.93 - 0.02 <= covered <= 0.97 + 0.03
