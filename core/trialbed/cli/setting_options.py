@@ -1,19 +1,30 @@
 """The options of a run's settings, as they are declared.
 
-Apart from the other shared options: reading the declarations takes longer than ``bench --help`` may.
+Reading the declarations takes longer than ``bench --help`` may: it is put off until an option is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trialbed.cli import completion
-from trialbed.cli.options import FOLDER, Decorated, FiniteRange, Line, NumberOrNumbers, option
-from trialbed.run_settings import Declared, declared_settings
+from trialbed.cli.options import (
+    FOLDER,
+    Decorated,
+    FiniteRange,
+    Line,
+    NumberOrNumbers,
+    SingleOption,
+    make_option,
+    option,
+)
+
+if TYPE_CHECKING:
+    from trialbed.run_settings import Declared
 
 COMPLETIONS = {
     "frameworks": completion.completes(completion.frameworks),
@@ -29,10 +40,34 @@ COMPLETIONS = {
 """Setting -> what completes its value in the shell."""
 
 
+class SettingOption(SingleOption):
+    """The option of a setting of a run. Its declaration is read when something of the option is first asked for.
+
+    ``bench --help`` asks for no option of the commands that it lists.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        (self._setting,) = names
+
+    def __getattr__(self, name: str) -> Any:
+        """What the option has once its declaration was read."""
+        fields = vars(self)
+        if name.startswith("__") or "opts" in fields:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        fields.update(vars(_declared_option(self._setting)))
+        return getattr(self, name)
+
+
 def setting_option(name: str) -> Callable[[Decorated], Decorated]:
     """The option of a setting of a run, as ``RunSettings`` declares it."""
+    return click.option(name, cls=SettingOption)
+
+
+def _declared_option(name: str) -> click.Option:
+    from trialbed.run_settings import declared_settings
+
     declared = next(item for item in declared_settings() if item.name == name)
-    return option(
+    return make_option(
         *declared.setting.option,
         declared.name,
         type=_type(declared),
@@ -54,6 +89,8 @@ def option_list(names: Sequence[str]) -> list[click.Option]:
 
 def setting_options(command: Decorated) -> Decorated:
     """Gives a command the options of all settings of a run."""
+    from trialbed.run_settings import declared_settings
+
     for declared in reversed(declared_settings()):
         command = setting_option(declared.name)(command)
     return command
