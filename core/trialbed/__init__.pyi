@@ -3,6 +3,7 @@ from .answers import api_call_score as api_call_score
 from .answers import extract_called_apis as extract_called_apis
 from .answers import has_finish as has_finish
 from .contracts import AnswerStatus as AnswerStatus
+from .contracts import ApiRefused as ApiRefused
 from .contracts import BaseAgent as BaseAgent
 from .contracts import Candidate as Candidate
 from .contracts import Comparer as Comparer
@@ -22,6 +23,7 @@ from .contracts import Vendor as Vendor
 from .contracts import Verdict as Verdict
 from .contracts import Vote as Vote
 from .contracts import Winner as Winner
+from .contracts import World as World
 from .engine import arun_benchmark as arun_benchmark
 from .engine import run_benchmark as run_benchmark
 from .errors import DataError as DataError

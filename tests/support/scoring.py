@@ -93,15 +93,16 @@ def context(
     asked: Sequence[ModelCall] = (),
     judge: Judge = SOLVED,
     unasked: Sequence[ApiCall] = (),
+    states: tuple[Any, Any] = (None, None),
     **answer: Any,
 ) -> ScoreContext:
-    """A trial; its gold calls have no arguments where they are letters."""
+    """A trial; its gold calls have no arguments where they are letters, its states are the wanted one and its own."""
     calls = tuple(call if isinstance(call, GoldCall) else GoldCall(api=ref(call)) for call in gold)
     return ScoreContext(
-        query=Query(query_id=1, text="?", apis=(), gold_calls=calls),
+        query=Query(query_id=1, text="?", apis=(), gold_calls=calls, final_state=states[0]),
         tools=tuple(tool(name) for name in ("a", "b", "c")),
         answer=Answer(**{"final_answer": "42", "finish": "give_answer"} | answer),
-        wire=WireLog(trial="t", opened_at=NOON, model_calls=tuple(asked), api_calls=tuple(called)),
+        wire=WireLog(trial="t", opened_at=NOON, model_calls=tuple(asked), api_calls=tuple(called), state=states[1]),
         timing=Timing(wall=4, model=2, tool=1.5, framework=0.5),
         judge=judge,
         judge_name="rule",

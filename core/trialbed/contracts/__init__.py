@@ -16,7 +16,7 @@ from trialbed.contracts._judge import (
 )
 from trialbed.contracts._reporter import Reporter
 from trialbed.contracts._selector import SelectionFactory, SelectionStage, ToolSelector
-from trialbed.contracts._simulator import Example, Simulation, Simulator
+from trialbed.contracts._simulator import ApiRefused, Example, Simulation, Simulator, World
 from trialbed.contracts._vendor import VENDOR_CONTRACT, ModelAdapter, Vendor
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "STATUS_VALUES",
     "VENDOR_CONTRACT",
     "AnswerStatus",
+    "ApiRefused",
     "BaseAgent",
     "Candidate",
     "Comparer",
@@ -46,4 +47,5 @@ __all__ = [
     "Verdict",
     "Vote",
     "Winner",
+    "World",
 ]

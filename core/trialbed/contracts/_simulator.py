@@ -26,6 +26,29 @@ class Example(Record):
     response: Json
 
 
+class ApiRefused(ValueError):
+    """An Api of a world refuses a call; the text is the Api's error."""
+
+
+class World(ABC):
+    """What the Apis of one trial act on: a plain object, made for the trial and gone with it."""
+
+    @abstractmethod
+    def call(self, api: Api, arguments: Mapping[str, Json]) -> Json:
+        """Do what an Api does, and return its response.
+
+        Args:
+            arguments: they fit the Api's schema.
+
+        Raises:
+            ApiRefused: it cannot be done; nothing has changed.
+        """
+
+    @abstractmethod
+    def state(self) -> Json:
+        """What is left of the trial's calls, as JSON; scores compare it with the query's ``final_state``."""
+
+
 class Simulator(ABC):
     """Answers for Apis that neither the cache nor a real endpoint answers for.
 
@@ -61,6 +84,13 @@ class Simulator(ABC):
     def settings(self) -> Mapping[str, Json]:
         """What its answers were made with, such as the model's settings; stored beside each of them."""
         return {}
+
+    def world(self) -> World | None:
+        """A new world for one trial, if the Apis change something; its answers are never cached.
+
+        None: equal calls have equal answers, whenever they are made.
+        """
+        return None
 
     @abstractmethod
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:

@@ -24,6 +24,7 @@ class Query(Record):
         gold_calls: in the order in which they solve the query; empty where no tool is needed.
         reference_answer: a right answer in words, if the dataset has one.
         reference_facts: texts that a right answer contains, each checkable by a rule.
+        final_state: what a right solution leaves of the world that the Apis act on; None where they change nothing.
     """
 
     query_id: int | str
@@ -32,6 +33,7 @@ class Query(Record):
     gold_calls: tuple[GoldCall, ...] = ()
     reference_answer: str | None = None
     reference_facts: tuple[str, ...] = ()
+    final_state: Json = None
 
     @property
     def gold_apis(self) -> tuple[ApiRef, ...]:

@@ -181,6 +181,7 @@ class WireLog(Record):
         model_name: the name of the model that the agent was told; empty in logs of versions before it.
         lost: the calls of its script that a scripted model could not make in this trial.
         filled: the arguments that it made up.
+        state: what the calls left of the trial's world; None where the Apis change nothing.
     """
 
     trial: str
@@ -190,3 +191,4 @@ class WireLog(Record):
     api_calls: tuple[ApiCall, ...] = ()
     lost: tuple[LostCall, ...] = ()
     filled: tuple[FilledArgument, ...] = ()
+    state: Json = None

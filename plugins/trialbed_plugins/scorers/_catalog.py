@@ -68,6 +68,10 @@ CATALOG = (
         missing="no accepted call returned a value that could be looked for", failed="left out", ideal=1.0,
     ),
     ScoreInfo(
+        "final_state", "the Apis are left as a right solution leaves them",
+        missing="the query names no final state",
+    ),
+    ScoreInfo(
         "faults_met", "faults that were put in and reached the agent", "0 … (faults)",
         missing="no fault reached the agent", failed="left out",
     ),

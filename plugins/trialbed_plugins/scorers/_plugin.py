@@ -16,6 +16,7 @@ from trialbed_plugins.scorers._claims import score_claims
 from trialbed_plugins.scorers._costs import score_time, score_tokens, score_turns
 from trialbed_plugins.scorers._faults import score_faults
 from trialbed_plugins.scorers._results import score_results
+from trialbed_plugins.scorers._state import score_state
 
 SCORES = tuple(info.name for info in CATALOG)
 """Every score that a trial may get."""
@@ -26,6 +27,7 @@ _SCORERS: tuple[Callable[[ScoreContext], Iterable[Score]], ...] = (
     score_arguments,
     score_calls,
     score_results,
+    score_state,
     score_faults,
     score_finish,
     score_claims,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
+from trialbed.contracts import World
 from trialbed.records import (
     ApiCall,
     FilledArgument,
@@ -22,6 +24,8 @@ from trialbed.spans import Span, covered
 from trialbed_server._clock import Clock
 from trialbed_server.trials._put_in import PutIn
 from trialbed_server.virtual.catalog import Catalog
+
+logger = logging.getLogger(__name__)
 
 BODY_LIMIT = 2**20
 """Characters kept of one body."""
@@ -49,8 +53,11 @@ class ModelRecording(Recording[ModelCall], Protocol):
 class Trial:
     """A trial while it is open: its registration, its Apis, and what was seen of it, in order of arrival."""
 
-    def __init__(self, registration: TrialRegistration, catalog: Catalog, clock: Clock) -> None:
+    def __init__(
+        self, registration: TrialRegistration, catalog: Catalog, clock: Clock, world: World | None = None
+    ) -> None:
         self.registration = registration
+        self.world = world
         self.catalog = catalog
         self.budget = LogBudget()
         self.opened_at = clock.utcnow()
@@ -156,6 +163,15 @@ class Trial:
             return self._renewed + lease - now
         return idle if self._requests else max(self._used, self._renewed) + idle - now
 
+    def _state(self) -> Json:
+        if self.world is None:
+            return None
+        try:
+            return self.budget.keep_value(self.world.state())
+        except Exception as error:
+            logger.exception("the state of trial %s cannot be read", self.registration.trial)
+            return f"the state cannot be read: {type(error).__name__}: {error}"
+
     def wire_log(self) -> WireLog:
         """All that was seen; requests in flight as they stand."""
         return WireLog(
@@ -167,6 +183,7 @@ class Trial:
             # A request without tools may come between others, in which every call is made.
             lost=tuple(call for place, call in sorted(self._lost.items()) if place not in self._played),
             filled=tuple(self._filled.values()),
+            state=self._state(),
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
+from trialbed.contracts import World
 from trialbed.records import ApiCall
 from trialbed.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, send_json
@@ -23,6 +24,7 @@ from trialbed_server.trials import (
     TrialRegistry,
     Untagged,
 )
+from trialbed_server.virtual.acting import act
 from trialbed_server.virtual.catalog import Catalog, Target
 from trialbed_server.virtual.keys import request_key
 from trialbed_server.virtual.requests import (
@@ -112,20 +114,26 @@ class VirtualApi:
         trial.api_calls.append(recording)
         with trial.in_use():
             if trial.faults is not None:
-                return await self._put_in(trial.faults, recording, target, tool_input, key)
-            reply = await self._reply(target, tool_input, key)
+                return await self._put_in(trial.faults, recording, target, tool_input, key, trial.world)
+            reply = await self._reply(target, tool_input, key, trial.world)
         recording.end(reply.body, reply.provenance)
         return Delivered(reply.body)
 
     async def _put_in(
-        self, faults: PutIn, recording: ApiRecording, target: Target, tool_input: Any, key: str | None
+        self,
+        faults: PutIn,
+        recording: ApiRecording,
+        target: Target,
+        tool_input: Any,
+        key: str | None,
+        world: World | None = None,
     ) -> Delivered:
         """Answer a call with the fault that its plan has for it, if there is one."""
         fault, canary = faults.next_call(target.path)
         delivered = None if fault is None else await faults.refuse(fault)
         provenance = ""
         if delivered is None:
-            reply = await self._reply(target, tool_input, key)
+            reply = await self._reply(target, tool_input, key, world)
             provenance = reply.provenance
             delivered = Delivered(reply.body) if fault is None else await faults.change(fault, reply.body, canary)
         recording.end_as(delivered, provenance)
@@ -154,12 +162,16 @@ class VirtualApi:
         except (InputError, ValueError, RecursionError):
             return target, request.tool_input, None
 
-    async def _reply(self, target: Target, tool_input: Any, key: str | None) -> Reply:
+    async def _reply(self, target: Target, tool_input: Any, key: str | None, world: World | None = None) -> Reply:
         if target.name.api == CHAT:
             return CHAT_REPLY
         if key is None:
             self._metrics.answered("")
             return error_reply(PARSE_ERROR)
+        if world is not None and target.api is not None:
+            acted = act(world, target.api, target, tool_input)
+            self._metrics.answered(acted.provenance)
+            return acted
         found = self._resolver.recent(target, key)
         if found is not None:
             self._metrics.hit()

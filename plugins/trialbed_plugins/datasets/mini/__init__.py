@@ -6,6 +6,7 @@ other and computed for any arguments. The world is invented so that no model can
 """
 
 from trialbed_plugins.datasets.mini._dataset import MiniDataset, MiniDriver
+from trialbed_plugins.datasets.mini._shop import ShopSimulator
 from trialbed_plugins.datasets.mini._simulator import MiniSimulator
 
-__all__ = ["MiniDataset", "MiniDriver", "MiniSimulator"]
+__all__ = ["MiniDataset", "MiniDriver", "MiniSimulator", "ShopSimulator"]

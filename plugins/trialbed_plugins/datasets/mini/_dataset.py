@@ -9,6 +9,8 @@ from typing import ClassVar
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.errors import UsageError
 from trialbed.records import Api, Query
+from trialbed_plugins.datasets.mini._shop import NAME as SHOP
+from trialbed_plugins.datasets.mini._shop import ShopDataset
 from trialbed_plugins.datasets.mini._world import load_world
 
 NAME = "mini"
@@ -40,15 +42,17 @@ class MiniDriver(DatasetDriver):
     description: ClassVar[str] = "60 queries over an invented world of 10 categories; embedded, needs no download"
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - embedded
-        """Its only test set."""
-        return [NAME]
+        """The queries about an invented world, and those that order from its shop."""
+        return [NAME, SHOP]
 
-    def open(self, test_set: str | None, data_dir: Path) -> MiniDataset:  # noqa: ARG002 - embedded
+    def open(self, test_set: str | None, data_dir: Path) -> Dataset:  # noqa: ARG002 - embedded
         """The embedded dataset.
 
         Raises:
             UsageError: another test set was asked for.
         """
+        if test_set == SHOP:
+            return ShopDataset()
         if test_set not in (None, NAME):
-            raise UsageError(f"the dataset {NAME!r} has no test set {test_set!r}; its only one is {NAME!r}")
+            raise UsageError(f"the dataset {NAME!r} has no test set {test_set!r}; it has {NAME!r} and {SHOP!r}")
         return MiniDataset()

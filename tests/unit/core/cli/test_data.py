@@ -24,7 +24,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 def test_list_names_every_dataset_and_what_is_ready(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {row["name"]: row for row in printed(capsys, "list")}
-    assert rows["mini"]["test_sets"] == ["mini"]
+    assert rows["mini"]["test_sets"] == ["mini", "shop"]
     assert rows["stabletoolbench"]["test_sets"] == []
     assert all(row["description"] for row in rows.values())
     assert main(["data", "list"]) == 0

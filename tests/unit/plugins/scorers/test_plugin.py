@@ -36,7 +36,7 @@ async def test_every_score_is_declared() -> None:
         api_call("a", {"x": 1}, error="bad", fault="injection:INJ-1"),
         api_call("a", {"x": 2}, response={"city": "Pelluin"}),
     ]
-    assert set(await scores([gold_call("a", x=2)], calls)) == set(declare_scores())
+    assert set(await scores([gold_call("a", x=2)], calls, states=(1, 1))) == set(declare_scores())
 
 
 async def test_the_catalog_says_how_failures_count() -> None:
@@ -46,7 +46,7 @@ async def test_the_catalog_says_how_failures_count() -> None:
         api_call("a", {"x": 2}, response={"city": "Pelluin"}),
     ]
     asked = [model_call(Usage(prompt_tokens=1))]
-    found = await scores([gold_call("a", x=2)], calls, asked)
+    found = await scores([gold_call("a", x=2)], calls, asked, states=(1, 1))
     assert {info.name: info.failed for info in CATALOG} == {
         name: "0" if score.bounded and score.quality else "left out" for name, score in found.items()
     }

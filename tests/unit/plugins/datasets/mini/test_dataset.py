@@ -142,8 +142,8 @@ def test_digest_is_stable() -> None:
 
 
 def test_another_test_set_is_refused_with_the_one_there_is() -> None:
-    assert MiniDriver().test_sets(DATA_DIR) == ["mini"]
-    with pytest.raises(UsageError, match="no test set 'maxi'; its only one is 'mini'"):
+    assert MiniDriver().test_sets(DATA_DIR) == ["mini", "shop"]
+    with pytest.raises(UsageError, match="no test set 'maxi'; it has 'mini' and 'shop'"):
         MiniDriver().open("maxi", DATA_DIR)
 
 

@@ -1,0 +1,36 @@
+"""Calls of Apis that act on a trial's world."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from trialbed.contracts import ApiRefused, World
+from trialbed.records import Api
+from trialbed_server.simulators.template import argument_problems
+from trialbed_server.virtual.catalog import Target
+from trialbed_server.virtual.resolver import Reply, error_body, error_reply
+
+logger = logging.getLogger(__name__)
+
+
+def act(world: World, api: Api, target: Target, tool_input: Any) -> Reply:
+    """Have a world answer a call, which may change it; whatever goes wrong is an API error.
+
+    It does not wait, so that no two calls of a trial are in it at once.
+    """
+    if not isinstance(tool_input, dict):
+        return error_reply(f"{target.path}: tool_input must be a JSON object, this is a {type(tool_input).__name__}")
+    problems = argument_problems(api, tool_input)
+    if problems:
+        return error_reply(f"Invalid arguments for {target.path}: {problems}")
+    try:
+        response = world.call(api, tool_input)
+        body = json.dumps({"error": "", "response": response}, allow_nan=False).encode("ascii")
+    except ApiRefused as error:
+        return Reply(error_body(str(error)), "")
+    except Exception as error:
+        logger.exception("the world of %s failed", target.path)
+        return error_reply(f"{target.path}: the simulator failed: {type(error).__name__}: {error}")
+    return Reply(body, target.simulator.label)
