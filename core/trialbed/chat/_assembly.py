@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 Chunk = Mapping[str, Any]
 
@@ -68,10 +68,10 @@ class Assembly:
             if isinstance(choice, dict):
                 self._note_usage(choice.get("usage"))
                 number = choice.get("index")
-                if not _is_index(number):
+                if type(number) is not int:
                     self._note("choice_index_missing")
-                state = self._choice(number if _is_index(number) else position)
-                token |= state.add(choice)
+                    number = position
+                token |= self._choice(number).add(choice)
         return token
 
     def completion(self) -> dict[str, Any]:
@@ -114,7 +114,8 @@ class _Choice:
             if self.finish_reason not in (None, reason):
                 self._note("finish_reason_changed")
             self.finish_reason = reason
-        self._add_logprobs(choice.get("logprobs"))
+        if logprobs := choice.get("logprobs"):
+            self._add_logprobs(logprobs)
         delta = choice.get("delta")
         if not isinstance(delta, dict):
             # Raw completions stream their text here.
@@ -126,11 +127,13 @@ class _Choice:
         for key in (*REASONING, "refusal"):
             if key in delta:
                 token |= self._text(self._texts.setdefault(key, []), delta[key])
-        token |= self._add_details(delta.get("reasoning_details"))
+        if details := delta.get("reasoning_details"):
+            token |= self._add_details(details)
         if isinstance(function := delta.get("function_call"), dict):
             self._function = self._function or _Call(None)
             token |= self._function.add({"function": function})
-        return self._add_calls(delta.get("tool_calls")) or token
+        pieces = delta.get("tool_calls")
+        return token if pieces is None else self._add_calls(pieces) or token
 
     def document(self, number: int) -> dict[str, Any]:
         message: dict[str, Any] = {"role": self._role or "assistant", "content": "".join(self._content)}
@@ -146,11 +149,11 @@ class _Choice:
 
     def _add_calls(self, pieces: Any) -> bool:
         token = False
-        if pieces is not None and not isinstance(pieces, list):
+        if not isinstance(pieces, list):
             self._note("tool_calls_not_list")
         for piece in _list(pieces):
             if isinstance(piece, dict):
-                if not _is_index(piece.get("index")):
+                if type(piece.get("index")) is not int:
                     self._note("call_index_missing")
                 token |= self._call_of(piece).add(piece, self._note)
             else:
@@ -184,7 +187,7 @@ class _Choice:
     def _call_of(self, piece: Chunk) -> _Call:
         """The call that a piece belongs to: by its index, else by its id, else the last one."""
         index = piece.get("index")
-        if _is_index(index):
+        if type(index) is int:
             known = self._by_index.get(index)
             if known is None or known.is_over(piece, self._names):
                 known = self._by_index[index] = self._new(known)
@@ -280,10 +283,6 @@ def _name(fragments: list[str], offered: Collection[str]) -> str:
     if fragments[-1] in offered or len(set(fragments)) == 1:
         return fragments[-1]
     return joined
-
-
-def _is_index(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _list(value: Any) -> list[Any]:

@@ -115,17 +115,18 @@ class Answer:
     @cached_property
     def reasoning(self) -> str:
         """The reasoning that was sent."""
-        texts = [self.message.get(key) for key in REASONING]
-        details = self.message.get("reasoning_details")
-        texts += [
-            detail.get(key)
+        message = self.message
+        # Routers send it in two fields at once.
+        sent = [text for key in REASONING if isinstance(text := message.get(key), str) and text]
+        if sent:
+            return max(sent, key=len)
+        details = message.get("reasoning_details")
+        return "".join(
+            text
             for detail in (details if isinstance(details, list) else ())
             if isinstance(detail, dict)
             for key in ("text", "summary")
-        ]
-        # Routers send it in two fields at once.
-        return max((text for text in texts[:2] if isinstance(text, str)), key=len, default="") or "".join(
-            text for text in texts[2:] if isinstance(text, str)
+            if isinstance(text := detail.get(key), str)
         )
 
     @cached_property

@@ -193,7 +193,7 @@ CALLS = [
     ),
     Odd("an empty list of calls", calling(), "tool_calls", found=("tool_calls_without_calls",)),
     Odd("calls with stop", calling(call(), reason="stop"), found=("calls_with_other_finish",), calls=VALID),
-    Odd("calls with length", calling(call(), reason="length"), "other", found=("calls_with_other_finish",)),
+    Odd("calls with length", calling(call(), reason="length"), "other", absent=("calls_with_other_finish",)),
     Odd(
         "a call without content",
         body({"role": "assistant", "tool_calls": [call()]}, "tool_calls"),
