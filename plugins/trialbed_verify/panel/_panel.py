@@ -65,7 +65,7 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
     trials = _trials(samples)
     results = _results(compared, samples.cases)
     results = [_with_example(result, one, kept) for result, one in zip(results, compared, strict=True)]
-    return _verdict(results, _whole(samples, chosen), samples.cases, trials, copies, chosen)
+    return _verdict(results, _whole(samples, results, chosen), samples.cases, trials, copies, chosen)
 
 
 def _compared(gate: Gate, samples: Samples, options: PanelOptions, number: int) -> Compared:
@@ -221,10 +221,16 @@ def _open_reason(results: Sequence[GateResult], trials: tuple[float, float], nee
     return f"not settled: {names}{more}"
 
 
-def _whole(samples: Samples, options: PanelOptions) -> float | None:
-    """The p-value of all that is compared together: of the share of subjects in which two answers differ."""
+def _whole(samples: Samples, results: Sequence[GateResult], options: PanelOptions) -> float | None:
+    """The p-value of all gates together.
+
+    The smaller, doubled, of that of the share of subjects in which two answers differ, which sees small differences in
+    many of them, and of the corrected ones of single gates, which see a large one in one.
+    """
     found = _compared(WHOLE, samples, options, len(GATES))
-    return found.p if found.excess is not None else None
+    if found.excess is None:
+        return None
+    return min(1.0, 2 * min(found.p, *(result.p_holm for result in results)))
 
 
 def _with_example(result: GateResult, one: Compared, sides: Sequence[Trials]) -> GateResult:

@@ -168,7 +168,7 @@ def _cases(options: PlanOptions) -> int | None:
     if options.baseline < 2 or options.vendor < 2:
         return None
     # Several gates must pass together, of which those that depend on decisions pass and fail in part together.
-    power = 1 - (1 - options.power) / 4
+    power = 1 - (1 - options.power) / 8
     excess, distance = faithful_spread(options.flip_rate, options.baseline, options.vendor)
     counts = [FEWEST]
     for gate in with_margins(GATES, options.margins):
