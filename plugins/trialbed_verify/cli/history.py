@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import json_option, plain_option
+from trialbed.cli.options import FILE, json_option, plain_option
 from trialbed_verify.cli._options import seed_option
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Examples:
 @plain_option(
     "--file",
     "files",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
     multiple=True,
     metavar="FILE",
     help="Results of one vendor instead of those that were recorded; repeatable.",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
-from trialbed.cli.options import FiniteRange, json_option, plain_option
+from trialbed.cli.options import FILE, FiniteRange, json_option, plain_option
 
 FLIP_RATES = (0.0, 0.05, 0.1, 0.2)
 
@@ -37,7 +36,7 @@ CHANCE = FiniteRange(min=0.5, max=1, max_open=True)
 )
 @plain_option(
     "--baseline",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Results with several trials, which tell the flip rate.",
 )
