@@ -57,7 +57,7 @@ class Tally:
         self._attempts = self._unchecked = 0
         self._rates = {name: CaseRate() for name in RATES}
         self._figures = {name: array("d") for name in FIGURES}
-        self._examples = {"problems": Examples(), "calls": Examples()}
+        self._examples = {"problems": Examples(), "calls": Examples(), "findings": Examples()}
         self._suites = SuiteTally()
         self._first_at: str | None = None
         self._last_at: str | None = None
@@ -79,6 +79,8 @@ class Tally:
             self._problems[problem["kind"]] += 1
             self._examples["problems"].add(problem["kind"], row, problem["message"])
         self._notes.update(row.get("notes") or ())
+        for found in row.get("findings") or ():
+            self._examples["findings"].add(found["kind"], row, found["message"], evidence=found["evidence"])
         self._suites.add(row)
         self._count_times(row)
         if row["status"] == "success":

@@ -130,3 +130,10 @@ def test_trials_of_a_case_that_agree_are_one_observation() -> None:
     single, five = (tally(*rows).own_fields()["success_rate"] for rows in (once, repeated))
     assert (five["n"], single["n"]) == (200, 40)
     assert five["low"] == pytest.approx(single["low"], abs=0.003)
+
+
+def test_findings_have_examples_with_their_evidence() -> None:
+    found = {"kind": "empty_answer", "gate": "text", "severity": "violation", "message": "no text", "evidence": "{}"}
+    examples = tally(*(own_row(number, findings=[found]) for number in (4, 1, 3, 2))).own_fields()["examples"]
+    assert [example["line"] for example in examples["findings"]["empty_answer"]] == [1, 2, 3]
+    assert examples["findings"]["empty_answer"][0]["evidence"] == "{}"
