@@ -95,7 +95,7 @@ def queries_needed(
     """About how many queries would be enough to tell, if differences go on as they are.
 
     The lesser of the numbers at which a difference as large as the mean is found (two-sided, at 5 % divided by the
-    number of comparisons) and at which the mean is shown to lie within the margin (two one-sided tests, at 5 %), with
+    number of comparisons) and at which the mean is shown to lie within the margin (by its 95 % interval), with
     the power. By the normal approximation, J. Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd
     edition (1988), chapter 2; and not below what an exact test of signs needs where all that changes goes one way.
 
@@ -113,7 +113,7 @@ def queries_needed(
     alpha = 0.05 / comparisons
     sizes = [
         ((normal.inv_cdf(1 - tail) + beta) * deviation / distance) ** 2
-        for tail, distance in ((alpha / 2, mean), (0.05, margin - mean))
+        for tail, distance in ((alpha / 2, mean), (0.025, margin - mean))
         if distance > TOLERANCE
     ]
     if mean > TOLERANCE:

@@ -157,7 +157,7 @@ def equivalence_power(spread: DifferenceSpread, queries: int, margin: float, *, 
     largest = deviation * deviation * 2 * math.log(queries) if queries > 1 else 1.0
     added = 1.0 if spread.changed is not None and repeats == 1 else min(1.0, largest)
     adjusted = math.sqrt((queries * deviation * deviation + added) / (queries + 2))
-    room = margin - NORMAL.inv_cdf(0.95) * adjusted / math.sqrt(queries + 2)
+    room = margin - NORMAL.inv_cdf(0.975) * adjusted / math.sqrt(queries + 2)
     # A mean that lies so far out that the test finds a difference is not called equivalent.
     distance = min(room * (queries + 2) / (deviation * math.sqrt(queries)), NORMAL.inv_cdf(0.975))
     return max(0.0, 2 * NORMAL.cdf(distance) - 1)
