@@ -70,7 +70,15 @@ def test_commands_parse(page: str, command: str, tmp_path: Path, monkeypatch: py
     for folder in ("StableToolBench", "tool_response_cache"):
         (tmp_path / folder).mkdir()
     (tmp_path / "FOLDER").mkdir()
-    for file in ("crewai.lock", "samples.jsonl", "config.yaml", "fidelity.json"):
+    for file in (
+        "crewai.lock",
+        "samples.jsonl",
+        "config.yaml",
+        "fidelity.json",
+        "monday.jsonl",
+        "tuesday.jsonl",
+        "official.jsonl",
+    ):
         (tmp_path / file).touch()
     parse(cli, shlex.split(command))
 
