@@ -63,17 +63,18 @@ class ResponseCache:
         entry = best(await self._run(self._readers, lambda: self._store.find(keys)), keys[0], origin)
         return None if entry is None else self._remember(keys[0], origin, entry)
 
-    async def add(self, entry: Entry, *, replace: bool = False) -> CachedResponse:
+    async def add(self, entry: Entry, asked: Origin | None = None, *, replace: bool = False) -> CachedResponse:
         """Keep this entry and return what is kept, which is another process's if that was first.
 
         Args:
+            asked: the origin that was asked for, where another one has answered.
             replace: whether it takes the place of one that is there.
 
         Raises:
             DataError: the database cannot be written.
         """
         stored = await self._run(self._writer, lambda: self._keep(entry, replace=replace))
-        return self._remember(entry.key, entry.origin, stored)
+        return self._remember(entry.key, asked or entry.origin, stored)
 
     async def claim(self, claim: str, owner: str, seconds: float) -> bool:
         """Claim a computation for so many seconds, unless another server of this cache has."""

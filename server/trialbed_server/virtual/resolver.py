@@ -129,7 +129,7 @@ class Resolver:
         name, text = call.target.name, canonical_json(call.tool_input)
         try:
             entry = Entry(call.key, name, text, found.body, found.origin, found.settings)
-            kept = await self._cache.add(entry, replace=self._saving == "all")
+            kept = await self._cache.add(entry, call.target.origin, replace=self._saving == "all")
         except TrialbedError as error:
             # The answer is good even if it cannot be kept.
             logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
