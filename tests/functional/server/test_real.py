@@ -94,7 +94,7 @@ async def test_a_real_failure_is_answered_by_the_simulator_and_not_kept_as_real(
     serve: Serve, real: Real, tmp_path: Path, failure: Response
 ) -> None:
     real.answer = lambda _: failure
-    client = await serve(real_url=real.url, max_body=2000)
+    client = await serve(real_url=real.url, max_answer=2000)
     reply = await client.post("/virtual", json=virtual())
     assert (reply.status_code, reply.json()["error"]) == (200, "")
     assert [kept[0] for kept in entries(tmp_path, {"city": "Oslo"})] == ["template"]
