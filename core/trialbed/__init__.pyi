@@ -77,6 +77,7 @@ from .records import TrialSpec as TrialSpec
 from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
 from .records import WireLog as WireLog
+from .results import AskedCall as AskedCall
 from .schemas import HardSchema as HardSchema
 from .schemas import hard_schemas as hard_schemas
 from .scoring import ScoreContext as ScoreContext

@@ -41,7 +41,7 @@ class ScoreContext:
 
     @cached_property
     def asked(self) -> tuple[AskedCall, ...]:
-        """The calls that the model asked for and what became of each, in order of time; read once for all scorers."""
+        """The calls that the model asked for, in its order, and what became of each; read once for all scorers."""
         return asked_calls(self.wire, self.tools, self.unasked)
 
     @cached_property
