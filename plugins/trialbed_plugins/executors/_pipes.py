@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from contextlib import suppress
 from typing import Any, cast
 
 from trialbed.records import FailureKind
@@ -82,7 +83,9 @@ class Pipes(asyncio.SubprocessProtocol):
     def hang_up(self) -> None:
         """Close the process's input at once, without what it has not read yet."""
         if 0 not in self._closed:
-            pipe(self._transport, 0).abort()
+            # A pipe that broke is gone one turn of the loop before that is told here, and cannot be aborted then.
+            with suppress(AttributeError):
+                pipe(self._transport, 0).abort()
 
     def forget(self) -> None:
         """Drop the standard error kept so far, and the time."""

@@ -16,6 +16,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIALBED_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("TRIALBED_INDEX_DIR", str(tmp_path / "indexes"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 def select(*arguments: str) -> Result:

@@ -66,3 +66,21 @@ async def test_only_the_end_of_standard_error_is_kept():
 def test_crashes_say_how(code, text):
     assert text in crash(code).message
     assert crash(code).kind == "crash"
+
+
+class Broken:
+    """A pipe of asyncio one turn after it broke: it has no event loop any more."""
+
+    _loop = None
+
+    def get_pipe_transport(self, _number):
+        return self
+
+    def abort(self):
+        self._loop._remove_reader(0)
+
+
+async def test_a_pipe_that_broke_just_now_is_hung_up_too():
+    pipes = Pipes("n")
+    pipes.connection_made(Broken())
+    pipes.hang_up()
