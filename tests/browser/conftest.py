@@ -46,9 +46,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     thread.join()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium, without its sandbox where it runs as root."""
+    """Chromium, without its sandbox where it runs as root.
+
+    Not for the whole session: Playwright keeps an event loop running, in which no asynchronous test can run.
+    """
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         pytest.skip(ABSENT)

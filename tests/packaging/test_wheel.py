@@ -18,7 +18,7 @@ from trialbed.records import framework_name
 pytestmark = pytest.mark.packaging
 
 ROOTS = ("core", "server", "tool_selection", "plugins")
-SHIPPED = (".py", ".pyi", ".html", ".json", ".jsonl", "py.typed")
+SHIPPED = (".py", ".pyi", ".html", ".json", ".jsonl", ".css", ".js", ".svg", "LICENSES.md", "py.typed")
 TEMPLATE = "trialbed_adapter_kit/scaffolding/template"
 
 

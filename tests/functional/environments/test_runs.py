@@ -10,6 +10,7 @@ import os
 import pty
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,16 +63,18 @@ class Talk:
         os.write(self.terminal, text.encode())
 
     def end(self) -> str:
-        """What it printed as its result."""
-        while True:
-            try:
-                heard = os.read(self.terminal, 4096)
-            except OSError:  # Linux ends a terminal that nobody writes to any more in this way
-                heard = b""
-            if not heard:
-                break
-            self.heard += heard.decode(errors="replace")
-        return self.process.communicate(timeout=60)[0]
+        """What it printed as its result, which is read beside the terminal: it may be more than a pipe holds."""
+        with ThreadPoolExecutor(1) as reader:
+            printed = reader.submit(self.process.communicate)
+            while True:
+                try:
+                    heard = os.read(self.terminal, 4096)
+                except OSError:  # Linux ends a terminal that nobody writes to any more in this way
+                    heard = b""
+                if not heard:
+                    break
+                self.heard += heard.decode(errors="replace")
+            return printed.result(timeout=60)[0]
 
 
 @contextmanager
