@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -69,8 +70,14 @@ def create_app(store: str | None = None, data_dir: Path | None = None) -> FastAP
         store: a file or URL, as ``bench run --store`` takes it; it may be made later.
         data_dir: where datasets are, for the tasks of queries.
     """
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     pages = _Pages(store, FigureCache(data_dir or default_folder()))
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        pages.close()
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.add_api_route("/", pages.listing, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}", pages.run, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/differences", pages.differences, response_class=HTMLResponse)
@@ -124,6 +131,12 @@ class _Pages:
         self._store = store
         self._cache = cache
         self._reader: StoreReader | None = None
+
+    def close(self) -> None:
+        """Close the store."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
 
     def _open(self) -> StoreReader:
         if self._reader is None:

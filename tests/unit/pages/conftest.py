@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from support.stored_runs import make_store
 
 from trialbed_pages import create_app
@@ -23,9 +25,25 @@ def stored(tmp_path: Path) -> Path:
     return path
 
 
+@asynccontextmanager
+async def client_of(app: FastAPI, *, root_path: str = "") -> AsyncIterator[httpx.AsyncClient]:
+    """A client of an application that begins and ends with it."""
+    transport = httpx.ASGITransport(app, root_path=root_path)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://pages") as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def clients() -> Any:
+    """Makes clients."""
+    return client_of
+
+
 @pytest.fixture
 async def get(stored: Path) -> Any:
     """Ask for a page."""
-    transport = httpx.ASGITransport(create_app(str(stored), stored.parent))
-    async with httpx.AsyncClient(transport=transport, base_url="http://pages") as client:
+    async with client_of(create_app(str(stored), stored.parent)) as client:
         yield client.get

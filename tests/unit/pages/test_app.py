@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import AsyncExitStack
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from starlette.routing import Mount
 from support.stored_runs import NEW, OLD
 
 from trialbed.drivers import load_driver
@@ -123,9 +125,8 @@ async def test_runs_are_listed_newest_first_and_by_what_they_are_of(get: Any) ->
     assert f"/runs/{OLD}" not in filtered
 
 
-async def test_pages_work_below_another_address(stored: Path) -> None:
-    transport = httpx.ASGITransport(create_app(str(stored), stored.parent), root_path="/pages")
-    async with httpx.AsyncClient(transport=transport, base_url="http://pages") as client:
+async def test_pages_work_below_another_address(stored: Path, clients: Any) -> None:
+    async with clients(create_app(str(stored), stored.parent), root_path="/pages") as client:
         links = Elements((await client.get("/")).text).links()
     assert all(link.startswith(("/pages/", "#")) for link in links)
 
@@ -134,6 +135,11 @@ async def test_the_server_shows_them_where_it_is_told_to(stored: Path, monkeypat
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(stored.parent))
     for pages, status in ((True, 200), (False, 404)):
         options = load_driver("components", "server").ServerOptions(cache=str(stored.parent / "cache.db"), pages=pages)
-        transport = httpx.ASGITransport(load_driver("components", "server").create_app(options))
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client:
+        app = load_driver("components", "server").create_app(options)
+        transport = httpx.ASGITransport(app)
+        async with AsyncExitStack() as stack:
+            for mounted in (route.app for route in app.routes if isinstance(route, Mount)):
+                await stack.enter_async_context(mounted.router.lifespan_context(mounted))
+            client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080")
+            await stack.enter_async_context(client)
             assert (await client.get("/pages/")).status_code == status
