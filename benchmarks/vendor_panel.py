@@ -63,7 +63,7 @@ def settled(flips: float, cases: int, random: np.random.Generator) -> Shares:
     return np.where(coins, 0.5, likely)
 
 
-def as_baseline(shares: Shares, random: np.random.Generator) -> Shares:  # noqa: ARG001
+def as_baseline(shares: Shares, _random: np.random.Generator) -> Shares:
     """The same chances."""
     return shares
 

@@ -29,9 +29,9 @@ class EventReader:
     """Reads events from bytes that may be cut anywhere.
 
     Attributes:
-        marked: whether the stream began with a byte-order mark, which is no part of it.
+        marked: whether the stream began with a byte-order mark, which does not belong to it.
         unfinished: whether it ended in the middle of an event, which was taken for one nevertheless.
-        strays: the first few lines that are no part of an event, each with the number of events before it.
+        strays: the first few lines that do not belong to an event, each with the number of events before it.
     """
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ import click
 from trialbed.errors import UsageError
 
 EVERY = 20
-"""A line of progress for each so many percent, where there is no terminal."""
+"""Percent between two lines of progress where the output is not a terminal."""
 
 
 class Progress(Protocol):

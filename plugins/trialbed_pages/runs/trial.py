@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from trialbed.records import ModelCall, Query, TrialResult
 from trialbed.redaction import shown_url
 from trialbed.results import trial_name
 from trialbed.store import StoredRun, StoredTrial
-from trialbed.views import Span, Timeline
+from trialbed.views import Span, Timeline, printable
 
 LANES = ("model", "tools", "framework")
 
@@ -43,7 +44,7 @@ def trial_page(run: StoredRun, trial: StoredTrial, query: Query | None) -> dict[
         "others": [name for name in run.config.frameworks if name != trial.key.framework],
         "repeats": range(run.config.repeat),
         "tools": tools,
-        "show_command": f"bench show {run.run_id} '{label}'",
+        "show_command": as_command(["bench", "show", run.run_id, label]),
         "run_command": run_command(run, trial),
     }
 
@@ -115,10 +116,15 @@ def _failed(call: ModelCall) -> bool:
 
 def run_command(run: StoredRun, trial: StoredTrial) -> str:
     """The command that runs the trial's query again, with the run's main settings."""
-    config = run.config
-    words = ["bench run", f"-f {trial.key.framework}", f"-d {config.dataset}", f"--query-id {trial.key.query_id}"]
-    words += [f"--model {config.model}", f"--seed {config.seed}"]
-    words += [f"--base-url {shown_url(config.base_url)}"] if config.base_url else []
-    words += [f"--temperature {config.temperature:g}"] if config.temperature is not None else []
-    words += [f"--repeat {config.repeat}"] if config.repeat > 1 else []
-    return " ".join(words)
+    config, key = run.config, trial.key
+    words = ["bench", "run", "-f", key.framework, "-d", config.dataset, "--query-id", str(key.query_id)]
+    words += ["--model", config.model, "--seed", str(config.seed)]
+    words += ["--base-url", shown_url(config.base_url)] if config.base_url else []
+    words += ["--temperature", f"{config.temperature:g}"] if config.temperature is not None else []
+    words += ["--repeat", str(config.repeat)] if config.repeat > 1 else []
+    return as_command(words)
+
+
+def as_command(words: Sequence[str]) -> str:
+    """Words as a command for a shell: quoted, as ids and names come from elsewhere, and on one line."""
+    return printable(shlex.join(words))

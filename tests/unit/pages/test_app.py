@@ -73,7 +73,7 @@ async def test_the_worst_query_is_three_links_from_the_first_page(get: Any) -> N
     worst = next(link for link in Elements((await get(run)).text).links() if "/trial?" in link)
     page = (await get(worst)).text
     assert "Weather/now was refused: &#39;city&#39; is a required property" in page
-    assert f"bench show {NEW} &#39;langgraph:native/1&#39;" in page
+    assert f"bench show {NEW} langgraph:native/1" in page
     assert "bench run -f langgraph:native" in page
 
 

@@ -16,7 +16,7 @@ def baseline_sides(value: str, store: str | None) -> list[Side]:
     """The sides of the run that later ones are held against, read before the run begins.
 
     Raises:
-        UsageError, DataError: it is no run, or lacks trials.
+        UsageError, DataError: it does not name a run, or the run lacks trials.
     """
     from trialbed.comparison import complete_sides
 
