@@ -15,10 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
 from trialbed.run_settings import SANDBOXES
-from trialbed.sandbox import Sandbox, check_sandbox
 from trialbed_plugins.executors.local import LocalExecutor
+from trialbed_plugins.executors.sandbox import check_sandbox
 
 
 def main() -> None:

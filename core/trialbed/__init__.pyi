@@ -16,6 +16,7 @@ from .contracts import Judge as Judge
 from .contracts import ModelAdapter as ModelAdapter
 from .contracts import Preference as Preference
 from .contracts import Reporter as Reporter
+from .contracts import Sandbox as Sandbox
 from .contracts import Simulation as Simulation
 from .contracts import Simulator as Simulator
 from .contracts import ToolSelector as ToolSelector

@@ -3,7 +3,7 @@
 from trialbed.contracts._agent import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
 from trialbed.contracts._comparer import Comparer, Comparison
 from trialbed.contracts._dataset import Dataset, DatasetDriver
-from trialbed.contracts._executor import Executor
+from trialbed.contracts._executor import Executor, Sandbox
 from trialbed.contracts._judge import (
     STATUS_VALUES,
     AnswerStatus,
@@ -38,6 +38,7 @@ __all__ = [
     "ModelAdapter",
     "Preference",
     "Reporter",
+    "Sandbox",
     "SelectionFactory",
     "SelectionStage",
     "Simulation",

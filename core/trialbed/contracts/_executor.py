@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
 from trialbed.commands import AgentCommand
 from trialbed.errors import TrialbedError
 from trialbed.records import Environment, FrameworkInfo, Outcome, TrialSpec
-from trialbed.sandbox import NONE, Sandbox
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """The sandbox of a run's workers.
+
+    Attributes:
+        mode: ``process`` or ``container``.
+        hidden: what no worker may see, wherever it is: the store, results, datasets.
+    """
+
+    mode: str
+    hidden: tuple[Path, ...] = ()
 
 
 class Executor(ABC):
@@ -34,13 +48,27 @@ class Executor(ABC):
 
     reuses_workers: ClassVar[bool] = False
     runs_commands: ClassVar[bool] = False
-    sandboxes: ClassVar[tuple[str, ...]] = (NONE,)
+    sandboxes: ClassVar[tuple[str, ...]] = ("none",)
     sandbox: Sandbox | None = None
     waited: Callable[[str], Awaitable[float]] | None = None
 
     def __init__(self, *, environments: Mapping[str, Environment] | None = None) -> None:
         self.environments = dict(environments or {})
         self.commands: dict[str, AgentCommand] = {}
+
+    @classmethod
+    def check_sandbox(cls, sandbox: Sandbox, server_url: str | None = None) -> tuple[str, ...]:  # noqa: ARG003 - nothing to try
+        """Try a sandbox before a run depends on it, and return the mechanisms that hold.
+
+        Args:
+            sandbox: one of ``sandboxes``.
+            server_url: where the server is, if that is known already.
+
+        Raises:
+            UsageError: workers in this sandbox cannot reach the server.
+            SandboxUnavailable: something that the sandbox needs is missing; says what, and how to get it.
+        """
+        return ()
 
     def connect(self, server_url: str) -> None:  # noqa: B027 - most need not know
         """Learn where the server is, the only place that sandboxed workers can connect to.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from trialbed.contracts import Executor
+from trialbed.contracts import Executor, Sandbox
 from trialbed.errors import UsageError
 from trialbed.run_settings import SANDBOXES, RunSettings
-from trialbed.sandbox import NONE, Sandbox, ServerAddress, check_sandbox
 
 BESIDE = ("", "-journal", "-shm", "-wal")
 """What SQLite appends to the name of a database for the files beside it."""
@@ -16,7 +15,9 @@ BESIDE = ("", "-journal", "-shm", "-wal")
 
 def run_sandbox(settings: RunSettings) -> Sandbox | None:
     """The sandbox that is asked for; None for none."""
-    return None if settings.sandbox == NONE else Sandbox(settings.sandbox, tuple(dict.fromkeys(_hidden(settings))))
+    return (
+        None if settings.sandbox == SANDBOXES[0] else Sandbox(settings.sandbox, tuple(dict.fromkeys(_hidden(settings))))
+    )
 
 
 def check_run_sandbox(settings: RunSettings, executor: type[Executor] | None) -> None:
@@ -38,9 +39,7 @@ def check_run_sandbox(settings: RunSettings, executor: type[Executor] | None) ->
         raise UsageError("--sandbox: an agent that is an object of this process cannot be put into a sandbox")
     if sandbox.mode not in executor.sandboxes:
         raise UsageError(f"--sandbox {sandbox.mode}: the executor {settings.executor!r} does not offer it")
-    if settings.server_url is not None:
-        ServerAddress.of(settings.server_url).check(sandbox.mode)
-    check_sandbox(sandbox)
+    executor.check_sandbox(sandbox, settings.server_url)
 
 
 def _hidden(settings: RunSettings) -> Iterator[Path]:

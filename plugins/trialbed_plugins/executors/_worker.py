@@ -20,7 +20,6 @@ import psutil
 from trialbed.commands import AgentCommand
 from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec, framework_driver
 from trialbed.redaction import redact
-from trialbed.sandbox import Launch
 from trialbed.worker import (
     SUPERVISED,
     Begin,
@@ -39,6 +38,7 @@ from trialbed_plugins.executors import _processes as processes
 from trialbed_plugins.executors._clock import Deadline
 from trialbed_plugins.executors._condition import Condition, trials_worth_a_start
 from trialbed_plugins.executors._pipes import Message, Pipes, WorkerFault, pipe
+from trialbed_plugins.executors.sandbox import Launch
 
 START_LIMIT = 120.0
 """Seconds in which a framework must be imported."""

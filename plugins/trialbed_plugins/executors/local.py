@@ -16,15 +16,15 @@ from typing import Self
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from trialbed import errors
-from trialbed.contracts import Executor
+from trialbed.contracts import Executor, Sandbox
 from trialbed.errors import DriverBroken, DriverError, SettingsError
 from trialbed.records import NOT_MEASURED, Environment, Failure, FrameworkInfo, Outcome, TrialSpec
 from trialbed.redaction import redact
 from trialbed.run_settings import SANDBOXES
-from trialbed.sandbox import ServerAddress, launch
 from trialbed.temporary import temporary_folder
 from trialbed_plugins.executors._pipes import WorkerFault
 from trialbed_plugins.executors._worker import NotBegun, StartFailed, Worker
+from trialbed_plugins.executors.sandbox import ServerAddress, check_sandbox, launch
 
 LOG = logging.getLogger("trialbed.executors")
 
@@ -84,6 +84,13 @@ class LocalExecutor(Executor):
         await asyncio.gather(*(worker.dismiss() for worker in idle))
         await asyncio.gather(*map(self._discard, list(self._workers)))
         await asyncio.to_thread(self._temporary.__exit__, None, None, None)
+
+    @classmethod
+    def check_sandbox(cls, sandbox: Sandbox, server_url: str | None = None) -> tuple[str, ...]:
+        """Start this interpreter in the sandbox; returns the mechanisms that hold."""
+        if server_url is not None:
+            ServerAddress.of(server_url).check(sandbox.mode)
+        return check_sandbox(sandbox)
 
     def connect(self, server_url: str) -> None:
         """Let sandboxed workers be started, which can reach nothing but this server."""

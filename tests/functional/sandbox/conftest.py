@@ -16,11 +16,12 @@ from typing import Any
 
 import pytest
 
+from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
 from trialbed.records import ApiRef, Environment, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
-from trialbed.sandbox import Sandbox, check_sandbox
 from trialbed_plugins.datasets import mini
 from trialbed_plugins.executors.local import LocalExecutor
+from trialbed_plugins.executors.sandbox import check_sandbox
 
 ENTRY_POINTS = "[trialbed.frameworks]\nsnooping = snooping_agent:Agent\n"
 GREETING = "what the network has"

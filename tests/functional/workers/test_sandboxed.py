@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from support.hostile import FAULTS
 
+from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
-from trialbed.sandbox import Sandbox, check_sandbox
 from trialbed_plugins.executors.local import LocalExecutor
+from trialbed_plugins.executors.sandbox import check_sandbox
 
 pytestmark = [pytest.mark.slow(45), pytest.mark.usefixtures("hostile_distribution")]
 

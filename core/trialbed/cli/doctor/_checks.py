@@ -7,11 +7,14 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from trialbed.cli._group import COMMANDS
 from trialbed.cli._inventory import inventory
+from trialbed.contracts import Executor, Sandbox
+from trialbed.drivers import load_driver
 from trialbed.engine import dataset_driver
 from trialbed.environments import (
     FIRST_PARTY,
@@ -22,9 +25,8 @@ from trialbed.environments import (
     install_command,
     runs_here,
 )
-from trialbed.errors import SandboxUnavailable, TrialbedError
+from trialbed.errors import DriverError, SandboxUnavailable, TrialbedError
 from trialbed.run_settings import SANDBOXES
-from trialbed.sandbox import Sandbox, check_sandbox
 from trialbed.settings import data_dir, env_dir, read_settings_file, state_dir
 
 COLOURS = {"ok  ": "green", "none": "yellow", "bad ": "red"}
@@ -69,7 +71,7 @@ def checks() -> Iterator[Check]:
     yield from _datasets()
     yield from _keys()
     yield _uv()
-    yield from map(_sandbox, SANDBOXES[1:])
+    yield from _sandboxes()
 
 
 def _settings() -> Iterator[Check]:
@@ -152,9 +154,16 @@ def _uv() -> Check:
     return Check("bad ", "uv", "not found, so environments of frameworks cannot be built", "pip install uv")
 
 
-def _sandbox(mode: str) -> Check:
+def _sandboxes() -> Iterator[Check]:
+    """What the local executor offers; one that cannot be loaded is told with the drivers."""
+    with suppress(DriverError):
+        executor: type[Executor] = load_driver("executors", "local")
+        yield from (_sandbox(executor, mode) for mode in SANDBOXES[1:])
+
+
+def _sandbox(executor: type[Executor], mode: str) -> Check:
     """Starts a process in a sandbox: what is installed and switched on does not tell whether it can be made."""
     try:
-        return Check("ok  ", f"sandbox {mode}", ", ".join(check_sandbox(Sandbox(mode))))
+        return Check("ok  ", f"sandbox {mode}", ", ".join(executor.check_sandbox(Sandbox(mode))))
     except SandboxUnavailable as error:
         return Check("none", f"sandbox {mode}", error.missing, error.remedy)

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 from trialbed.cli import main
+from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
-from trialbed.sandbox import Sandbox
 from trialbed.store import Store
 
 FakeDistribution = Callable[..., Path]
@@ -247,7 +247,7 @@ def test_a_sandbox_that_cannot_be_made_is_told_with_how_to_get_it(
             return ("no_new_privs", "seccomp")
         raise SandboxUnavailable(sandbox.mode, "bubblewrap is not installed", "install it")
 
-    monkeypatch.setattr("trialbed.cli.doctor._checks.check_sandbox", refuse)
+    monkeypatch.setattr("trialbed_plugins.executors.local.check_sandbox", refuse)
     code, found = doctor(capsys)
     assert code == 0
     assert found["sandbox process"] | {"remedy": ""} == {

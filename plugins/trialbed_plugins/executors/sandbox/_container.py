@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 
 from trialbed.errors import SandboxUnavailable
-from trialbed.sandbox import launchers
-from trialbed.sandbox._descriptors import Descriptors
-from trialbed.sandbox._environment import make_folders
-from trialbed.sandbox._files import SETTINGS, SYSTEM, is_hidden, masks, view
-from trialbed.sandbox._interpreters import Interpreter
-from trialbed.sandbox._modes import CONTAINER
-from trialbed.sandbox._server import ServerAddress
+from trialbed_plugins.executors.sandbox import launchers
+from trialbed_plugins.executors.sandbox._descriptors import Descriptors
+from trialbed_plugins.executors.sandbox._environment import make_folders
+from trialbed_plugins.executors.sandbox._files import SETTINGS, SYSTEM, is_hidden, masks, view
+from trialbed_plugins.executors.sandbox._interpreters import Interpreter
+from trialbed_plugins.executors.sandbox._modes import CONTAINER
+from trialbed_plugins.executors.sandbox._server import ServerAddress
 
 LAUNCHER = Path(launchers.__file__).with_name("container.py")
 INSIDE = "/run/trialbed/container.py"

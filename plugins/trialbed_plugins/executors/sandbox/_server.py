@@ -8,7 +8,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from trialbed.errors import UsageError
-from trialbed.sandbox._modes import CONTAINER, PROCESS
+from trialbed_plugins.executors.sandbox._modes import CONTAINER, PROCESS
 
 PRIVILEGED = 1024
 

@@ -2,4 +2,4 @@
 
 from trialbed.run_settings import SANDBOXES
 
-NONE, PROCESS, CONTAINER = SANDBOXES
+_, PROCESS, CONTAINER = SANDBOXES

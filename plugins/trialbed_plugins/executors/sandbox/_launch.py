@@ -9,29 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from trialbed.contracts import Sandbox
 from trialbed.errors import UsageError
-from trialbed.sandbox import _container, _process
-from trialbed.sandbox._descriptors import Descriptors
-from trialbed.sandbox._environment import sandboxed_environment
-from trialbed.sandbox._interpreters import Interpreter, environment_interpreter, own_interpreter
-from trialbed.sandbox._modes import CONTAINER, PROCESS
-from trialbed.sandbox._server import ServerAddress
+from trialbed_plugins.executors.sandbox import _container, _process
+from trialbed_plugins.executors.sandbox._descriptors import Descriptors
+from trialbed_plugins.executors.sandbox._environment import sandboxed_environment
+from trialbed_plugins.executors.sandbox._interpreters import Interpreter, environment_interpreter, own_interpreter
+from trialbed_plugins.executors.sandbox._modes import CONTAINER, PROCESS
+from trialbed_plugins.executors.sandbox._server import ServerAddress
 
 REPORT = 1 << 16
 """The largest size of a launcher's report, in bytes."""
-
-
-@dataclass(frozen=True)
-class Sandbox:
-    """The sandbox of a run's workers.
-
-    Attributes:
-        mode: ``process`` or ``container``.
-        hidden: what no worker may see, wherever it is: the store, results, datasets.
-    """
-
-    mode: str
-    hidden: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import SandboxUnavailable
-from trialbed.sandbox import _process
-from trialbed.sandbox._interpreters import Interpreter
+from trialbed_plugins.executors.sandbox import _process
+from trialbed_plugins.executors.sandbox._interpreters import Interpreter
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sandboxes need Linux")
 

@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
+from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
-from trialbed.sandbox import Sandbox, _trying, check_sandbox
+from trialbed_plugins.executors.sandbox import _trying, check_sandbox
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sandboxes need Linux")
 

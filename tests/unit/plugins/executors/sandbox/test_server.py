@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed.sandbox import ServerAddress
+from trialbed_plugins.executors.sandbox import ServerAddress
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import SandboxUnavailable
-from trialbed.sandbox import launchers
-from trialbed.sandbox._descriptors import Descriptors
-from trialbed.sandbox._environment import make_folders
-from trialbed.sandbox._files import SETTINGS, SYSTEM, view
-from trialbed.sandbox._interpreters import Interpreter
-from trialbed.sandbox._modes import PROCESS
-from trialbed.sandbox._seccomp import program
-from trialbed.sandbox._server import ServerAddress
+from trialbed_plugins.executors.sandbox import launchers
+from trialbed_plugins.executors.sandbox._descriptors import Descriptors
+from trialbed_plugins.executors.sandbox._environment import make_folders
+from trialbed_plugins.executors.sandbox._files import SETTINGS, SYSTEM, view
+from trialbed_plugins.executors.sandbox._interpreters import Interpreter
+from trialbed_plugins.executors.sandbox._modes import PROCESS
+from trialbed_plugins.executors.sandbox._seccomp import program
+from trialbed_plugins.executors.sandbox._server import ServerAddress
 
 LAUNCHER = Path(launchers.__file__).with_name("process.py")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
