@@ -14,7 +14,7 @@ import aiohttp
 from pydantic import ValidationError
 
 from trialbed.errors import NothingMeasured, ServerUnavailable, TrialbedError, UsageError
-from trialbed.records import EndpointStatus, TrialRegistration, WireLog
+from trialbed.records import EndpointStatus, GoldCall, TrialRegistration, WireLog
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
 LOG = logging.getLogger("trialbed.engine")
@@ -109,6 +109,22 @@ class ControlClient:
         """
         found = _parsed(await self._request("GET", f"/control/trials/{trial}"))
         return float(found["waited"]) if isinstance(found, dict) else 0.0
+
+    async def call_api(self, trial: str, call: GoldCall) -> None:
+        """Call an Api in an open trial, whose log has the answer.
+
+        Raises:
+            TrialbedError: the server cannot be reached, or the trial is not open.
+        """
+        request = {
+            "category": call.api.category,
+            "tool_name": call.api.tool_name,
+            "api_name": call.api.api_name,
+            "tool_input": call.arguments or {},
+            "strip": "",
+            "toolbench_key": "",
+        }
+        await self._request("POST", f"/t/{trial}/virtual", json.dumps(request).encode())
 
     async def close_trial(self, trial: str) -> WireLog:
         """Close a trial and return all that the server saw of it.

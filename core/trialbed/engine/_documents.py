@@ -10,6 +10,7 @@ from typing import Any
 
 from trialbed.attribution import attribute_documents
 from trialbed.comparison import compare_frameworks, rank_documents
+from trialbed.engine._gold_answers import GoldAnswers
 from trialbed.engine._listeners import Listeners
 from trialbed.engine._plan import open_dataset
 from trialbed.errors import DataError, DriverBroken, TrialbedError
@@ -34,6 +35,7 @@ def run_documents(
     listeners: Listeners,
     *,
     tools: Tools | None = None,
+    gold: GoldAnswers | None = None,
     against: str | None = None,
     margin: float = MARGIN,
     allow_incomplete: bool = False,
@@ -44,6 +46,7 @@ def run_documents(
         queries: the run's queries by id.
         attempts: every attempt, those that do not count too.
         tools: what each query was offered, for where gold calls were lost; None where that cannot be told.
+        gold: what gold calls were answered, where the run made them itself.
         against, margin: as ``compare_frameworks`` takes them.
         allow_incomplete: where trials are missing, add the figures over those that every framework has.
     """
@@ -69,6 +72,7 @@ def run_documents(
                 common=common,
                 earlier=earlier,
                 first_apart=apart,
+                gold=gold,
             )
         )
     if tools is not None:
@@ -95,7 +99,8 @@ def stored_documents(stored: StoredRun, queries: Queries | None = None) -> list[
     known = queries or {query_id: Query(query_id=query_id, text="", apis=()) for query_id in run.config.query_ids}
     listeners = Listeners(plugin_manager(on_broken=leave_out))
     tools = {query_id: stored.tools(query_id) for query_id in queries} if queries else None
-    return run_documents(ended, known, stored.results(), listeners, tools=tools, allow_incomplete=True)
+    gold = stored.gold_answers()
+    return run_documents(ended, known, stored.results(), listeners, tools=tools, gold=gold, allow_incomplete=True)
 
 
 def run_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query]:

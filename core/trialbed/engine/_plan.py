@@ -32,6 +32,7 @@ class RunOptions(RunSettings):
         extend: the id of a run that becomes one of this configuration by more frameworks, queries or repeats, or
             ``last`` for the latest that can; None for no such run.
         allow_incomplete: where some trials are not measured, compare frameworks over the queries that all have.
+        gold_answers: make each query's gold calls once, before its trials, and keep what they are answered.
     """
 
     server_port: int = 0
@@ -40,6 +41,7 @@ class RunOptions(RunSettings):
     retry_failed: bool = False
     extend: str | None = None
     allow_incomplete: bool = False
+    gold_answers: bool = False
 
 
 def with_profiles(options: RunOptions) -> RunOptions:

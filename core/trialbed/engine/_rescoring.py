@@ -9,6 +9,7 @@ from typing import Any
 
 from trialbed.contracts import AnswerStatus, Judge, Verdict
 from trialbed.engine._documents import Queries, Tools, leave_out, run_documents
+from trialbed.engine._gold_answers import GoldAnswers
 from trialbed.engine._identity import config_digest
 from trialbed.engine._judge import judge_report, standing_judge
 from trialbed.engine._listeners import Listeners
@@ -36,6 +37,7 @@ class Rescored:
         attempts: all of them, with the scores that documents show.
         before, after: the counted trials with the scores that they had and have, in the same order.
         name: of the new judge's score; None where no judge was asked.
+        gold: what the gold calls of queries were answered, where the run made them.
     """
 
     run: Run
@@ -43,6 +45,7 @@ class Rescored:
     before: Sequence[TrialResult]
     after: Sequence[TrialResult]
     name: str | None
+    gold: GoldAnswers
 
 
 async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSettings) -> Rescored:
@@ -71,7 +74,7 @@ async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSetting
     own = run.model_copy(update={"config": config, "config_digest": config_digest(config), "judge": dict(report)})
     old = f"{JUDGED}@{judge_label(run.config)}"
     attempts = [_exchanged(result, name, old) for result in rescored.attempts]
-    return Rescored(own, attempts, rescored.before, rescored.after, name)
+    return Rescored(own, attempts, rescored.before, rescored.after, name, rescored.gold)
 
 
 async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int = 4) -> Rescored:
@@ -86,7 +89,7 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
 
     contexts = _Contexts(store, run, queries, None, judge_label(run.config))
     rescored = await _rescored(store, run, contexts, give, concurrency)
-    return Rescored(run, rescored.attempts, rescored.before, rescored.after, None)
+    return Rescored(run, rescored.attempts, rescored.before, rescored.after, None, rescored.gold)
 
 
 def rescored_documents(rescored: Rescored, queries: Queries, tools: Tools | None = None) -> list[dict[str, Any]]:
@@ -99,7 +102,9 @@ def rescored_documents(rescored: Rescored, queries: Queries, tools: Tools | None
     run = rescored.run
     ended = run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
     listeners = Listeners(plugin_manager(on_broken=leave_out))
-    return run_documents(ended, queries, rescored.attempts, listeners, tools=tools, allow_incomplete=True)
+    return run_documents(
+        ended, queries, rescored.attempts, listeners, tools=tools, gold=rescored.gold, allow_incomplete=True
+    )
 
 
 class _Kept(Judge):
@@ -168,7 +173,8 @@ async def _rescored(store: Store, run: Run, contexts: _Contexts, give: Give, con
 
     after = await asyncio.gather(*map(one, before))
     changed: Mapping[int, TrialResult] = {id(old): new for old, new in zip(before, after, strict=True)}
-    return Rescored(run, [changed.get(id(result), result) for result in attempts], before, after, None)
+    again = [changed.get(id(result), result) for result in attempts]
+    return Rescored(run, again, before, after, None, store.gold_answers(run.run_id))
 
 
 def _exchanged(result: TrialResult, new: str, old: str) -> TrialResult:

@@ -12,7 +12,9 @@ from typing import Any, Protocol, TypeVar, cast
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._continuation import trials_to_run
+from trialbed.engine._control import ControlClient
 from trialbed.engine._documents import leave_out, run_documents
+from trialbed.engine._gold_answers import GoldCalls
 from trialbed.engine._helpers import Helpers
 from trialbed.engine._judge import judge_of, judge_report
 from trialbed.engine._listeners import Listeners
@@ -157,6 +159,7 @@ class RunSession:
                 executor.waited = control.time_waited
                 executor.connect(control.url)
                 await self._note(await described, control.url, await judge_report(judge, options))
+                await self._make_gold_calls(control)
                 watch = EndpointWatch(control.endpoint, self._progress.note)
                 runner = TrialRunner(
                     run=self._run,
@@ -172,6 +175,15 @@ class RunSession:
                 )
                 async with _meanwhile(watch.watch()):
                     yield runner
+
+    async def _make_gold_calls(self, control: ControlClient) -> None:
+        prepared, options = self._prepared, self._prepared.options
+        if options.gold_answers:
+            simulator, run_id = prepared.dataset.simulator, self._run.run_id
+            calls = GoldCalls(
+                self._store, run_id, control, simulator, concurrency=options.concurrency, note=self._progress.note
+            )
+            await calls.make(prepared.queries)
 
     async def _describe(self, executor: Executor) -> tuple[FrameworkInfo, ...]:
         frameworks = self._run.config.frameworks
@@ -235,6 +247,7 @@ class RunSession:
             attempts,
             self._listeners,
             tools=self._tools(),
+            gold=self._store.gold_answers(self._run.run_id),
             against=options.against,
             margin=options.margin,
             allow_incomplete=options.allow_incomplete,

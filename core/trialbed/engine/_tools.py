@@ -77,6 +77,12 @@ def gold_script(query: Query, tools: Sequence[ToolSpec]) -> tuple[ScriptedCall, 
     )
 
 
+def complete_gold_calls(query: Query) -> tuple[GoldCall, ...]:
+    """The query's gold calls with arguments, as ``gold_script`` chooses them."""
+    apis = {api.ref: api for api in query.apis}
+    return tuple(GoldCall(api=call.api, arguments=_arguments(call, apis)) for call in query.gold_calls)
+
+
 def _arguments(call: GoldCall, apis: dict[ApiRef, Api]) -> dict[str, Any]:
     if call.arguments is not None:
         return call.arguments

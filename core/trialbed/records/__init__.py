@@ -25,6 +25,7 @@ from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
 from trialbed.records._runs import Run, RunConfig, RunStatus
 from trialbed.records._scores import NOT_MEASURED, Failure, FailureKind, Score
 from trialbed.records._trials import (
+    GoldAnswer,
     Outcome,
     Timing,
     TrialKey,
@@ -73,6 +74,7 @@ __all__ = [
     "FilledArgument",
     "Finish",
     "FrameworkInfo",
+    "GoldAnswer",
     "GoldCall",
     "Json",
     "LimitName",

@@ -9,12 +9,12 @@ from annotated_types import Gt
 
 from trialbed.records._answers import Answer
 from trialbed.records._apis import Api
-from trialbed.records._base import Record
+from trialbed.records._base import Json, Record
 from trialbed.records._faults import FaultPlan
 from trialbed.records._models import Limits, ModelEndpoint
 from trialbed.records._queries import ScriptedCall, ToolSpec
 from trialbed.records._scores import NOT_MEASURED, Failure, Score
-from trialbed.records._wire import WireLog
+from trialbed.records._wire import ApiCall, WireLog
 
 
 class TrialKey(Record):
@@ -119,6 +119,24 @@ class TrialResult(Record):
     def score(self, name: str) -> Score | None:
         """The score of this name, if there is one."""
         return next((score for score in self.scores if score.name == name), None)
+
+
+class GoldAnswer(Record):
+    """What the gold calls of a query were answered when the run made them itself.
+
+    Attributes:
+        seconds: from the first call to the last answer.
+        calls: in the order of the query's gold calls.
+    """
+
+    query_id: int | str
+    seconds: float
+    calls: tuple[ApiCall, ...] = ()
+
+    @property
+    def responses(self) -> tuple[Json, ...]:
+        """The responses of the calls that succeeded."""
+        return tuple(call.response for call in self.calls if call.status == 200 and not call.error)
 
 
 class TrialRegistration(Record):

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from trialbed.errors import DataError
-from trialbed.records import FrameworkInfo, Query, Run, TrialResult, framework_profile
+from trialbed.records import FrameworkInfo, GoldAnswer, Query, Run, TrialResult, framework_profile
 from trialbed.redaction import redact, shown_url
 from trialbed.results._entries import entry
 from trialbed.results._means import quality_scores, without_arguments, zero_scores
@@ -32,13 +32,14 @@ def result_document(
     common: Collection[tuple[QueryId, int]] | None = None,
     earlier: Sequence[TrialResult] = (),
     first_apart: bool | None = None,
+    gold: Mapping[QueryId, GoldAnswer] | None = None,
 ) -> dict[str, Any]:
     """``{"metadata", "summary", "results"}``, ready to be written as JSON; its schema is ``document_schema()``.
 
     Keys that StableToolBench's runners write have their names and meanings; failures count as 0 there and here.
-    Differences: Trialbed calls no gold Api on its own, so ``gold_answer_time``, ``gold_api_responses`` and their
-    average are null, and ``gold_answer`` is the dataset's reference answer; failures enter no average of times; a
-    trial that was not measured has null scores and enters no average.
+    Differences: unless the run made the gold calls itself, ``gold_answer_time``, ``gold_api_responses`` and their
+    average are null; where the dataset has a reference answer, that is the ``gold_answer``; failures enter no average
+    of times; a trial that was not measured has null scores and enters no average.
 
     Args:
         framework: whose trials these are; names the agent.
@@ -51,6 +52,7 @@ def result_document(
         earlier: the framework's attempts that do not count; what they used is in the totals.
         first_apart: whether times leave out each worker's first trial, as ``first_trials_apart`` says of all
             frameworks of the run; None for wherever there are others.
+        gold: what the gold calls of queries were answered, where the run made them.
 
     Raises:
         DataError: a plugin's key is one that the summary has, or a trial is about a query that is not given.
@@ -58,20 +60,28 @@ def result_document(
     ordered = _ordered(queries, results)
     quality = quality or quality_scores(ordered)
     bare = without_arguments(queries.values())
-    figures = summary(run, ordered, quality, common, earlier, bare, first_apart)
+    gold = gold or {}
+    figures = summary(run, ordered, quality, common, earlier, bare, first_apart, gold=gold)
     taken = sorted(figures.keys() & extra_summary.keys())
     if taken:
         raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary already has; rename it")
     secrets = secret_values()
+    entries = [_entry(queries[result.key.query_id], result, quality, bare, gold) for result in ordered]
     return {
         "metadata": clean(metadata(run, framework), ()),
         "summary": clean({**figures, **extra_summary}, secrets),
-        "results": clean([_entry(queries[result.key.query_id], result, quality, bare) for result in ordered], secrets),
+        "results": clean(entries, secrets),
     }
 
 
-def _entry(query: Query, result: TrialResult, quality: Collection[str], bare: Collection[QueryId]) -> dict[str, Any]:
-    return entry(query, result, zero_scores(quality, query.query_id, bare))
+def _entry(
+    query: Query,
+    result: TrialResult,
+    quality: Collection[str],
+    bare: Collection[QueryId],
+    gold: Mapping[QueryId, GoldAnswer],
+) -> dict[str, Any]:
+    return entry(query, result, zero_scores(quality, query.query_id, bare), gold.get(query.query_id))
 
 
 def _ordered(queries: Mapping[QueryId, Query], results: Sequence[TrialResult]) -> list[TrialResult]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
 from trialbed.answers import answer_document
-from trialbed.records import Answer, Query, Score, SentCall, TrialResult, Usage, WireLog
+from trialbed.records import Answer, GoldAnswer, Json, Query, Score, SentCall, TrialResult, Usage, WireLog
 from trialbed.results._calls import claimed_pairs, observed_pairs
 from trialbed.results._wire import (
     failed,
@@ -24,11 +25,14 @@ SHOWN_ELSEWHERE = ("sopr_score", "claimed_vs_observed")
 """Scores whose details stand under ``evaluation`` and ``wire``."""
 
 
-def entry(query: Query, result: TrialResult, quality: Collection[str]) -> dict[str, Any]:
+def entry(
+    query: Query, result: TrialResult, quality: Collection[str], gold: GoldAnswer | None = None
+) -> dict[str, Any]:
     """One of the document's ``results``; a failed trial has the same keys and ``error``.
 
     Args:
         quality: the scores that a failed trial has as 0.
+        gold: what the query's gold calls were answered, where the run made them.
     """
     answer = result.outcome.answer or NO_ANSWER
     finished = answer.finish is not None
@@ -39,9 +43,10 @@ def entry(query: Query, result: TrialResult, quality: Collection[str]) -> dict[s
         "attempt": result.attempt,
         "query_text": query.text,
         "gold_apis": [list(ref.pair) for ref in query.gold_apis],
-        "gold_answer_time": None,
-        "gold_api_responses": None,
-        "gold_answer": _gold_answer(query),
+        "gold_answer_time": gold.seconds if gold else None,
+        "gold_api_responses": len(gold.responses) if gold else None,
+        "gold_answer": _gold_answer(query, gold),
+        "gold_responses": _gold_responses(gold),
         "selected_tools_count": len(result.selected_tools),
         "selected_tools": list(result.selected_tools),
         "system_answer_time": result.outcome.wall_time,
@@ -50,7 +55,7 @@ def entry(query: Query, result: TrialResult, quality: Collection[str]) -> dict[s
         "score_details": _details(result),
         "called_apis": observed_pairs(result.wire),
         "evaluation": _evaluation(result, finished=finished),
-        "timing": _timing(result),
+        "timing": _timing(result, gold),
         "final_answer": answer.final_answer,
         "answer_details": answer_document(answer)["answer"]["answer_details"],
         "tokens": _tokens(result, answer),
@@ -62,9 +67,32 @@ def entry(query: Query, result: TrialResult, quality: Collection[str]) -> dict[s
     return document | _error(result) | _earlier(result)
 
 
-def _gold_answer(query: Query) -> dict[str, Any]:
-    reference = query.reference_answer
-    return {"final_answer": reference or "", "has_finish": reference is not None}
+def _gold_answer(query: Query, gold: GoldAnswer | None) -> dict[str, Any]:
+    """The dataset's reference answer; without one, the responses to the gold calls, as StableToolBench's runners do."""
+    found = query.reference_answer
+    if found is None and gold is not None:
+        found = "\n".join(_text(response) for response in gold.responses)
+    return {"final_answer": found or "", "has_finish": found is not None}
+
+
+def _text(response: Json) -> str:
+    return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
+
+
+def _gold_responses(gold: GoldAnswer | None) -> list[dict[str, Any]] | None:
+    if gold is None:
+        return None
+    return [
+        {
+            "api": list(call.api.pair),
+            "arguments": call.arguments,
+            "error": call.error,
+            "response": call.response,
+            "provenance": call.provenance,
+            "time": call.duration,
+        }
+        for call in gold.calls
+    ]
 
 
 def _scores(result: TrialResult, quality: Collection[str], *, finished: bool) -> dict[str, Any]:
@@ -107,12 +135,12 @@ def _evaluation(result: TrialResult, *, finished: bool) -> dict[str, Any]:
     }
 
 
-def _timing(result: TrialResult) -> dict[str, Any]:
+def _timing(result: TrialResult, gold: GoldAnswer | None) -> dict[str, Any]:
     return {
-        "gold_answer_time": None,
+        "gold_answer_time": gold.seconds if gold else None,
         "system_answer_time": result.outcome.wall_time,
         "evaluation_time": result.evaluation_time,
-        "total_time": result.outcome.wall_time + result.evaluation_time,
+        "total_time": result.outcome.wall_time + result.evaluation_time + (gold.seconds if gold else 0.0),
         "model_time": result.timing.model,
         "tool_time": result.timing.tool,
         "framework_time": result.timing.framework,

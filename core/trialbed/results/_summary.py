@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
 from trialbed.contracts import STATUS_VALUES
-from trialbed.records import Run, Score, TrialResult
+from trialbed.records import GoldAnswer, Run, Score, TrialResult
 from trialbed.results._claims import claims, totals
 from trialbed.results._means import LEVEL, TIMES, ScoreValues, figures, mean, score_values, timed
 from trialbed.results._reasons import failure_reasons, untold_reasons
@@ -28,6 +28,8 @@ def summary(
     earlier: Sequence[TrialResult] = (),
     bare: Collection[int | str] = (),
     first_apart: bool | None = None,
+    *,
+    gold: Mapping[int | str, GoldAnswer] | None = None,
 ) -> dict[str, Any]:
     """The document's ``summary``.
 
@@ -42,7 +44,9 @@ def summary(
         earlier: attempts that do not count; what they used is in the totals.
         bare: the queries whose gold calls have no arguments.
         first_apart: whether times leave out each worker's first trial; None for wherever there are others.
+        gold: what the gold calls of queries were answered, where the run made them.
     """
+    gold_times = [gold[result.key.query_id].seconds for result in results if gold and result.key.query_id in gold]
     measured = [result for result in results if result.status != "not measured"]
     answered = [result for result in results if result.status == "answered"]
     scores = score_values(measured, quality, bare, first_apart=first_apart)
@@ -54,7 +58,7 @@ def summary(
         **_statuses(measured),
         **_finish(measured),
         **{f"average_{score.name}": score.mean for score in scores},
-        "average_gold_answer_time": None,
+        "average_gold_answer_time": mean(gold_times),
         "average_system_answer_time": mean(result.outcome.wall_time for result in times),
         "average_evaluation_time": mean(result.evaluation_time for result in answered),
         "overall_time": run.overall_time,
@@ -64,7 +68,7 @@ def summary(
         **_spread(scores),
         **repeat_figures(measured),
         "first_trials": _first_trials(answered, times),
-        "denominators": _denominators(measured, answered, times, scores),
+        "denominators": _denominators(measured, answered, times, scores) | {"gold_answer_time": len(gold_times)},
         "intervals": {score.name: score.interval for score in scores if score.interval},
         "interval_level": LEVEL,
         "untold_scores": _untold(answered),
@@ -167,7 +171,6 @@ def _denominators(
         **{score.name: len(score.all) for score in scores},
         **dict.fromkeys((status.lower() for status in STATUS_VALUES), judged),
         "finish": len(_of("has_finish", measured)) + _failed(measured),
-        "gold_answer_time": 0,
         "system_answer_time": len(times),
         "evaluation_time": len(answered),
     }

@@ -12,7 +12,7 @@ from sqlalchemy import CompoundSelect, Connection, Insert, Row, Select, Table, d
 from sqlalchemy.dialects import postgresql, sqlite
 
 from trialbed.errors import DataError
-from trialbed.store._schema import blobs, calls, selections
+from trialbed.store._schema import blobs, calls, gold_answers, selections
 
 LEVEL = 1
 """zlib's fastest: conversations repeat themselves so much that the slower levels gain little."""
@@ -101,6 +101,7 @@ def _used() -> CompoundSelect[Any]:
         select(calls.c.request).where(calls.c.request.is_not(None)),
         select(calls.c.response).where(calls.c.response.is_not(None)),
         select(selections.c.tools),
+        select(gold_answers.c.answer),
     )
 
 

@@ -13,6 +13,8 @@ from trialbed.records import NOT_MEASURED
 from trialbed.store._checksums import checksum
 from trialbed.store._schema import SCHEMA_VERSION, about
 
+CHANGED = "the store's schema version was changed after it was written; restore a copy of the store"
+
 
 def migrate(connection: Connection, version: int) -> None:
     """Bring the schema from this version to the current one, in the connection's transaction."""
@@ -34,7 +36,7 @@ def _flat_limits(connection: Connection) -> None:
 def _attempts_and_checksums(connection: Connection) -> None:
     """Version 3: a trial may have several attempts, and rows have checksums."""
     if "attempt" in {found["name"] for found in inspect(connection).get_columns("trials")}:
-        raise DataError("the store's schema version was changed after it was written; restore a copy of the store")
+        raise DataError(CHANGED)
     if connection.dialect.name == "postgresql":
         _alter(connection)
     else:
@@ -128,6 +130,14 @@ def _checksum(rows: Iterable[Any]) -> str:
     return checksum(row._mapping for row in rows)
 
 
+def _gold_answers(connection: Connection) -> None:
+    """Version 4: what the gold calls of a run's queries were answered."""
+    if "gold_answers" in inspect(connection).get_table_names():
+        raise DataError(CHANGED)
+    for statement in VERSION_4:
+        connection.execute(text(statement))
+
+
 VERSION_3 = (
     """
     CREATE TABLE runs (
@@ -171,7 +181,19 @@ VERSION_3 = (
 )
 """The tables of version 3 that replace those of version 2, in SQLite's words."""
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _flat_limits, 2: _attempts_and_checksums}
+VERSION_4 = (
+    """
+    CREATE TABLE gold_answers (
+        run_id VARCHAR NOT NULL, query_id VARCHAR NOT NULL, answer VARCHAR(64) NOT NULL,
+        checksum VARCHAR(16) NOT NULL, PRIMARY KEY (run_id, query_id),
+        FOREIGN KEY(run_id) REFERENCES runs (run_id) ON DELETE CASCADE,
+        FOREIGN KEY(answer) REFERENCES blobs (digest)
+    )""",
+    "CREATE INDEX ix_gold_answers_answer ON gold_answers (answer)",
+)
+"""The table that version 4 adds."""
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _flat_limits, 2: _attempts_and_checksums, 3: _gold_answers}
 """Schema version -> the migration to the next one.
 
 A migration names tables and columns itself: those of ``_schema`` are the current ones, which an older migration does

@@ -14,6 +14,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.records import (
     FailureKind,
     FrameworkInfo,
+    GoldAnswer,
     Run,
     RunConfig,
     RunStatus,
@@ -28,6 +29,7 @@ from trialbed.store._attempts import counted_attempts
 from trialbed.store._columns import RunColumns, RunVersion, read_columns, read_version
 from trialbed.store._database import Database, open_database
 from trialbed.store._frames import trial_frame
+from trialbed.store._gold_answers import read_gold_answers
 from trialbed.store._json import encode_id
 from trialbed.store._lock import is_held
 from trialbed.store._runs import each_run, find_run, fits, read_selection
@@ -185,6 +187,10 @@ class StoreReader:
     def _wire(self, row_id: int, wire: WireLog) -> WireLog:
         with self._open().read() as connection:
             return read_wire(connection, row_id, wire)
+
+    def _gold_answers(self, run_id: str) -> dict[int | str, GoldAnswer]:
+        with self._open().read() as connection:
+            return {answer.query_id: answer for answer in read_gold_answers(connection, run_id)}
 
     def _selection(self, run_id: str, query_id: int | str) -> tuple[ToolSpec, ...]:
         with self._open().read() as connection:
@@ -358,6 +364,10 @@ class StoredRun:
     def tools(self, query_id: int | str) -> tuple[ToolSpec, ...]:
         """The tools that a query of this run was offered; empty where the run did not get to select them."""
         return self._store._selection(self.run_id, query_id)
+
+    def gold_answers(self) -> dict[int | str, GoldAnswer]:
+        """What the gold calls of its queries were answered, by the query's id; empty where none were made."""
+        return self._store._gold_answers(self.run_id)
 
 
 def _changed(path: Path) -> tuple[int, int] | None:

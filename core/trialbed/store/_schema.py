@@ -21,7 +21,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Incremented with every change of the tables or of a stored record; ``_migrations`` has the steps between versions."""
 
 metadata = MetaData()
@@ -104,5 +104,14 @@ selections = Table(
     Column("query_id", String, primary_key=True),
     Column("selector", String, nullable=False),
     Column("tools", ForeignKey("blobs.digest"), nullable=False, index=True),
+    Column("checksum", String(16), nullable=False),
+)
+
+gold_answers = Table(
+    "gold_answers",
+    metadata,
+    Column("run_id", ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
+    Column("query_id", String, primary_key=True),
+    Column("answer", ForeignKey("blobs.digest"), nullable=False, index=True),
     Column("checksum", String(16), nullable=False),
 )

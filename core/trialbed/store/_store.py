@@ -9,12 +9,24 @@ from typing import Any, Self
 from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
-from trialbed.records import FrameworkInfo, Json, Run, RunConfig, RunStatus, Score, ToolSpec, TrialKey, TrialResult
+from trialbed.records import (
+    FrameworkInfo,
+    GoldAnswer,
+    Json,
+    Run,
+    RunConfig,
+    RunStatus,
+    Score,
+    ToolSpec,
+    TrialKey,
+    TrialResult,
+)
 from trialbed.redaction import redaction_of
 from trialbed.secrets import secret_values
 from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._compaction import compact
 from trialbed.store._database import Database, open_database
+from trialbed.store._gold_answers import insert_gold_answer, read_gold_answers
 from trialbed.store._lock import hold
 from trialbed.store._runs import (
     change_run,
@@ -217,6 +229,23 @@ class Store:
         """The tools offered for a query of this run, None where nothing is kept yet."""
         with self._database.read() as connection:
             return read_selection(connection, run_id, query_id)
+
+    def add_gold_answer(self, run_id: str, answer: GoldAnswer) -> None:
+        """Keep what the gold calls of a query were answered; what was kept first stays.
+
+        Secrets of this process's environment are masked in it.
+        """
+        masked = redaction_of(secret_values()).record(answer)
+        try:
+            with self._database.write() as connection:
+                insert_gold_answer(connection, run_id, masked)
+        except IntegrityError as error:
+            raise DataError(f"the store has no run {run_id!r}; create it before its gold answers") from error
+
+    def gold_answers(self, run_id: str) -> dict[int | str, GoldAnswer]:
+        """What the gold calls of this run's queries were answered, by the query's id."""
+        with self._database.read() as connection:
+            return {answer.query_id: answer for answer in read_gold_answers(connection, run_id)}
 
     def _refusal(self, run_id: str, result: TrialResult) -> str:
         key = result.key

@@ -12,8 +12,9 @@ from sqlalchemy import Column, Connection, Table, func, select, text
 from trialbed.errors import DataError
 from trialbed.store._blobs import check_body, unused_bodies
 from trialbed.store._database import Database, open_database
+from trialbed.store._gold_answers import check_gold_answer
 from trialbed.store._runs import check_selection, run_of
-from trialbed.store._schema import blobs, calls, runs, scores, selections, trials
+from trialbed.store._schema import blobs, calls, gold_answers, runs, scores, selections, trials
 from trialbed.store._trials import check_trial
 
 TABLES: Mapping[str, Table] = {
@@ -22,6 +23,7 @@ TABLES: Mapping[str, Table] = {
     "scores": scores,
     "calls": calls,
     "selections": selections,
+    "gold answers": gold_answers,
     "bodies": blobs,
 }
 
@@ -61,7 +63,7 @@ def verify_store(url_or_path: str) -> StoreReport:
 
 
 def _problems(database: Database) -> Iterator[str]:
-    for look in (_file, _runs, _trials, _selections, _bodies, _references):
+    for look in (_file, _runs, _trials, _selections, _gold_answers, _bodies, _references):
         yield from _found(database, look)
 
 
@@ -97,6 +99,11 @@ def _selections(connection: Connection) -> Iterator[str]:
         yield from _raised(partial(check_selection, row))
 
 
+def _gold_answers(connection: Connection) -> Iterator[str]:
+    for row in connection.execute(select(gold_answers)):
+        yield from _raised(partial(check_gold_answer, row))
+
+
 def _bodies(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(blobs)):
         yield from _raised(partial(check_body, row))
@@ -112,11 +119,13 @@ def _raised(look: Callable[[], object]) -> Iterator[str]:
 REFERENCES: tuple[tuple[str, Column[Any], Column[Any]], ...] = (
     ("attempts belong to no run", trials.c.run_id, runs.c.run_id),
     ("selections belong to no run", selections.c.run_id, runs.c.run_id),
+    ("gold answers belong to no run", gold_answers.c.run_id, runs.c.run_id),
     ("scores belong to no attempt", scores.c.trial_id, trials.c.id),
     ("calls belong to no attempt", calls.c.trial_id, trials.c.id),
     ("requests of calls are missing", calls.c.request, blobs.c.digest),
     ("responses of calls are missing", calls.c.response, blobs.c.digest),
     ("selections' tools are missing", selections.c.tools, blobs.c.digest),
+    ("gold answers' bodies are missing", gold_answers.c.answer, blobs.c.digest),
 )
 """What is wrong if the first column has a value that the second does not have."""
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from support.bench import Bench
 
 
-def test_a_run_is_exported_for_stabletoolbenchs_evaluators_and_one_that_is_not_there_is_named(
-    bench: Bench, tmp_path: Path
-) -> None:
-    done = bench("run", "--limit", 2, "--repeat", 2, "--model", "scripted:retry", "--json")
+def test_a_run_with_gold_answers_is_exported_and_one_that_is_not_there_is_named(bench: Bench, tmp_path: Path) -> None:
+    done = bench("run", "--limit", 2, "--repeat", 2, "--model", "scripted:retry", "--gold-answers", "--json")
     document = done.document
+    assert all(entry["gold_api_responses"] == len(entry["gold_apis"]) for entry in document["results"])
+    assert all(entry["gold_answer_time"] > 0 for entry in document["results"])
     run_id = document["metadata"]["run_id"]
     exported = json.loads(bench("data", "export", run_id, "--output", "predictions", "--json").out)
     assert [(one["file"], one["trials"], one["left_out"]) for one in exported] == [

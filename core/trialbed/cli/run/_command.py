@@ -80,6 +80,11 @@ Examples:
     is_flag=True,
     help="Accept trials that were not measured: compare over the queries that all frameworks have, and exit as usual.",
 )
+@plain_option(
+    "--gold-answers",
+    is_flag=True,
+    help="Make each query's gold calls once, and keep their answers and times in the result documents.",
+)
 @yes_option
 @env_dir_option
 @json_option

@@ -6,8 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from trialbed.records import Query, Run, TrialResult, Usage
-from trialbed.results import result_document
+from jsonschema import Draft202012Validator
+
+from trialbed.records import ApiCall, GoldAnswer, Query, Run, TrialResult, Usage
+from trialbed.results import document_schema, result_document
 
 Make = Callable[..., TrialResult]
 Queries = dict[int | str, Query]
@@ -89,3 +91,23 @@ def test_a_judge_that_failed_is_no_verdict(document: dict[str, Any]) -> None:
 def test_claimed_tokens_stand_beside(run: Run, queries: Queries, make: Make) -> None:
     (found,) = result_document(run, "reference", queries, [make(usage=Usage(prompt_tokens=1))], {})["results"]
     assert found["tokens"]["claimed"] == {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}
+
+
+def test_gold_calls_that_the_run_made_stand_in_each_entry_of_their_query(
+    run: Run, queries: Queries, results: list[TrialResult]
+) -> None:
+    good = results[0].wire.api_calls[0].model_copy(update={"response": {"sky": "blue"}})
+    refused = ApiCall(started=0, duration=0.5, api=good.api, offered=True, arguments={}, error="no such city")
+    answers = {query_id: GoldAnswer(query_id=query_id, seconds=3.0, calls=(good, refused)) for query_id in (1, 2)}
+    document = result_document(run, "reference", queries, results, {}, gold=answers)
+    Draft202012Validator(document_schema()).validate(document)
+    second, first = document["results"][0], document["results"][2]
+    assert (first["gold_answer_time"], first["gold_api_responses"]) == (3.0, 1)
+    assert first["gold_answer"] == {"final_answer": '{"sky": "blue"}', "has_finish": True}
+    assert second["gold_answer"] == {"final_answer": "It is 2.", "has_finish": True}
+    assert [each["error"] for each in first["gold_responses"]] == ["", "no such city"]
+    assert (first["timing"]["gold_answer_time"], first["timing"]["total_time"]) == (3.0, 5.25)
+    summary = document["summary"]
+    assert (summary["average_gold_answer_time"], summary["denominators"]["gold_answer_time"]) == (3.0, 4)
+    bare = result_document(run, "reference", queries, results, {})["results"][2]
+    assert (bare["gold_answer_time"], bare["gold_api_responses"], bare["gold_responses"]) == (None, None, None)

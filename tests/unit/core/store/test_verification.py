@@ -12,7 +12,7 @@ import pytest
 
 from trialbed import open_store
 from trialbed.errors import DataError
-from trialbed.records import Run, ToolSpec, TrialResult
+from trialbed.records import GoldAnswer, Run, ToolSpec, TrialResult
 from trialbed.store import Store, verify_store
 
 MakeRun = Callable[..., Run]
@@ -32,6 +32,7 @@ def fill(location: str, make_run: MakeRun, make_trial: MakeTrial) -> None:
             api = trial.wire.api_calls[0].api
             tool = ToolSpec(name="n", description=run_id, parameters={"type": "object"}, api=api)
             store.add_selection(run_id, 1, "query", (tool,))
+            store.add_gold_answer(run_id, GoldAnswer(query_id=1, seconds=0.5, calls=trial.wire.api_calls))
 
 
 def test_a_whole_store_has_no_problems(location: str, make_run: MakeRun, make_trial: MakeTrial) -> None:
@@ -39,7 +40,7 @@ def test_a_whole_store_has_no_problems(location: str, make_run: MakeRun, make_tr
     report = verify_store(location)
     assert report.problems == ()
     assert report.unused == 0
-    counted = {"runs": 2, "attempts": 4, "scores": 8, "calls": 12, "selections": 2}
+    counted = {"runs": 2, "attempts": 4, "scores": 8, "calls": 12, "selections": 2, "gold answers": 2}
     assert {name: report.counts[name] for name in counted} == counted
 
 
@@ -52,6 +53,7 @@ def test_a_whole_store_has_no_problems(location: str, make_run: MakeRun, make_tr
         ("DELETE FROM scores WHERE trial_id = 1", "the scores of the trial of reference on query 1"),
         ("DELETE FROM calls WHERE trial_id = 2 AND kind = 'api'", "the calls of the trial of other"),
         ("UPDATE selections SET selector = 'all' WHERE run_id = 'r1'", "the selection for query 1 in run 'r1'"),
+        ("UPDATE gold_answers SET query_id = '2' WHERE run_id = 'r1'", "the gold answer of query 2 in run 'r1'"),
         ("UPDATE blobs SET size = size + 1", "has another size"),
     ],
 )
