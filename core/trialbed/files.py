@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -50,6 +51,27 @@ def replace_file(path: Path, content: bytes) -> None:
     """
     with replacing(path) as file:
         file.write(content)
+
+
+def write_folder(place: Path, fill: Callable[[Path], None]) -> None:
+    """Write a folder as a whole: another process finds all of it or nothing. One that is there meanwhile stays.
+
+    Args:
+        fill: writes the files into the folder that it is given.
+
+    Raises:
+        OSError: it cannot be written; no partial folder is left.
+    """
+    place.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{place.name[:MAX_PREFIX]}-", dir=place.parent))
+    try:
+        fill(made)
+        made.chmod(0o755)
+        made.rename(place)
+    except BaseException as error:
+        shutil.rmtree(made, ignore_errors=True)
+        if not isinstance(error, OSError) or not place.is_dir():  # else another process was faster
+            raise
 
 
 def write_text(path: Path, text: str, option: str) -> None:

@@ -74,6 +74,7 @@ class IdentitySettings:
         dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
         model_name: frameworks decide by a model's name what they send; the endpoint gets the model's own.
         base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
+        catalog: what is added to the dataset's Apis, for selectors that choose from a catalog.
         judge: ``rule``, another judge's name, or a model.
         seed: every trial's own seed derives from it, the query and the repeat.
         sandbox: what keeps an adapter that is not trusted from the machine and from the run's data.
@@ -120,6 +121,16 @@ class IdentitySettings:
         Ge(1),
         Setting(("--max-tools",), "Maximum number of tools offered per query, or several, each for a run of its own."),
     ] = 120
+    catalog: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--catalog",),
+            "More Apis that the selector chooses from: all test sets of a dataset, one of them, or a folder of "
+            "documents about tools; repeatable. [default: the dataset's own]",
+            metavar="NAME[:TEST_SET]|FILE|FOLDER",
+            document="",
+        ),
+    ] = ()
     judge: Annotated[
         str,
         Setting(("--judge",), "Judge that grades the answers.", metavar="NAME|MODEL", document="evaluator_model"),

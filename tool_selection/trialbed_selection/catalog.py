@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trialbed.catalogs import ApiCatalog
 from trialbed.records import Api, ApiRef, ToolSpec
 from trialbed_selection.names import tool_names
 
@@ -12,17 +13,16 @@ MAX_DESCRIPTION = 1024
 
 
 class Catalog:
-    """Every Api of a dataset, each identity once, with its tool name.
+    """Every Api that may be offered, with its tool name.
 
     Attributes:
-        apis: in the dataset's order; of an identity that occurs twice the first.
+        apis: each identity once; of one that occurs twice the first.
         names: the tool name of every Api.
     """
 
     def __init__(self, apis: Sequence[Api]) -> None:
-        self._by_ref = _by_identity(apis)
-        self.apis = tuple(self._by_ref.values())
-        self.names = tool_names(self._by_ref)
+        self.apis = ApiCatalog.of(apis)
+        self.names = tool_names(self.apis.refs)
 
     def specs(self, refs: Sequence[ApiRef], own: Sequence[Api] = ()) -> tuple[ToolSpec, ...]:
         """These Apis as tools, sorted by name.
@@ -35,10 +35,10 @@ class Catalog:
         Raises:
             KeyError: an identity that is in neither.
         """
-        known = self._by_ref | _by_identity(own)
-        strays = [ref for ref in known if ref not in self.names]
+        better = _by_identity(own)
+        strays = [ref for ref in better if ref not in self.names]
         names = self.names | tool_names(strays, self.names.values()) if strays else self.names
-        specs = (_spec(names[ref], known[ref]) for ref in refs)
+        specs = (_spec(names[ref], better.get(ref) or self.apis.api(ref)) for ref in refs)
         return tuple(sorted(specs, key=lambda spec: spec.name))
 
 

@@ -16,13 +16,15 @@ from trialbed.cli.options import Numbers, json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option, setting_option
 
 if TYPE_CHECKING:
+    from trialbed.catalogs import ApiCatalog
     from trialbed.contracts import Dataset
-    from trialbed.records import Api, Query
+    from trialbed.records import Query
 
 EPILOG = """\b
 Examples:
   bench select --dataset mini --selector bm25 --selector keyword --k 1,5
   bench select -d stabletoolbench:G1_tool -d stabletoolbench:G1_category --selector hybrid
+  bench select -d stabletoolbench:G1_tool --catalog stabletoolbench --catalog toolenv/tools --selector bm25
   bench select -d stabletoolbench:G1_tool --explain --query-id 588 --k 10
 """
 
@@ -62,6 +64,7 @@ def _asking(command: Any) -> Any:
 )
 @plain_option("--query-id", "query_ids", multiple=True, metavar="ID", help="Only this query; repeatable.")
 @plain_option("--explain", is_flag=True, help="Show what is chosen for each query, and why, instead of measures.")
+@setting_option("catalog")
 @_asking
 @data_dir_option
 @json_option
@@ -73,6 +76,7 @@ def command(
     query_ids: tuple[str, ...],
     *,
     explain: bool,
+    catalog: tuple[str, ...],
     data_dir: Path | None,
     as_json: bool,
     **asking: Any,
@@ -84,8 +88,8 @@ def command(
     """
     from trialbed.settings import data_dir as default_data_dir
 
-    queries, apis = _read(names, limit, query_ids, data_dir or default_data_dir())
-    document = _documents(queries, apis, dict.fromkeys(selectors), ks, asking, explain=explain)
+    queries, found = _read(names, limit, query_ids, catalog, data_dir or default_data_dir())
+    document = _documents(queries, found, dict.fromkeys(selectors), ks, asking, explain=explain)
     if as_json:
         click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
     elif explain:
@@ -95,17 +99,17 @@ def command(
 
 
 def _read(
-    names: Sequence[str], limit: int | None, query_ids: Sequence[str], data_dir: Path
-) -> tuple[dict[str, list[Query]], list[Api]]:
-    """The queries of each test set, and the Apis of all."""
-    from trialbed.engine import open_dataset
+    names: Sequence[str], limit: int | None, query_ids: Sequence[str], more: Sequence[str], data_dir: Path
+) -> tuple[dict[str, list[Query]], ApiCatalog]:
+    """The queries of each test set, and the Apis of all and of the catalogs that are named."""
+    from trialbed.engine import open_catalog, open_dataset
     from trialbed.errors import UsageError
 
     found: dict[str, list[Query]] = {}
-    apis: list[Api] = []
+    datasets = []
     for name in dict.fromkeys(names):
         dataset = open_dataset(name, data_dir)
-        apis.extend(dataset.apis())
+        datasets.append(dataset)
         found[_title(dataset, found, name)] = [
             query for query in dataset.queries() if not query_ids or str(query.query_id) in query_ids
         ][:limit]
@@ -115,7 +119,7 @@ def _read(
         raise UsageError(f"--query-id: {', '.join(names)} has no query {', '.join(missing)}")
     if not any(query.gold_apis for own in found.values() for query in own):
         raise UsageError(f"{', '.join(names)}: no query says which Apis solve it, so that selectors cannot be measured")
-    return found, apis
+    return found, open_catalog(datasets, more, data_dir)
 
 
 def _title(dataset: Dataset, taken: dict[str, list[Query]], name: str) -> str:
@@ -124,7 +128,7 @@ def _title(dataset: Dataset, taken: dict[str, list[Query]], name: str) -> str:
 
 def _documents(
     queries: dict[str, list[Query]],
-    apis: Sequence[Api],
+    catalog: ApiCatalog,
     selectors: Sequence[str] | dict[str, None],
     ks: Sequence[int],
     asking: dict[str, Any],
@@ -135,18 +139,16 @@ def _documents(
     from trialbed.run_settings import RunSettings
     from trialbed_selection.explanation import explained
     from trialbed_selection.recall import measured, rankings
-    from trialbed_selection.retrieval import CatalogIndex
 
-    catalog = CatalogIndex(apis)
     found: dict[str, Any] = {}
     for name in selectors:
-        with standing_selector(RunSettings(selector=name, **asking), catalog.apis) as selector:
+        with standing_selector(RunSettings(selector=name, **asking), catalog) as selector:
             if explain:
                 found[name] = [explained(selector, query, ks[-1]) for own in queries.values() for query in own]
             else:
                 found[name] = measured(list(rankings(selector, queries, ks[-1])), ks)
     return {
-        "catalog": {"apis": len(catalog.refs), "digest": catalog.digest},
+        "catalog": {"apis": len(catalog), "digest": catalog.digest},
         "k": list(ks),
         "explanations" if explain else "selectors": found,
     }

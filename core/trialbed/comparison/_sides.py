@@ -40,6 +40,7 @@ SETTINGS = {
     "judge_prompt": "judge prompt",
     "selector": "selector",
     "max_tools": "max tools",
+    "catalog_digest": "catalog",
     "max_steps": "max steps",
     "max_trial_tokens": "max trial tokens",
     "faults": "faults",

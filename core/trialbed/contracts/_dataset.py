@@ -37,8 +37,8 @@ class Dataset(ABC):
         """SHA-256 over the queries as JSON, in order: equal digests mean the same tasks."""
         digest = hashlib.sha256()
         for query in self.queries():
-            # As it was before queries could have one.
-            left_out = {"final_state"} if query.final_state is None else None
+            # As it was before queries could have them.
+            left_out = {name for name in ("initial_state", "final_state") if getattr(query, name) is None}
             digest.update(query.model_dump_json(exclude=left_out).encode())
             digest.update(b"\n")
         return digest.hexdigest()
@@ -69,3 +69,15 @@ class DatasetDriver(ABC):
     def import_folder(self, folder: Path, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - drivers override it
         """Check the folder's data, keep it under ``data_dir``, and return the test sets it gave."""
         raise UsageError(f"{type(self).__name__} cannot import folders")
+
+    def documents(self, folder: Path) -> Sequence[Path]:  # noqa: ARG002 - drivers override it
+        """The files of a folder that document Apis, for ``--catalog FOLDER``; empty if it is not for this driver."""
+        return ()
+
+    def read_document(self, path: Path) -> Sequence[Api]:
+        """The Apis of one of these files.
+
+        Raises:
+            DataError: it is malformed; names file and key.
+        """
+        raise UsageError(f"{path}: {type(self).__name__} cannot read documents")

@@ -20,6 +20,7 @@ class ToolSelector(ABC):
 
     Class attributes:
         needs_model: whether it is of no use without a model.
+        needs_catalog: whether it chooses from the catalog; False if it knows the query's own Apis only.
         model: the model that it may ask (``--selector-model``), set before ``prepare``; None if the user names none.
             ``select`` runs outside of the event loop, and asks with ``model.ask_blocking``.
         embedding: the model whose embeddings it may use (``--embedding-model``), set before ``prepare``; None if the
@@ -27,11 +28,17 @@ class ToolSelector(ABC):
     """
 
     needs_model: ClassVar[bool] = False
+    needs_catalog: ClassVar[bool] = True
     model: ModelAccess | None = None
     embedding: ModelEndpoint | None = None
 
     def prepare(self, apis: Sequence[Api]) -> None:  # noqa: B027 - most selectors need no index
-        """Learn the dataset's Apis, once, before the first ``select``."""
+        """Learn the catalog, once, before the first ``select``.
+
+        Args:
+            apis: the dataset's Apis and those of ``--catalog``, each identity once. They may be a
+                ``trialbed.catalogs.ApiCatalog``, which reads an Api when it is asked for.
+        """
 
     @abstractmethod
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
@@ -42,7 +49,7 @@ class SelectionStage(Protocol):
     """Turns what a selector chose into tools: unique model-safe names, schemas, one order for all frameworks."""
 
     names: Mapping[ApiRef, str]
-    """The tool name of every Api of the dataset."""
+    """The tool name of every Api of the catalog."""
 
     def tools(self, query: Query, selector: ToolSelector, *, max_tools: int) -> tuple[ToolSpec, ...]:
         """The tools for this query, sorted by name."""
@@ -52,4 +59,4 @@ class SelectionFactory(Protocol):
     """Opens a stage of tool selection; the component ``selection`` provides it as ``open_selection``."""
 
     def __call__(self, apis: Sequence[Api]) -> SelectionStage:
-        """A stage over a dataset's Apis."""
+        """A stage over a catalog."""

@@ -92,6 +92,10 @@ class Simulator(ABC):
         """
         return None
 
+    def world_from(self, state: Json) -> World | None:  # noqa: ARG002 - simulators override it
+        """A new world for one trial, which begins as the query's ``initial_state`` says."""
+        return self.world()
+
     @abstractmethod
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:
         """Answer one call.

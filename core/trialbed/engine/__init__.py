@@ -1,12 +1,14 @@
 """The engine: plans, runs, observes, scores, stores and resumes trials."""
 
 from trialbed.engine._benchmark import arun_benchmark, run_benchmark
+from trialbed.engine._catalog import open_catalog
 from trialbed.engine._control import ControlClient
+from trialbed.engine._datasets import dataset_driver, open_dataset
 from trialbed.engine._documents import known_queries, run_queries, stored_documents
 from trialbed.engine._identity import config_digest, new_trial_token, trial_seed
 from trialbed.engine._judge import identity_of, judge_report, standing_judge
 from trialbed.engine._models import judge_drivers, key_hint
-from trialbed.engine._plan import RunOptions, choose_queries, dataset_driver, open_dataset
+from trialbed.engine._plan import RunOptions, choose_queries
 from trialbed.engine._rescoring import Rescored, rejudge, rescore, rescored_documents
 from trialbed.engine._run import prepare, run
 from trialbed.engine._selector import standing_selector
@@ -31,6 +33,7 @@ __all__ = [
     "key_hint",
     "known_queries",
     "new_trial_token",
+    "open_catalog",
     "open_dataset",
     "prepare",
     "rejudge",

@@ -10,9 +10,9 @@ from typing import Any
 
 from trialbed.attribution import attribute_documents
 from trialbed.comparison import compare_frameworks, rank_documents
+from trialbed.engine._datasets import open_dataset
 from trialbed.engine._gold_answers import GoldAnswers
 from trialbed.engine._listeners import Listeners
-from trialbed.engine._plan import open_dataset
 from trialbed.errors import DataError, DriverBroken, TrialbedError
 from trialbed.plugins import plugin_manager
 from trialbed.records import Query, Run, RunConfig, ToolSpec, TrialResult

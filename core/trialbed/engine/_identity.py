@@ -51,6 +51,8 @@ def config_digest(config: RunConfig) -> str:
     """
     later = {name: field.default for name, field in type(config).model_fields.items() if name not in FIRST_FIELDS}
     unset = {name for name, default in later.items() if getattr(config, name) == default}
+    if not config.catalog:  # the dataset's own, which was not told before
+        unset |= {"catalog_digest", "catalog_apis"}
     values = config.model_dump(mode="json", exclude=unset)
     if values["temperature"] is None and set(config.frameworks) == ZERO_BY_DEFAULT:
         values["temperature"] = 0.0

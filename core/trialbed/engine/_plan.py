@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import cast
 
+from trialbed.catalogs import ApiCatalog
 from trialbed.commands import AgentCommand, check_names
-from trialbed.contracts import Dataset, DatasetDriver
-from trialbed.drivers import list_drivers, load_driver
+from trialbed.contracts import Dataset
 from trialbed.engine._identity import config_digest, environment_digest, new_run_id
 from trialbed.environments import adapter_digest, adapter_info, expand_profiles, runs_here
 from trialbed.errors import DriverNotFound, UsageError
 from trialbed.fault_plans import plan_text, read_fault_plan
 from trialbed.installed import installed_packages
-from trialbed.records import Environment, Query, Run, RunConfig, TrialKey, framework_name, framework_package
+from trialbed.records import Api, Environment, Query, Run, RunConfig, TrialKey, framework_name, framework_package
 from trialbed.run_settings import IdentitySettings, RunSettings
 
 
@@ -68,23 +66,6 @@ def with_commands(options: RunOptions, commands: Mapping[str, AgentCommand]) -> 
     return replace(options, frameworks=(*options.frameworks, *commands), commands=declared)
 
 
-def open_dataset(spec: str, data_dir: Path) -> Dataset:
-    """The dataset that ``NAME``, ``NAME:TEST_SET`` or ``FILE.json`` names.
-
-    Raises:
-        UsageError, DataError, DriverError: as ``DatasetDriver.open`` and ``load_driver`` say.
-    """
-    if _is_file(spec):
-        return dataset_driver("file").open(spec, data_dir)
-    name, _, test_set = spec.partition(":")
-    return dataset_driver(name).open(test_set or None, data_dir)
-
-
-def dataset_driver(name: str) -> DatasetDriver:
-    """An instance of the dataset driver of this name."""
-    return cast("DatasetDriver", load_driver("datasets", name)())
-
-
 def choose_queries(dataset: Dataset, limit: int | None, query_ids: Sequence[str]) -> tuple[Query, ...]:
     """The queries of a run, in the dataset's order.
 
@@ -104,22 +85,24 @@ def choose_queries(dataset: Dataset, limit: int | None, query_ids: Sequence[str]
     return chosen
 
 
-def _is_file(spec: str) -> bool:
-    names = {driver.name for driver in list_drivers("datasets")}
-    if spec.partition(":")[0] in names:
-        return False
-    return spec.endswith(".json") or Path(spec).is_file()
-
-
 @dataclass(frozen=True)
 class Prepared:
-    """The parts of a run that do not depend on the server or the workers."""
+    """The parts of a run that do not depend on the server or the workers.
+
+    Attributes:
+        catalog: what the selector chooses from; None if it needs none.
+    """
 
     options: RunOptions
     dataset: Dataset
     queries: tuple[Query, ...]
     config: RunConfig
     commands: Mapping[str, AgentCommand] = field(default_factory=dict)
+    catalog: ApiCatalog | None = None
+
+    def apis(self) -> Sequence[Api]:
+        """The Apis that may be offered."""
+        return self.dataset.apis() if self.catalog is None else self.catalog
 
 
 def run_config(
@@ -130,12 +113,14 @@ def run_config(
     commands: Mapping[str, AgentCommand],
     *,
     in_process: bool,
+    catalog: ApiCatalog | None = None,
 ) -> RunConfig:
     """The frozen configuration of these options.
 
     Args:
         commands: the programs among the frameworks.
         in_process: the framework is a live object, which no installed distribution answers for.
+        catalog: what the selector chooses from; None if it needs none.
     """
     adapters = () if in_process else [name for name in options.frameworks if name not in commands]
     # Not the file's name: its content decides which run this is.
@@ -147,6 +132,8 @@ def run_config(
         | {name: command.digest() for name, command in commands.items()},
         test_set=dataset.test_set,
         dataset_digest=dataset.digest(),
+        catalog_digest=None if catalog is None else catalog.digest,
+        catalog_apis=None if catalog is None else len(catalog),
         query_ids=tuple(query.query_id for query in queries),
         trialbed_version=version,
     )

@@ -12,7 +12,9 @@ from trialbed.commands import agent_commands
 from trialbed.comparison import chosen_baseline
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
+from trialbed.engine._catalog import open_catalog
 from trialbed.engine._continuation import find_run, remarks
+from trialbed.engine._datasets import open_dataset
 from trialbed.engine._identity import config_digest
 from trialbed.engine._models import with_endpoint
 from trialbed.engine._plan import (
@@ -20,7 +22,6 @@ from trialbed.engine._plan import (
     RunOptions,
     choose_queries,
     new_run,
-    open_dataset,
     run_config,
     with_commands,
     with_profiles,
@@ -72,10 +73,16 @@ def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
     options = with_commands(options, commands)
     dataset = open_dataset(options.dataset, options.data_dir)
     queries = choose_queries(dataset, options.limit, options.query_ids)
-    config = run_config(options, dataset, queries, version("trialbed"), commands, in_process=in_process)
+    catalog = None
+    if selector_driver(options).needs_catalog:
+        catalog = open_catalog([dataset], options.catalog, options.data_dir)
+    elif options.catalog:
+        raise UsageError(f"--catalog: the selector {options.selector} does not choose from a catalog; name another one")
+    config = run_config(
+        options, dataset, queries, version("trialbed"), commands, in_process=in_process, catalog=catalog
+    )
     if options.against is not None and options.frameworks:
         chosen_baseline(options.frameworks, options.against)
-    selector_driver(options)
     executor = None if in_process else load_driver("executors", options.executor)
     check_folder(options.output)
     check_run_sandbox(options, executor)
@@ -83,7 +90,7 @@ def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
         raise UsageError(
             f"--executor {options.executor} cannot run programs; leave out --command, or use another executor"
         )
-    return Prepared(options, dataset, queries, config, commands)
+    return Prepared(options, dataset, queries, config, commands, catalog)
 
 
 def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, progress: Progress) -> Run:

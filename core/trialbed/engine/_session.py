@@ -154,7 +154,7 @@ class RunSession:
         # Workers import their frameworks while the tools are selected and the server starts.
         async with executor, helpers, _meanwhile(self._describe(executor)) as described:
             open_selector = partial(prepared_selector, options, helpers)
-            tools = await select_tools(self._run, prepared.dataset, prepared.queries, self._store, open_selector)
+            tools = await select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector)
             async with server(options) as control, judge_of(helpers, control) as judge:
                 executor.waited = control.time_waited
                 executor.connect(control.url)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from trialbed.contracts import Dataset, SelectionFactory, ToolSelector
+from trialbed.contracts import SelectionFactory, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.records import (
     Api,
@@ -27,25 +27,26 @@ OpenSelector = Callable[[Sequence[Api]], ToolSelector]
 
 
 async def select_tools(
-    run: Run, dataset: Dataset, queries: Sequence[Query], store: Store, open_selector: OpenSelector
+    run: Run, apis: Callable[[], Sequence[Api]], queries: Sequence[Query], store: Store, open_selector: OpenSelector
 ) -> dict[int | str, tuple[ToolSpec, ...]]:
     """``query_id -> tools`` for the run: what is stored, else what the run's selector chooses now.
 
     Args:
+        apis: gives the catalog.
         open_selector: makes the selector when it has something to choose.
     """
-    return await asyncio.to_thread(_select, run, dataset, queries, store, open_selector)
+    return await asyncio.to_thread(_select, run, apis, queries, store, open_selector)
 
 
 def _select(
-    run: Run, dataset: Dataset, queries: Sequence[Query], store: Store, open_selector: OpenSelector
+    run: Run, apis: Callable[[], Sequence[Api]], queries: Sequence[Query], store: Store, open_selector: OpenSelector
 ) -> dict[int | str, tuple[ToolSpec, ...]]:
     stored = {query.query_id: store.selection(run.run_id, query.query_id) for query in queries}
     missing = [query for query in queries if stored[query.query_id] is None]
     if missing:
-        apis = dataset.apis()
-        selector = open_selector(apis)
-        stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(apis)
+        catalog = apis()
+        selector = open_selector(catalog)
+        stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(catalog)
         for query in missing:
             tools = stage.tools(query, selector, max_tools=run.config.max_tools)
             store.add_selection(run.run_id, query.query_id, run.config.selector, tools)

@@ -152,6 +152,7 @@ class TrialRunner:
             apis=query.apis,
             script=self._scripts[spec.key.query_id],
             simulator=self.simulator,
+            state=query.initial_state,
             seed=spec.endpoint.seed,
             ambient=self.ambient,
             limits=config.limits,

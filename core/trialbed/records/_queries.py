@@ -24,6 +24,7 @@ class Query(Record):
         gold_calls: in the order in which they solve the query; empty where no tool is needed.
         reference_answer: a right answer in words, if the dataset has one.
         reference_facts: texts that a right answer contains, each checkable by a rule.
+        initial_state: what the world that the Apis act on begins as; None for what the simulator makes of its own.
         final_state: what a right solution leaves of the world that the Apis act on; None where they change nothing.
     """
 
@@ -33,6 +34,7 @@ class Query(Record):
     gold_calls: tuple[GoldCall, ...] = ()
     reference_answer: str | None = None
     reference_facts: tuple[str, ...] = ()
+    initial_state: Json = None
     final_state: Json = None
 
     @property

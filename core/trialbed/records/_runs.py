@@ -26,6 +26,8 @@ class RunConfig(Record, IdentitySettings):
         adapter_digests: ``framework -> SHA-256`` over the files of its adapter and the versions of what that needs;
             empty for a live object, and in stores of versions before it.
         dataset: as given on the command line; ``dataset_digest`` is the SHA-256 of its queries.
+        catalog_digest: the SHA-256 of the Apis that the selector chooses from, and ``catalog_apis`` how many they are;
+            None for a selector that knows the query's own only, and in stores of versions before it.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)
@@ -34,6 +36,8 @@ class RunConfig(Record, IdentitySettings):
     adapter_digests: dict[str, str] = Field(default={})
     test_set: str
     dataset_digest: str
+    catalog_digest: str | None = None
+    catalog_apis: int | None = None
     query_ids: tuple[int | str, ...]
     trialbed_version: str
 

@@ -150,6 +150,7 @@ class TrialRegistration(Record):
         tools: what the agent is offered. ``apis``: their documentation, for the simulator.
         script: the gold calls, for scripted models.
         simulator: name of the simulator that answers for these Apis.
+        state: what the world that they act on begins as; None for what the simulator makes of its own.
         ambient: whether requests without a token (``/virtual``, ``/v1``) belong to this trial; one trial at a time.
         limits: the bounds that the gateway keeps: it refuses requests past ``max_steps`` and after ``timeout`` seconds,
             and gives up on an endpoint that is silent for as long. None for no bounds.
@@ -169,6 +170,7 @@ class TrialRegistration(Record):
     apis: tuple[Api, ...] = ()
     script: tuple[ScriptedCall, ...] = ()
     simulator: str = "template"
+    state: Json = None
     seed: int = 0
     ambient: bool = False
     limits: Limits | None = None

@@ -112,6 +112,9 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "base_url": None if config.base_url is None else shown_url(config.base_url),
         "judge": dict(run.judge) or None,
         "dataset_digest": config.dataset_digest,
+        "catalog": list(config.catalog),
+        "catalog_digest": config.catalog_digest,
+        "catalog_apis": config.catalog_apis,
         "environment_digest": run.environment_digest,
     }
 

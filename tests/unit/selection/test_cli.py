@@ -78,3 +78,12 @@ def test_a_dataset_without_gold_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps({"name": "plain", "queries": [{"query_id": 1, "text": "?", "apis": [api]}]}))
     with pytest.raises(UsageError, match="no query says which Apis solve it"):
         select("--dataset", str(file))
+
+
+def test_more_apis_make_the_catalog_larger() -> None:
+    own, more = (
+        json.loads(select("--k", "5", "--limit", "2", "--json", *arguments).output)["catalog"]
+        for arguments in ((), ("--catalog", "mini"))
+    )
+    assert (own["apis"], more["apis"]) == (110, 116)
+    assert own["digest"] != more["digest"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+from trialbed.catalogs import ApiCatalog
+from trialbed.files import write_folder
 from trialbed.records import Api, ApiRef
 
 log = logging.getLogger("trialbed.selection")
@@ -29,19 +29,24 @@ class CatalogIndex:
         folder: where indexes are kept, in a folder for each digest; None keeps none.
 
     Attributes:
-        apis: in the order in which indexes have them, whatever the order in which they came.
-        refs: their identities.
-        digest: SHA-256 over all that indexes read of the Apis.
+        refs: their identities, in the order in which indexes have them, whatever the order in which they came.
+        digest: the catalog's.
     """
 
     def __init__(self, apis: Sequence[Api], folder: Path | None = None) -> None:
-        found: dict[tuple[str, str, str], Api] = {}
-        for api in apis:
-            found.setdefault((api.category, api.tool_name, api.api_name), api)
-        self.apis = tuple(found[identity] for identity in sorted(found))
-        self.refs: tuple[ApiRef, ...] = tuple(api.ref for api in self.apis)
-        self.digest = digest_of(self.apis)
+        self._catalog = ApiCatalog.of(apis)
+        self.refs = tuple(sorted(self._catalog.refs, key=_identity))
+        self.digest = self._catalog.digest
         self._folder = folder
+
+    @cached_property
+    def apis(self) -> tuple[Api, ...]:
+        """All Apis, in the order of ``refs``; an index that is kept does not need them."""
+        return tuple(self._catalog.api(ref) for ref in self.refs)
+
+    def api(self, ref: ApiRef) -> Api:
+        """The Api of this identity."""
+        return self._catalog.api(ref)
 
     def kept(
         self, kind: str, load: Callable[[Path], Index], make: Callable[[], Index], save: Callable[[Index, Path], None]
@@ -61,38 +66,11 @@ class CatalogIndex:
                 shutil.rmtree(place, ignore_errors=True)
         made = make()
         try:
-            _write(place, lambda folder: save(made, folder))
+            write_folder(place, lambda folder: save(made, folder))
         except OSError as error:
             log.warning("%s: the index cannot be kept: %s", place, error)
         return made
 
 
-def digest_of(apis: Sequence[Api]) -> str:
-    """SHA-256 over the Apis, whatever made them: equal digests mean the same catalog."""
-    digest = hashlib.sha256()
-    for api in apis:
-        fields = (
-            api.category,
-            api.tool_name,
-            api.api_name,
-            api.description,
-            api.tool_description,
-            [(item.name, item.description) for item in (*api.required_parameters, *api.optional_parameters)],
-            api.template_response,
-        )
-        digest.update(json.dumps(fields, default=str).encode())
-        digest.update(b"\n")
-    return digest.hexdigest()
-
-
-def _write(place: Path, save: Callable[[Path], None]) -> None:
-    """Write a folder as a whole: another process finds all of it or nothing."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
-    try:
-        save(made)
-        made.rename(place)
-    except OSError:
-        shutil.rmtree(made, ignore_errors=True)
-        if not place.is_dir():  # another process was faster
-            raise
+def _identity(ref: ApiRef) -> tuple[str, str, str]:
+    return ref.category, ref.tool_name, ref.api_name

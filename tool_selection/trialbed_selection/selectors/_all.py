@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import ToolSelector
 from trialbed.records import Api, ApiRef, Query
 
@@ -19,7 +20,7 @@ class AllSelector(ToolSelector):
 
     def prepare(self, apis: Sequence[Api]) -> None:
         """Keep the dataset's Apis."""
-        self._refs = tuple(api.ref for api in apis)
+        self._refs = ApiCatalog.of(apis).refs
 
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:  # noqa: ARG002 - all means all
         """The first ``max_tools`` Apis of the dataset."""

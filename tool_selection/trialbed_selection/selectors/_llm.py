@@ -55,7 +55,7 @@ class LlmSelector(ExplainedSelector):
         self._words = Bm25Selector()
         self._words.prepare(apis)
         catalog = self._words.catalog
-        self._apis = {api.ref: api for api in catalog.apis}
+        self._catalog = catalog
         self._names = tool_names(catalog.refs)
         self._known = known_names(self._names)
         self._cache = SelectionCache(self.cache_dir or state_dir() / "selections")
@@ -82,7 +82,7 @@ class LlmSelector(ExplainedSelector):
         return choices
 
     def _asked(self, query: Query, count: int) -> list[ApiRef]:
-        refs = list(self._apis)
+        refs = list(self._catalog.refs)
         if not refs:
             return []
         if len(refs) <= MOST_NAMES and sum(len(name) for name in self._names.values()) <= MOST_CHARACTERS:
@@ -120,7 +120,7 @@ class LlmSelector(ExplainedSelector):
         return self.model.ask_for_blocking(read, messages)
 
     def _line(self, ref: ApiRef) -> str:
-        about = " ".join(self._apis[ref].description.split())[:MAX_DESCRIPTION]
+        about = " ".join(self._catalog.api(ref).description.split())[:MAX_DESCRIPTION]
         return f"{self._names[ref]}: {about}" if about else self._names[ref]
 
     def _filled_up(self, choices: list[Choice], query: Query, count: int) -> list[Choice]:

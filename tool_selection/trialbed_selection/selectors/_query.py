@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from trialbed.contracts import ToolSelector
 from trialbed.records import ApiRef, Query
@@ -13,6 +14,8 @@ class QuerySelector(ToolSelector):
 
     Where they are more than ``max_tools``, the gold ones stay and the rest is cut from the end.
     """
+
+    needs_catalog: ClassVar[bool] = False
 
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
         """The query's own Apis."""

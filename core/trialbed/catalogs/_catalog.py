@@ -1,0 +1,78 @@
+"""A catalog, put together of parts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import overload
+
+from trialbed.catalogs._stored import StoredApis, api_digest
+from trialbed.records import Api, ApiRef
+
+
+class ApiCatalog(Sequence[Api]):
+    """Apis, each identity once, in the order of their parts; those of stored parts are read when they are asked for.
+
+    Args:
+        parts: of an Api that is in several, the first counts.
+    """
+
+    def __init__(self, *parts: Sequence[Api]) -> None:
+        self._places: dict[ApiRef, tuple[Sequence[Api], int]] = {}
+        for part in parts:
+            refs = part.refs if isinstance(part, StoredApis | ApiCatalog) else (api.ref for api in part)
+            for place, ref in enumerate(refs):
+                self._places.setdefault(ref, (part, place))
+
+    @classmethod
+    def of(cls, apis: Sequence[Api]) -> ApiCatalog:
+        """These Apis as a catalog; a catalog as it is."""
+        return apis if isinstance(apis, ApiCatalog) else cls(apis)
+
+    @cached_property
+    def refs(self) -> tuple[ApiRef, ...]:
+        """The identities, in order."""
+        return tuple(self._places)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over all Apis, in whatever order they are: equal digests mean the same catalog."""
+        digest = hashlib.sha256()
+        for ref in sorted(self._places, key=lambda ref: (ref.category, ref.tool_name, ref.api_name)):
+            part, place = self._places[ref]
+            digest.update(_digest(part, place).encode())
+        return digest.hexdigest()
+
+    def api(self, ref: ApiRef) -> Api:
+        """The Api of this identity.
+
+        Raises:
+            KeyError: it is not in the catalog.
+        """
+        part, place = self._places[ref]
+        return part[place]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> Api: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Api]: ...
+
+    def __getitem__(self, place: int | slice) -> Api | Sequence[Api]:
+        """The Api at a place, or those of a slice."""
+        if isinstance(place, slice):
+            return tuple(self.api(ref) for ref in self.refs[place])
+        return self.api(self.refs[place])
+
+
+def _digest(part: Sequence[Api], place: int) -> str:
+    if isinstance(part, StoredApis):
+        return part.digests[place]
+    if isinstance(part, ApiCatalog):
+        inner, at = part._places[part.refs[place]]
+        return _digest(inner, at)
+    return api_digest(part[place].model_dump_json())

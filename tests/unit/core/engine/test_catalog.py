@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.trials import run_config
+
+from trialbed.engine import RunOptions, config_digest, open_catalog, open_dataset, prepare
+from trialbed.errors import UsageError
+from trialbed.results import document_schema
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRIALBED_INDEX_DIR", str(tmp_path / "indexes"))
+    folder = tmp_path / "tools"
+    (folder / "Weather").mkdir(parents=True)
+    document = {"tool_name": "Skies", "api_list": [{"name": "forecast", "description": "Tomorrow's weather"}]}
+    (folder / "Weather" / "skies.json").write_text(json.dumps(document))
+    return folder
+
+
+def prepared(tmp_path: Path, **settings: Any) -> Any:
+    return prepare(RunOptions(output=tmp_path / "out", data_dir=tmp_path / "data", **settings))
+
+
+def test_a_catalog_is_the_datasets_apis_and_those_that_are_named(tools: Path, tmp_path: Path) -> None:
+    mini = open_dataset("mini", tmp_path)
+    catalog = open_catalog([mini], ["mini", str(tools), "mini:shop"], tmp_path)
+    assert len(catalog) == 110 + 6 + 1
+    assert catalog.refs[:110] == tuple(api.ref for api in mini.apis())
+    assert len(open_catalog([mini], [], tmp_path)) == 110
+    assert [ref.category for ref in open_catalog([], [str(tools)], tmp_path).refs] == ["Weather"]
+
+
+@pytest.mark.parametrize("folder", ["toolenv/tools", "mine"])
+def test_folders_of_documents_are_found_with_and_without_their_name(tools: Path, tmp_path: Path, folder: str) -> None:
+    place = tmp_path / folder
+    place.parent.mkdir(exist_ok=True)
+    tools.rename(place)
+    assert len(open_catalog([], [str(place)], tmp_path)) == 1
+
+
+@pytest.mark.parametrize("name", ["nothing", "nothing.json", "nothing:here", "{folder}"])
+def test_what_is_no_catalog_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError):
+        open_catalog([], [name.format(folder=tmp_path / "empty")], tmp_path)
+
+
+def test_the_catalog_is_part_of_a_runs_identity(tools: Path, tmp_path: Path) -> None:
+    own = prepared(tmp_path, selector="bm25")
+    more = prepared(tmp_path, selector="bm25", catalog=(str(tools),))
+    assert (own.config.catalog_apis, more.config.catalog_apis) == (110, 111)
+    assert own.config.catalog_digest != more.config.catalog_digest == more.catalog.digest
+    (tools / "Weather" / "skies.json").write_text('{"tool_name": "Skies", "api_list": [{"name": "pollen"}]}')
+    changed = prepared(tmp_path, selector="bm25", catalog=(str(tools),))
+    assert len({config_digest(each.config) for each in (own, more, changed)}) == 3
+
+
+def test_the_datasets_own_catalog_does_not_change_which_run_a_command_resumes() -> None:
+    told = run_config(catalog_digest="d", catalog_apis=110)
+    assert config_digest(told) == config_digest(run_config())
+
+
+def test_a_selector_that_knows_the_querys_own_apis_takes_no_catalog(tmp_path: Path) -> None:
+    assert prepared(tmp_path).config.catalog_digest is None
+    with pytest.raises(UsageError, match="--catalog: the selector query does not choose from a catalog"):
+        prepared(tmp_path, catalog=("mini",))
+
+
+def test_documents_tell_the_catalog() -> None:
+    about = document_schema()["properties"]["metadata"]
+    assert {"catalog", "catalog_digest", "catalog_apis"} <= set(about["required"])
