@@ -138,7 +138,7 @@ class Control:
             self._check_model(registration)
             simulator = await self._simulators.load(registration.simulator)
             catalog = Catalog([(api, simulator) for api in registration.apis], simulator)
-            self._trials.open(Trial(registration, catalog, self._clock, simulator.world()))
+            self._trials.open(Trial(registration, catalog, self._clock, simulator.world_from(registration.state)))
         except (UsageError, DriverError) as error:
             return JSONResponse({"error": str(error)[:SHOWN]}, 400)
         except TrialConflict as error:

@@ -9,21 +9,31 @@ from typing import ClassVar
 from trialbed.contracts import DatasetDriver
 from trialbed.errors import UsageError
 from trialbed_plugins.datasets._listed import ListedDataset
-from trialbed_plugins.datasets.bfcl._source import CATEGORIES, data_folder, query_of, read_rows
+from trialbed_plugins.datasets.bfcl._objects import object_class
+from trialbed_plugins.datasets.bfcl._source import (
+    CATEGORIES,
+    TURNS,
+    data_folder,
+    query_of,
+    read_rows,
+    turns_query_of,
+    with_functions,
+)
 
 NAME = "bfcl"
 HOW_TO = "`pip install --no-deps bfcl-eval` brings its data"
 
 
 class BfclDriver(DatasetDriver):
-    """Single-turn test sets of the Berkeley Function-Calling Leaderboard, from the wheel ``bfcl-eval``."""
+    """Test sets of the Berkeley Function-Calling Leaderboard, from the wheel ``bfcl-eval``."""
 
-    description: ClassVar[str] = "the Berkeley Function-Calling Leaderboard's single-turn cases; needs `bfcl-eval`"
+    description: ClassVar[str] = "the Berkeley Function-Calling Leaderboard's cases; needs `bfcl-eval`"
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - the data are in a wheel
         """The test sets of the installed wheel."""
         folder = data_folder()
-        return [] if folder is None else [name for name in CATEGORIES if (folder / f"BFCL_v4_{name}.json").is_file()]
+        known = (*CATEGORIES, *TURNS) if folder is not None else ()
+        return [name for name in known if folder and (folder / f"BFCL_v4_{name}.json").is_file()]
 
     def open(self, test_set: str | None, data_dir: Path) -> ListedDataset:
         """A test set; None is the first.
@@ -38,4 +48,11 @@ class BfclDriver(DatasetDriver):
         name = test_set or found[0]
         if name not in found:
             raise UsageError(f"the dataset {NAME!r} has no test set {name!r}; it has {', '.join(found)}")
-        return ListedDataset(NAME, name, [query_of(row) for row in read_rows(folder, name).values()])
+        rows = read_rows(folder, name)
+        if name not in TURNS:
+            return ListedDataset(NAME, name, [query_of(row) for row in rows.values()])
+        for needed in {each for row in rows.values() for each in row["involved_classes"]}:
+            object_class(needed)
+        dataset = ListedDataset(NAME, name, [turns_query_of(row) for row in with_functions(folder, rows).values()])
+        dataset.simulator = NAME
+        return dataset

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable
+from typing import Any, cast
 
 from trialbed.hookspecs import hookimpl
 from trialbed.records import Score
 from trialbed.results import asked_calls
 from trialbed.scoring import ScoreContext
-from trialbed_plugins.datasets.bfcl._checker import problem_of
-from trialbed_plugins.datasets.bfcl._source import CATEGORIES, CATEGORY, data_folder, read_rows
+from trialbed_plugins.datasets.bfcl._checker import Call, problem_of
+from trialbed_plugins.datasets.bfcl._source import CATEGORIES, CATEGORY, TURNS, data_folder, read_rows, start_of
+from trialbed_plugins.datasets.bfcl._turns import problem_of_turns
 
 SCORE = "bfcl_correct"
 NUMBER = re.compile(r"_\d+(-\d+-\d+)?$")
 """What follows the test set's name in the id of a case."""
+
+NOT_FITTING = "Invalid arguments"
+"""How the virtual API's refusal of arguments begins that do not fit their schema."""
 
 
 @hookimpl
@@ -29,15 +35,31 @@ async def score_trial(context: ScoreContext) -> list[Score]:
     query = context.query
     category = NUMBER.sub("", str(query.query_id))
     folder = data_folder()
-    if folder is None or category not in CATEGORIES or any(api.category != CATEGORY for api in query.apis):
+    if folder is None or category not in (*CATEGORIES, *TURNS) or any(api.category != CATEGORY for api in query.apis):
         return []
     row = read_rows(folder, category).get(str(query.query_id))
     if row is None:
         return []
+    if category in TURNS:
+        problem = await asyncio.to_thread(problem_of_turns, start_of(row), row.get("answers", ()), _made(context))
+    else:
+        problem = problem_of(category, row["function"], row.get("answers", ()), _asked(context))
+    return [Score(name=SCORE, value=0.0 if problem else 1.0, detail={"problem": problem})]
+
+
+def _asked(context: ScoreContext) -> list[Call]:
+    """What the model called."""
     names = {tool.name: tool.api.api_name for tool in context.tools}
-    calls = [
-        (call.api.api_name if call.api else names.get(call.name, call.name), call.arguments)
+    return [
+        (call.api.api_name if call.api else names.get(call.name, call.name), cast("Any", call.arguments))
         for call in asked_calls(context.wire, context.tools, context.unasked)
     ]
-    problem = problem_of(category, row["function"], row.get("answers", ()), calls)
-    return [Score(name=SCORE, value=0.0 if problem else 1.0, detail={"problem": problem})]
+
+
+def _made(context: ScoreContext) -> list[Call]:
+    """The calls that reached the objects: those whose arguments fit, in the order in which the model made them."""
+    return [
+        (call.api.api_name, call.arguments)
+        for call in asked_calls(context.wire, context.tools, context.unasked)
+        if call.reached and call.api and isinstance(call.arguments, dict) and not call.problem.startswith(NOT_FITTING)
+    ]

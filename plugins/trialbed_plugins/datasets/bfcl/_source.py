@@ -1,4 +1,4 @@
-"""The leaderboard's files, in the installed wheel ``bfcl-eval``; none of its code is imported."""
+"""The leaderboard's files, in the installed wheel ``bfcl-eval``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query
+from trialbed_plugins.datasets.bfcl._objects import MODULES
+from trialbed_plugins.datasets.bfcl._turns import right_call
 
 CATEGORIES = (
     "simple_python",
@@ -26,6 +28,11 @@ CATEGORIES = (
     "live_relevance",
 )
 """The test sets of one turn whose calls are checked by Python's types; the first is the default."""
+
+TURNS = ("multi_turn_base", "multi_turn_long_context")
+"""The test sets of several turns whose functions and requests are all known from the first turn on."""
+
+BEFORE_REQUESTS = "Fulfil these {count} requests one after the other, each with the tools, before you answer:"
 
 CATEGORY, TOOL = "BFCL", "bfcl"
 """What all functions have in common as Apis."""
@@ -57,6 +64,59 @@ def read_rows(folder: Path, category: str) -> dict[str, dict[str, Any]]:
         for row in _lines(answers):
             rows[row["id"]]["answers"] = row["ground_truth"]
     return rows
+
+
+def with_functions(folder: Path, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The cases of a test set of several turns, each with the functions of its classes.
+
+    Raises:
+        DataError: a file cannot be read.
+    """
+    documents = {
+        name: _lines(folder / "multi_turn_func_doc" / f"{module}.json")
+        for name, module in MODULES.items()
+        if any(name in row["involved_classes"] for row in rows.values())
+    }
+    return {number: {**row, "function": _functions(row, documents)} for number, row in rows.items()}
+
+
+def _functions(row: Mapping[str, Any], documents: Mapping[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    left_out = set(row.get("excluded_function", ()))
+    return [
+        function for name in row["involved_classes"] for function in documents[name] if function["name"] not in left_out
+    ]
+
+
+def start_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the objects of a case of several turns begin as."""
+    return {
+        "classes": list(row["involved_classes"]),
+        "config": row["initial_config"],
+        "long_context": "long_context" in row["id"],
+    }
+
+
+def turns_query_of(row: Mapping[str, Any]) -> Query:
+    """A case of several turns as a query: all requests in one text, and the right calls in order."""
+    functions = {function["name"]: function for function in row["function"]}
+    requests = ["\n".join(message["content"] for message in turn) for turn in row["question"]]
+    numbered = "\n\n".join(f"{number}. {request}" for number, request in enumerate(requests, 1))
+    return Query(
+        query_id=row["id"],
+        text=f"{BEFORE_REQUESTS.format(count=len(requests))}\n\n{numbered}",
+        apis=tuple(_api(function) for function in functions.values()),
+        gold_calls=tuple(
+            GoldCall(api=_ref(name), arguments=_named(functions[name], given, named))
+            for turn in row.get("answers", ())
+            for name, given, named in map(right_call, turn)
+        ),
+        initial_state=start_of(row),
+    )
+
+
+def _named(function: Mapping[str, Any], given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a right call, each with its name."""
+    return dict(zip(function["parameters"]["properties"], given, strict=False)) | dict(named)
 
 
 def query_of(row: Mapping[str, Any]) -> Query:

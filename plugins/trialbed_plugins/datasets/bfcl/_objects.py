@@ -1,0 +1,148 @@
+"""The objects that the Apis of a case of several turns act on: the leaderboard's own, from its wheel.
+
+Their methods are called by name with parsed arguments. Nothing that a model wrote is evaluated.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from trialbed.errors import UsageError
+
+CODE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
+MODULES = {
+    "GorillaFileSystem": "gorilla_file_system",
+    "MathAPI": "math_api",
+    "MessageAPI": "message_api",
+    "TwitterAPI": "posting_api",
+    "TicketAPI": "ticket_api",
+    "TradingBot": "trading_bot",
+    "TravelAPI": "travel_booking",
+    "VehicleControlAPI": "vehicle_control",
+}
+"""Class -> its module in the wheel, which is also the name of the file that documents its functions."""
+
+STATELESS = ("MathAPI",)
+NEEDED = {"MathAPI": "mpmath"}
+"""Class -> the package that it imports beyond the wheel."""
+
+REFUSED = ("kill", "exit", "quit", "remove", "unlink", "popen", "Popen", "run")
+"""Functions that the leaderboard calls in no case."""
+
+MOST_DIGITS = 1000
+"""Digits of a number that a function is given or asked for: arithmetic could otherwise go on for hours."""
+
+
+class CaseObjects:
+    """The objects of one case.
+
+    Args:
+        start: what they begin as: the names of the ``classes``, the ``config`` of each, and whether they are made for
+            a ``long_context``.
+    """
+
+    def __init__(self, start: Mapping[str, Any]) -> None:
+        self.by_class: dict[str, Any] = {}
+        self._methods: dict[str, Callable[..., Any]] = {}
+        for name in start["classes"]:
+            made = object_class(name)()
+            if name not in STATELESS:
+                config = deepcopy(start["config"].get(name, {}))
+                made._load_scenario(config, long_context=start["long_context"])
+            self.by_class[name] = made
+            self._methods.update(
+                (method, call) for method, call in inspect.getmembers(made, inspect.ismethod) if method[0] != "_"
+            )
+
+    def call(self, function: str, named: Mapping[str, Any], given: Sequence[Any] = ()) -> Any:
+        """Call a function; what it returns, or its error as the leaderboard words it.
+
+        Args:
+            named: the arguments that have names.
+            given: those that have none.
+        """
+        try:
+            if function in REFUSED:
+                raise ValueError(f"Function call {function} is not allowed.")
+            method = self._methods.get(function)
+            if method is None:
+                raise NameError(f"name {function!r} is not defined")
+            _check_size(function, [*given, *named.values()])
+            return method(*deepcopy(tuple(given)), **deepcopy(dict(named)))
+        except Exception as error:  # noqa: BLE001 - whatever the function raises is its answer
+            return f"Error during execution: {error}"
+
+    def response(self, function: str, named: Mapping[str, Any], given: Sequence[Any] = ()) -> str:
+        """What the leaderboard compares of a call's result: its text."""
+        return text_of(self.call(function, named, given))
+
+    def state(self) -> dict[str, Any]:
+        """The objects as JSON, to be shown."""
+        return {name: _shown(_public(made)) for name, made in self.by_class.items()}
+
+    def differences(self, right: CaseObjects) -> Iterator[str]:
+        """The attributes that are other than in the objects that are right."""
+        for name, wanted in right.by_class.items():
+            found = self.by_class[name]
+            for attribute, value in _public(wanted).items():
+                if getattr(found, attribute) != value:
+                    yield f"{name}.{attribute}"
+
+
+def object_class(name: str) -> type:
+    """A class of the wheel.
+
+    Raises:
+        UsageError: a package that it needs is not installed.
+    """
+    needed = NEEDED.get(name)
+    if needed is not None and find_spec(needed) is None:
+        raise UsageError(f"the dataset 'bfcl' needs {needed} for its test sets of several turns: pip install {needed}")
+    found: type = getattr(import_module(f"{CODE}.{MODULES[name]}"), name)
+    return found
+
+
+def text_of(result: Any) -> str:
+    """A function's result as the leaderboard writes it."""
+    if isinstance(result, dict):
+        try:
+            return json.dumps(result)
+        except (TypeError, ValueError):
+            return str(result)
+    return str(result)
+
+
+def _check_size(function: str, values: Sequence[Any]) -> None:
+    """Refuse numbers with which the functions of mathematics would not end; no right call comes near them."""
+    numbers = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    sizes = [abs(each) for each in numbers if isinstance(each, int | float)]
+    if any(size > 10**MOST_DIGITS for size in sizes):
+        raise ValueError("a number is too large")
+    if function in ("logarithm", "square_root") and len(sizes) > 1 and sizes[-1] > MOST_DIGITS:
+        raise ValueError("the precision is too large")
+    if function == "power" and len(sizes) == len(("base", "exponent")):
+        base, exponent = sizes
+        if exponent > MOST_DIGITS or exponent * len(str(int(base))) > MOST_DIGITS:
+            raise ValueError("the power is too large")
+
+
+def _public(made: Any) -> dict[str, Any]:
+    return {name: value for name, value in vars(made).items() if not name.startswith("_")}
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _shown(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_shown(item) for item in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if hasattr(value, "__dict__"):  # a folder knows the one that it is in
+        return {name: _shown(item) for name, item in _public(value).items() if name != "parent"}
+    return str(value)

@@ -1,0 +1,55 @@
+"""The world of a case of several turns: the leaderboard's own objects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import ClassVar
+
+from trialbed.contracts import ApiRefused, Simulation, Simulator, World
+from trialbed.records import Api, Json
+from trialbed_plugins.datasets.bfcl._objects import CaseObjects, text_of
+
+NAME = "bfcl"
+
+
+class CaseWorld(World):
+    """The objects of one case.
+
+    Args:
+        start: what they begin as.
+    """
+
+    def __init__(self, start: Mapping[str, Json]) -> None:
+        self._objects = CaseObjects(start)
+
+    def call(self, api: Api, arguments: Mapping[str, Json]) -> Json:
+        """Call a function of the objects."""
+        result = self._objects.call(api.api_name, arguments)
+        if isinstance(result, str) and result.startswith("Error during execution:"):
+            raise ApiRefused(result)
+        text = text_of(result)
+        try:
+            value: Json = json.loads(text) if isinstance(result, dict) else text
+        except ValueError:
+            return text
+        return value
+
+    def state(self) -> Json:
+        """The objects as JSON."""
+        return self._objects.state()
+
+
+class BfclSimulator(Simulator):
+    """Gives each trial the objects of its case."""
+
+    provenance: ClassVar[str] = NAME
+    invented: ClassVar[bool] = True
+
+    def world_from(self, state: Json) -> CaseWorld | None:
+        """The objects as a case of several turns begins with them."""
+        return CaseWorld(state) if isinstance(state, dict) else None
+
+    async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:  # noqa: ARG002
+        """Refuse: without a trial there are no objects."""
+        return Simulation(error=f"{ref}: this Api belongs to a trial; its objects exist in one only")

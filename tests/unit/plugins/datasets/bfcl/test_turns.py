@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.scoring import api_call, context
+
+from trialbed.contracts import ApiRefused
+from trialbed.errors import UsageError
+from trialbed.records import Query, ToolSpec
+from trialbed_plugins.datasets.bfcl import (
+    BfclDriver,
+    BfclSimulator,
+    _objects,
+    _scorer,
+    _source,
+    problem_of_turns,
+    score_trial,
+)
+from trialbed_plugins.datasets.bfcl._turns import right_call
+
+CODE = """
+class TicketAPI:
+    def __init__(self):
+        self.tickets, self._asked = {}, 0
+
+    def _load_scenario(self, scenario, long_context=False):
+        self.tickets = dict(scenario["tickets"])
+
+    def open_ticket(self, title, priority=1):
+        if not title:
+            raise ValueError("a ticket needs a title")
+        self.tickets[title] = priority
+        return {"title": title, "priority": priority}
+
+    def close_ticket(self, title):
+        return {"closed": self.tickets.pop(title)}
+
+    def count(self):
+        return len(self.tickets)
+
+    def power(self, base, exponent):
+        return {"result": base**exponent}
+
+    def kill(self):
+        self.tickets = {}
+"""
+
+
+def function(name: str, **properties: str) -> dict[str, Any]:
+    described = {key: {"type": kind} for key, kind in properties.items()}
+    return {
+        "name": name,
+        "description": name,
+        "parameters": {"type": "dict", "properties": described, "required": list(properties)[:1]},
+    }
+
+
+ROW = {
+    "id": "multi_turn_base_0",
+    "question": [[{"role": "user", "content": "Open a ticket 'a'."}], [{"role": "user", "content": "And now 'b'."}]],
+    "initial_config": {"TicketAPI": {"tickets": {"old": 3}}},
+    "involved_classes": ["TicketAPI"],
+    "excluded_function": ["count"],
+}
+RIGHT = [["open_ticket('a', priority=2)"], ["open_ticket(title='b')", "close_ticket('old')"]]
+
+
+@pytest.fixture(autouse=True)
+def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "site" / "bfcl_eval"
+    code = folder / "eval_checker" / "multi_turn_eval" / "func_source_code"
+    code.mkdir(parents=True)
+    (code / "ticket_api.py").write_text(CODE)
+    for package in (folder, code.parent.parent, code.parent, code):
+        (package / "__init__.py").touch()
+    data = folder / "data"
+    for name, *lines in (
+        ("BFCL_v4_multi_turn_base", ROW),
+        ("possible_answer/BFCL_v4_multi_turn_base", {"id": ROW["id"], "ground_truth": RIGHT}),
+        (
+            "multi_turn_func_doc/ticket_api",
+            function("open_ticket", title="string", priority="integer"),
+            function("close_ticket", title="string"),
+            function("count"),
+        ),
+    ):
+        file = data / f"{name}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    known = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "bfcl_eval"}
+    for name in known:
+        del sys.modules[name]
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    importlib.invalidate_caches()
+    _source.read_rows.cache_clear()
+    yield data
+    for name in [name for name in sys.modules if name.partition(".")[0] == "bfcl_eval"]:
+        del sys.modules[name]
+    sys.modules.update(known)
+    _source.read_rows.cache_clear()
+
+
+def opened(tmp_path: Path) -> Query:
+    (query,) = BfclDriver().open("multi_turn_base", tmp_path).queries()
+    return query
+
+
+def test_a_case_is_all_of_its_requests_with_the_functions_of_its_classes(tmp_path: Path) -> None:
+    query = opened(tmp_path)
+    assert query.text.endswith(":\n\n1. Open a ticket 'a'.\n\n2. And now 'b'.")
+    assert [api.api_name for api in query.apis] == ["open_ticket", "close_ticket"]
+    assert [call.arguments for call in query.gold_calls] == [
+        {"title": "a", "priority": 2},
+        {"title": "b"},
+        {"title": "old"},
+    ]
+    assert BfclDriver().open("multi_turn_base", tmp_path).simulator == "bfcl"
+
+
+def test_each_trial_has_objects_of_its_own(tmp_path: Path) -> None:
+    query = opened(tmp_path)
+    world, other = (BfclSimulator().world_from(query.initial_state) for _ in range(2))
+    assert world is not None
+    assert other is not None
+    assert world.call(query.apis[0], {"title": "a"}) == {"title": "a", "priority": 1}
+    assert world.state() == {"TicketAPI": {"tickets": {"old": 3, "a": 1}}}
+    assert other.state() == {"TicketAPI": {"tickets": {"old": 3}}}
+    with pytest.raises(ApiRefused, match="Error during execution: a ticket needs a title"):
+        world.call(query.apis[0], {"title": ""})
+    assert BfclSimulator().world_from(None) is None
+
+
+START = _source.start_of(ROW)
+A, B, CLOSE = (
+    ("open_ticket", {"title": "a", "priority": 2}),
+    ("open_ticket", {"title": "b"}),
+    ("close_ticket", {"title": "old"}),
+)
+COUNT = ("count", {})
+
+
+@pytest.mark.parametrize(
+    ("calls", "problem"),
+    [
+        ([A, B, CLOSE], ""),
+        ([A, CLOSE, B], ""),
+        ([COUNT, A, COUNT, B, CLOSE, COUNT], ""),
+        ([A, ("nothing", {}), B, CLOSE], ""),
+        ([B, A, CLOSE], "turn 1: TicketAPI.tickets is not as the right calls leave it"),
+        ([A, B], "turn 2: TicketAPI.tickets is not as"),
+        ([A], "turn 2: nothing was called"),
+        ([], "turn 1: nothing was called"),
+        ([A, B, CLOSE, ("open_ticket", {"title": "c"})], "turn 2: TicketAPI.tickets is not as"),
+        ([A, B, CLOSE, ("kill", {})], ""),
+        ([("open_ticket", {"title": "a", "priority": 1}), B, CLOSE], "turn 1: TicketAPI.tickets is not as"),
+    ],
+)
+def test_calls_are_right_if_every_turn_ends_as_the_right_calls_leave_it(calls: Any, problem: str) -> None:
+    found = problem_of_turns(START, RIGHT, calls)
+    assert problem in found
+    assert bool(found) is bool(problem)
+
+
+def test_what_the_right_calls_return_must_be_returned() -> None:
+    right = [["open_ticket('a')", "count()"]]
+    once = ("open_ticket", {"title": "a"})
+    assert problem_of_turns(START, right, [once, COUNT]) == ""
+    assert problem_of_turns(START, right, [once]) == "turn 1: nothing returned 2"
+    assert problem_of_turns(START, [["count()", "count()"]], [COUNT]) == "turn 1: nothing returned 1"
+
+
+def test_turns_without_right_calls_are_not_checked() -> None:
+    assert problem_of_turns(START, [[], RIGHT[0], []], [COUNT, A, B]) == ""
+
+
+@pytest.mark.parametrize("text", ["open_ticket(f())", "a.b()", "__import__('os').system('true')", "1", "f(", "f(*x)"])
+def test_right_calls_hold_values_and_nothing_is_evaluated(text: str) -> None:
+    with pytest.raises((TypeError, ValueError, SyntaxError)):
+        right_call(text)
+    assert "the right calls cannot be read" in problem_of_turns(START, [[text]], [A])
+
+
+@pytest.mark.parametrize("arguments", [{"base": 10, "exponent": 10**9}, {"base": 10**2000, "exponent": 1}])
+def test_arithmetic_that_would_not_end_is_refused(arguments: dict[str, int]) -> None:
+    assert "too large" in _objects.CaseObjects(START).response("power", arguments)
+    assert _objects.CaseObjects(START).response("power", {"base": 2, "exponent": 10}) == '{"result": 1024}'
+
+
+def test_a_package_that_the_classes_need_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(_objects.NEEDED, "TicketAPI", "no_such_package")
+    with pytest.raises(UsageError, match="pip install no_such_package"):
+        BfclDriver().open("multi_turn_base", tmp_path)
+
+
+@pytest.mark.parametrize(("priority", "value"), [(2, 1), (1, 0)])
+async def test_trials_are_scored_by_what_their_calls_did(tmp_path: Path, priority: int, value: float) -> None:
+    query = opened(tmp_path)
+    tools = tuple(
+        ToolSpec(name=api.api_name, description="", parameters=api.parameters_schema(), api=api.ref)
+        for api in query.apis
+    )
+    made = [(query.apis[0], {"title": "a", "priority": priority}), (query.apis[0], {"title": "b"})]
+    made.append((query.apis[1], {"title": "old"}))
+    calls = tuple(api_call("a").model_copy(update={"api": api.ref, "arguments": given}) for api, given in made)
+    trial = dataclasses.replace(context((), calls), query=query, tools=tools)
+    (score,) = await score_trial(trial)
+    assert (score.name, score.value) == (_scorer.SCORE, value)
