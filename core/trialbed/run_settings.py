@@ -23,22 +23,6 @@ from trialbed.settings import completion_cache, data_dir, response_cache, store_
 MARGIN = 0.05
 """The largest difference of a score that does not matter, where the user sets none."""
 
-JUDGE_SETTINGS = (
-    "judge",
-    "judge_votes",
-    "judge_model",
-    "judge_base_url",
-    "judge_api_key_env",
-    "judge_prompts",
-    "base_url",
-    "api_key_env",
-    "max_helper_requests",
-    "max_helper_tokens",
-    "completions",
-    "concurrency",
-)
-"""The settings of a run that are about its judge."""
-
 SANDBOXES = ("none", "process", "container")
 
 

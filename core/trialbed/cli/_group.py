@@ -17,13 +17,10 @@ COMMANDS = {
     "data": "List, import and show datasets, and export runs over them.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "env": "Build, list, lock and remove environments of frameworks.",
-    "export": "Write the trials of a run for other programs.",
-    "judge": "Calibrate judges against labelled cases.",
     "plan": "Say how many queries a difference needs, before money is spent.",
     "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
     "run": "Run trials and report how well frameworks use tools.",
     "runs": "List the runs in the store, newest first.",
-    "score": "Score recorded conversations, or a stored run again.",
     "serve": "Run the virtual API and the gateway alone.",
     "show": "Show a run, or one of its trials as the wire saw it.",
 }

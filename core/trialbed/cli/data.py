@@ -149,8 +149,8 @@ def export(
         _export_responses(response_cache, output or Path("tool_response_cache"), provenances, as_json=as_json)
         return
     output = output or Path("predictions")
+    from trialbed.cli._stabletoolbench import export_stabletoolbench
     from trialbed.engine import run_queries
-    from trialbed.exports import export_stabletoolbench
     from trialbed.store import open_store
 
     with open_store(store) as reader:

@@ -26,6 +26,22 @@ from trialbed.cli.options import (
 if TYPE_CHECKING:
     from trialbed.run_settings import Declared
 
+JUDGE_SETTINGS = (
+    "judge",
+    "judge_votes",
+    "judge_model",
+    "judge_base_url",
+    "judge_api_key_env",
+    "judge_prompts",
+    "base_url",
+    "api_key_env",
+    "max_helper_requests",
+    "max_helper_tokens",
+    "completions",
+    "concurrency",
+)
+"""The settings of a run that are about its judge."""
+
 COMPLETIONS = {
     "frameworks": completion.completes(completion.frameworks),
     "dataset": completion.completes(completion.datasets),

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trialbed.cli.setting_options import JUDGE_SETTINGS
 from trialbed.contracts import Comparison, Judge
 from trialbed.errors import UsageError
-from trialbed.run_settings import JUDGE_SETTINGS
 from trialbed.store import StoredRun, open_store
 
 SETTINGS = (*JUDGE_SETTINGS, "data_dir")

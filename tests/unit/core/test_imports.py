@@ -26,6 +26,8 @@ FOLDERS = {
     "trialbed_verify": "plugins",
     "trialbed_pages": "plugins",
     "trialbed_fidelity": "plugins",
+    "trialbed_evaluation": "plugins",
+    "trialbed_exports": "plugins",
     "trialbed_adapter_kit": "plugins",
 }
 FRAMEWORKS = {"agents", "agno", "autogen_agentchat", "autogen_core", "crewai", "langchain", "langgraph", "openai"}

@@ -10,10 +10,9 @@ import pytest
 from support.trials import ended, run_config
 
 from trialbed.comparison import PlanOptions, RunComparer, plan, plan_sides
-from trialbed.errors import DataError, UsageError
-from trialbed.exports import export_stabletoolbench
+from trialbed.errors import UsageError
 from trialbed.records import Run, RunStatus
-from trialbed.store import Store, open_store
+from trialbed.store import Store
 from trialbed.views import markdown
 
 OLD, NEW, EMPTY = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb", "20260303T120000-cccccc"
@@ -81,9 +80,3 @@ def test_a_run_is_not_compared_with_itself(store: str, values: tuple[str, ...]) 
         compared(store, *values, allow_incomplete=True)
     with pytest.raises(UsageError, match="twice; name each run once"):
         plan_sides(values, store, None)
-
-
-def test_an_export_has_no_files_without_trials(store: str, tmp_path: Path) -> None:
-    with open_store(store) as reader, pytest.raises(DataError, match=f"run {EMPTY} is interrupted and has no trial"):
-        list(export_stabletoolbench(reader.run(EMPTY), {}, tmp_path / "out"))
-    assert not (tmp_path / "out").exists()

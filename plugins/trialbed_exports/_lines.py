@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed.exports._trials import each_trial
 from trialbed.records import Query
 from trialbed.store import StoredRun
+from trialbed_exports._trials import each_trial
 
 
 def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ import click
 
 from trialbed.cli.completion import completes, runs
 from trialbed.cli.options import json_option
-from trialbed.cli.score import _files, _stored, _trials
+from trialbed_evaluation.score import _files, _stored, _trials
 
 RUN = re.compile(r"latest|[0-9]{4}[0-9T]*(?:-[0-9a-f]*)?")
 """What a stored run is named by: its id, the beginning of one, or ``latest``."""

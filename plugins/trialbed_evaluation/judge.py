@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.options import FILE, Decorated, json_option
-from trialbed.cli.setting_options import setting_option
-from trialbed.run_settings import JUDGE_SETTINGS
+from trialbed.cli.setting_options import JUDGE_SETTINGS, setting_option
 
 if TYPE_CHECKING:
     from trialbed.calibration import Calibration, Finding

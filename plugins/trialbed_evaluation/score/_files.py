@@ -16,9 +16,9 @@ import click
 from trialbed.cli import completion
 from trialbed.cli.completion import completes
 from trialbed.cli.options import FILE, SingleOption
-from trialbed.cli.score._rules import parse_rules, warn_of_unused
+from trialbed.cli.setting_options import JUDGE_SETTINGS
 from trialbed.errors import DataError, UsageError
-from trialbed.run_settings import JUDGE_SETTINGS
+from trialbed_evaluation.score._rules import parse_rules, warn_of_unused
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

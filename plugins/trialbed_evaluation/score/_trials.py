@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from trialbed.cli.score import _files
-from trialbed.cli.score._rules import warn_of_unused
 from trialbed.errors import UsageError
+from trialbed_evaluation.score import _files
+from trialbed_evaluation.score._rules import warn_of_unused
 
 if TYPE_CHECKING:
     from trialbed.conversations import Sample

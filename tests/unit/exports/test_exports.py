@@ -14,7 +14,6 @@ from support.trials import ended, run_config
 
 from trialbed.conversations import read_samples
 from trialbed.errors import DataError, UsageError
-from trialbed.exports import export_parquet, trial_lines, trial_spans
 from trialbed.records import (
     Answer,
     ApiCall,
@@ -29,6 +28,9 @@ from trialbed.records import (
     Usage,
 )
 from trialbed.store import Store, StoredRun, open_store
+from trialbed_exports._lines import trial_lines
+from trialbed_exports._parquet import export_parquet
+from trialbed_exports._spans import trial_spans
 
 RUN = "20260101T120000-aaaaaa"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

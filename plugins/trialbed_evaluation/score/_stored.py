@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.score._files import OWN
-from trialbed.run_settings import JUDGE_SETTINGS
+from trialbed.cli.setting_options import JUDGE_SETTINGS
+from trialbed_evaluation.score._files import OWN
 
 if TYPE_CHECKING:
     from trialbed.engine import Rescored

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trialbed.chat import first_message, parse_json, read_body, read_stream
-from trialbed.exports._trials import each_trial
 from trialbed.records import ApiCall, ModelCall, TrialResult
 from trialbed.store import StoredRun
+from trialbed_exports._trials import each_trial
 
 INTERNAL, CLIENT = 1, 3
 """Kinds of spans in OTLP."""

@@ -1,0 +1,5 @@
+"""Evaluates what was recorded, without running an agent.
+
+score   ``bench score``: scores files of conversations, and stored runs again
+judge   ``bench judge``: calibrates judges against labelled cases
+"""
