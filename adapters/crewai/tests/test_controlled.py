@@ -128,7 +128,6 @@ async def test_no_error_makes_crewai_ask_again(harness: Harness, refusal: Raw) -
     assert len(record.requests) == 2
     assert record.failure is not None
     assert record.failure.kind == "model"
-    assert record.wall < 5
 
 
 @pytest.mark.parametrize("body", ["", "<html>", "[]", "{}", '{"choices": []}', '{"choices": [{"message": null}]}'])
@@ -187,7 +186,8 @@ async def test_calls_without_ids_do_not_end_the_run(harness: Harness) -> None:
 
 @pytest.mark.parametrize(("calls", "met"), [(8, True), (9, False)])
 async def test_eight_calls_are_made_at_the_same_time_and_not_nine(harness: Harness, calls: int, met: bool) -> None:
-    barrier = Barrier(calls, timeout=1.0)
+    # Only a barrier that is not met takes this long.
+    barrier = Barrier(calls, timeout=60.0 if met else 1.0)
     turn = asks(*[call("Echo_text", {"text": str(number)}) for number in range(calls)])
     record = await harness.run(turn, "done", tools=(tool(behave=barrier.tool()),))
     assert (len(record.calls), barrier.all_arrived) == (calls, met)
@@ -199,7 +199,7 @@ async def test_no_thread_of_a_cancelled_trial_is_left(harness: Harness, where: s
     script = [asks(ECHO), "done"] if where == "tool" else [gate.reply(asks(ECHO))]
     behave = gate.tool() if where == "tool" else tool().behave
     trial = asyncio.create_task(harness.run(*script, tools=(tool(behave=behave),)))
-    assert await gate.reached.wait(10)
+    assert await gate.reached.wait(60)
     trial.cancel()
     await asyncio.wait([trial])
     gate.open()

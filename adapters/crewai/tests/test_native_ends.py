@@ -133,7 +133,7 @@ async def test_a_cancelled_trial_asks_the_model_no_more(harness: Harness) -> Non
     gate = Gate()
     prepared = harness.prepare(asks(ECHO), "done", tools=(tool(behave=gate.tool()),))
     trial = asyncio.create_task(prepared.run())
-    assert await gate.reached.wait(10)
+    assert await gate.reached.wait(60)
     trial.cancel()
     await asyncio.wait([trial])
     gate.open()

@@ -36,9 +36,11 @@ def cleaned_up(tmp_path, monkeypatch):
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch):
     """Wait less for what a defect keeps from happening."""
-    monkeypatch.setattr("trialbed_adapter_kit.checks.limits.PROMPT", 1.0)
-    monkeypatch.setattr("trialbed_adapter_kit.checks.hygiene.HELD_BACK", 1.0)
-    monkeypatch.setattr("trialbed_adapter_kit.harness.Barrier.__init__.__defaults__", (1.0,))
+    monkeypatch.setattr("trialbed_adapter_kit.checks.limits.PROMPT", 0.3)
+    monkeypatch.setattr("trialbed_adapter_kit.checks.hygiene.HELD_BACK", 0.3)
+    monkeypatch.setattr("trialbed_adapter_kit.checks.isolation.GATHERING", 0.3)
+    monkeypatch.setattr("trialbed_adapter_kit.harness.settled.__defaults__", (0.3,))
+    monkeypatch.setattr("trialbed_adapter_kit.harness.Barrier.__init__.__defaults__", (0.3,))
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)

@@ -38,7 +38,7 @@ def test_a_call_is_held(stage):
         turn = asks(call("Echo_text", {"text": "x"}))
         trial = stage.prepare(turn, held.line(Said("done")), tools=[tool(behave=meeting.tool())], patience=20.0)
         playing = asyncio.create_task(trial.play())
-        assert await held.begun.wait(20)
+        assert await held.begun.wait(60)
         assert held.begun.given and meeting.met
         held.released.give()
         return await playing

@@ -79,7 +79,7 @@ def test_a_server_that_is_not_there_is_3(bench: Bench) -> None:
 
 def test_a_model_that_is_not_there_is_3_and_nothing_is_kept(bench: Bench, tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{unused_port()}/v1"
-    done = bench("run", "--limit", 2, "--model", "some-model", "--base-url", url, code=3)
+    done = bench("run", "--limit", 2, "--model", "some-model", "--base-url", url, "--model-retries", 0, code=3)
     assert "nothing could be measured" in done.err
     assert "failed because of the model's endpoint" in done.err
     assert not (tmp_path / "results").exists()

@@ -22,7 +22,8 @@ from trialbed_server.gateway.scripted.policies import policy_names
 
 pytestmark = pytest.mark.slow(240)
 
-QUERIES = 20
+QUERIES = 12
+"""They have one to four gold calls, of the same Api too, and all kinds of arguments."""
 AT_A_TIME = 4
 
 LABELS = labels()

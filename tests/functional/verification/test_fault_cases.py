@@ -139,8 +139,8 @@ async def test_retry_after_is_honoured_and_no_part_of_any_latency(tmp_path):
         first, second = row["attempts"]
         assert first["retry_after_s"] == 1
         assert second["waited_ms"] >= 1000
-        assert row["ttft_ms"] < 500
-        assert row["duration_ms"] < 500
+        assert row["ttft_ms"] < second["waited_ms"]
+        assert row["duration_ms"] < second["waited_ms"]
 
 
 async def test_the_key_reaches_no_file_even_if_the_vendor_sends_it_back(tmp_path):

@@ -126,7 +126,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with subprocess.Popen(command, **pipes) as process:
         yield json.loads(process.stdout.readline())["url"]
         process.stdin.close()
-        process.wait(20)
+        process.wait(60)
 
 
 @pytest.fixture(autouse=True)

@@ -117,7 +117,7 @@ async def test_a_call_can_be_held_and_looked_at(harness):
     gate = Gate()
     trial = harness.prepare(asks(call("Echo_text", {"text": "x"})), "done", tools=[tool(behave=gate.tool())])
     running = asyncio.create_task(trial.run())
-    assert await gate.reached.wait(10)
+    assert await gate.reached.wait(60)
     assert [made.ended for made in trial.calls] == [None]
     gate.open()
     assert (await running).answer.final_answer == "done"

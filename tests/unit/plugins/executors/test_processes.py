@@ -47,7 +47,7 @@ def test_descendants_are_found_without_the_linux_way(family, monkeypatch):
 def test_a_family_is_ended_though_a_child_left_the_group(family):
     (child,) = processes.descendants(family.pid)
     processes.end_family(family.pid)
-    assert family.wait(20) == -signal.SIGKILL
+    assert family.wait(60) == -signal.SIGKILL
     psutil.wait_procs([child], timeout=60)
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
@@ -55,7 +55,7 @@ def test_a_family_is_ended_though_a_child_left_the_group(family):
 def test_orphans_are_found_by_their_mark(family):
     (child,) = processes.descendants(family.pid)
     family.kill()
-    family.wait(20)
+    family.wait(60)
     assert processes.marked({f"mark-{os.getpid()}"}) == [child]
     assert processes.end_marked({f"mark-{os.getpid()}"}) == 1
     assert processes.marked({f"mark-{os.getpid()}"}) == []
@@ -63,7 +63,7 @@ def test_orphans_are_found_by_their_mark(family):
 
 def test_what_is_gone_has_no_family():
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
-        process.wait(20)
+        process.wait(60)
     assert processes.descendants(process.pid) == []
     assert processes.resident_bytes(process.pid) == 0
     processes.end_family(process.pid)

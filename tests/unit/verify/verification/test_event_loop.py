@@ -31,7 +31,7 @@ async def test_a_failure_frees_the_desk() -> None:
             raise ValueError("spilt")
     except ValueError:
         pass
-    async with asyncio.timeout(1), pacer.turn():
+    async with asyncio.timeout(60), pacer.turn():
         pass
 
 
@@ -42,7 +42,7 @@ async def test_a_loop_that_was_held_up_is_seen_where_it_was() -> None:
         begun = clock()
         time.sleep(0.2)  # noqa: ASYNC251 - holding the loop up is the point
         await asyncio.sleep(0.02)
-        assert 0.1 < lag.since(begun) < 5
+        assert lag.since(begun) > 0.1
         assert lag.since(clock() + 5) == 0.0
 
 
