@@ -145,7 +145,13 @@ async def _ready(process: asyncio.subprocess.Process, errors: _Tail) -> str:
     except (TimeoutError, ValueError, KeyError) as error:
         await _stop(process)
         await errors.end()
-        raise ServerUnavailable(f"the server did not start:\n{errors.text.strip() or error}") from error
+        raise ServerUnavailable(f"the server did not start:\n{errors.text.strip() or _reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"it gave no address within {START_TIMEOUT:g} s; where the machine is busy, run the command again later"
+    return f"what it wrote is not its address: {error}"
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:

@@ -173,6 +173,11 @@ class ApiCall(Record):
     provenance: str = ""
     fault: str = ""
 
+    @property
+    def cached(self) -> bool:
+        """Whether the answer was made before, for an equal call."""
+        return self.provenance.startswith("cache:")
+
 
 class WireLog(Record):
     """Everything the server saw of one trial, in order of arrival.

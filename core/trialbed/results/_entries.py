@@ -214,7 +214,7 @@ def _api_figures(wire: WireLog) -> dict[str, int]:
         "api_calls": len(calls),
         "api_errors": sum(1 for call in calls if call.error or call.status != 200),
         "not_offered": sum(1 for call in calls if not call.offered),
-        "cached": sum(1 for call in calls if call.provenance.startswith("cache:")),
+        "cached": sum(1 for call in calls if call.cached),
     }
 
 

@@ -204,6 +204,10 @@ def _wire_figures(results: Sequence[TrialResult]) -> dict[str, Any]:
             "arguments": sum(len(wire.filled) for wire in wires),
             "trials": _trials(len(wire.filled) for wire in wires),
         },
+        "cached_calls": {
+            "calls": sum(len(wire.api_calls) for wire in wires),
+            "cached": sum(1 for wire in wires for call in wire.api_calls if call.cached),
+        },
     }
 
 

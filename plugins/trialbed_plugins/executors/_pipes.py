@@ -32,10 +32,11 @@ Message = Ready | Failed | Started | Done
 class WorkerFault(Exception):
     """A worker failed; it must be ended and not used again."""
 
-    def __init__(self, kind: FailureKind, message: str) -> None:
+    def __init__(self, kind: FailureKind, message: str, detail: str = "") -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
+        self.detail = detail
 
 
 class Pipes(asyncio.SubprocessProtocol):

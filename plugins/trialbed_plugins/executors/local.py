@@ -18,7 +18,7 @@ from pydantic import ByteSize, TypeAdapter, ValidationError
 from trialbed import errors
 from trialbed.contracts import Executor, Sandbox
 from trialbed.errors import DriverBroken, DriverError, SettingsError
-from trialbed.records import NOT_MEASURED, Environment, Failure, FrameworkInfo, Outcome, TrialSpec
+from trialbed.records import NOT_MEASURED, Environment, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
 from trialbed.redaction import redact
 from trialbed.run_settings import SANDBOXES
 from trialbed.temporary import temporary_folder
@@ -69,6 +69,7 @@ class LocalExecutor(Executor):
         self._memory_limit = configured_memory() if memory_limit is None else memory_limit
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
+        self._loaded: set[str] = set()
         self._connected = asyncio.Event()
         self._server: ServerAddress | None = None
 
@@ -104,7 +105,8 @@ class LocalExecutor(Executor):
         except StartFailed as error:
             raise _driver_error(error, framework, own=framework in self.environments) from error
         except WorkerFault as error:
-            raise DriverBroken(f"frameworks: {framework!r} cannot be loaded: {error}") from error
+            text = f"frameworks: {framework!r} cannot be loaded: {error}\n{error.detail}"
+            raise DriverBroken(text.rstrip()) from error
         self._idle.append(worker)
         return self._labelled(worker.info, framework)
 
@@ -193,12 +195,20 @@ class LocalExecutor(Executor):
         folder = self._folder / worker.mark
         folder.mkdir(parents=True)  # an agent may have removed the one above
         try:
-            return await worker.start(environment.python if environment else None, folder, preparing)
+            started = await worker.start(environment.python if environment else None, folder, preparing)
         except BaseException as error:
             await self._discard(worker)
             if isinstance(error, WorkerFault):
-                raise WorkerFault("adapter", f"{error}\n{worker.tail()}".rstrip()) from error
+                raise self._start_fault(error, framework, worker.tail()) from error
             raise
+        self._loaded.add(framework)
+        return started
+
+    def _start_fault(self, fault: WorkerFault, framework: str, tail: str) -> WorkerFault:
+        """Whose fault it is that a worker did not start: an adapter that has loaded before is not slow by itself."""
+        if fault.kind == "timeout" and framework in self._loaded:
+            return WorkerFault("server", f"{fault}, though it had loaded before: this machine was too busy", tail)
+        return WorkerFault("adapter", str(fault), tail)
 
     async def _bound_idle(self) -> None:
         while len(self._idle) > MAX_IDLE:
@@ -258,8 +268,9 @@ def _driver_error(error: StartFailed, framework: str, *, own: bool) -> DriverErr
 
 
 def _not_started(error: StartFailed | WorkerFault, started_at: datetime) -> Outcome:
-    detail = error.failed.detail if isinstance(error, StartFailed) else ""
-    failure = Failure(kind="adapter", message=str(error), detail=detail)
+    kind: FailureKind = "adapter" if isinstance(error, StartFailed) else error.kind
+    detail = error.failed.detail if isinstance(error, StartFailed) else error.detail
+    failure = Failure(kind=kind, message=str(error), detail=detail)
     return _redacted(Outcome(started_at=started_at, wall_time=0.0, failure=failure, first=True))
 
 

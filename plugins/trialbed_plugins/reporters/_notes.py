@@ -26,6 +26,9 @@ LEGEND = {info.name: info.meaning for info in CATALOG if info.name not in PLAIN}
 IDEAL = {info.name: info.ideal for info in CATALOG if info.ideal is not None}
 """Scores that explain others, and the value at which they have nothing to say."""
 
+UNEVEN = 0.1
+"""Difference of the shares of calls answered from the cache from which times of tools are not alike."""
+
 USUAL_REASONS = frozenset({"stop", "tool_calls"})
 """Reasons for which an answer of a model usually ends."""
 
@@ -73,6 +76,8 @@ def run_notes(documents: Sequence[Document], *, scores: Collection[str] | None =
     if JUDGED in shown:
         yield from _on_judge(documents[0]["metadata"])
     yield from (f"{name}: {meaning}." for name, meaning in LEGEND.items() if name in shown)
+    if scores is None:
+        yield from _on_cached(documents)
     for document in documents:
         for note in _own(document, times=scores is None):
             yield f"{document['metadata']['agent_name']}: {note}"
@@ -113,6 +118,18 @@ def _on_means(summary: Document, *, times: bool) -> Iterator[str]:
         f"[low, high] is the {summary['interval_level']:.0%} Wilson interval, clustered by query."
     )
     yield f"{text} Times are mean / median." if times else text
+
+
+def _on_cached(documents: Sequence[Document]) -> Iterator[str]:
+    """Who waited for answers to be made, where frameworks differ in it; documents of earlier versions do not know."""
+    found = [(document["metadata"]["agent_name"], document["summary"].get("cached_calls")) for document in documents]
+    shares = {name: counted["cached"] / counted["calls"] for name, counted in found if counted and counted["calls"]}
+    if shares and max(shares.values()) - min(shares.values()) > UNEVEN:
+        parts = ", ".join(f"{share:.0%} for {name}" for name, share in shares.items())
+        yield (
+            "tool_time and wall_time depend on who asked first: later equal calls are answered from the cache, without "
+            f"waiting for the answer to be made ({parts}). framework_time leaves the tools out."
+        )
 
 
 def _on_judge(about: Document) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from trialbed.records import Cause
 
 TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, *range(520, 600)})
@@ -37,6 +39,30 @@ def cause_of_status(status: int, *, others_answered: bool) -> Cause | None:
 def blames_request(status: int) -> bool:
     """Whether a failure may be due to what was sent, so that it would fail each time: 5xx, but not overload."""
     return status >= 500 and status not in OVERLOADED
+
+
+def repeats_a_broken_call(body: bytes) -> bool:
+    """Whether a request's conversation has a call of the model whose arguments are not JSON.
+
+    An answer that is cut at its limit of tokens ends in such a call, and some servers answer with 500 when it is sent
+    back to them, each time.
+    """
+    try:
+        messages = json.loads(body)["messages"]
+        calls = [call for message in messages for call in message.get("tool_calls") or ()]
+        return any(_is_broken(call["function"]["arguments"]) for call in calls)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return False
+
+
+def _is_broken(arguments: object) -> bool:
+    if not isinstance(arguments, str):
+        return False
+    try:
+        json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 def cause_of_problem(kind: str, code: object) -> Cause | None:

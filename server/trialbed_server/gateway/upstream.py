@@ -16,7 +16,14 @@ import aiohttp
 from trialbed.chat import retry_after
 from trialbed.records import EndpointStatus
 from trialbed_server._clock import Clock
-from trialbed_server.gateway.causes import KEY_REFUSED, NOT_THERE, TRANSIENT, blames_request, cause_of_status
+from trialbed_server.gateway.causes import (
+    KEY_REFUSED,
+    NOT_THERE,
+    TRANSIENT,
+    blames_request,
+    cause_of_status,
+    repeats_a_broken_call,
+)
 from trialbed_server.gateway.circuit import Circuit, EndpointDown
 from trialbed_server.gateway.connection import Connection, Request
 from trialbed_server.gateway.liveness import Liveness
@@ -237,14 +244,20 @@ class Upstream:
         else:
             self._blamed.pop(request.digest, None)
         there = failure.status in NOT_THERE and self.circuit.answered > 0
-        if cause_of_status(failure.status, others_answered=there) == "request":
+        if cause_of_status(failure.status, others_answered=there) == "request" or self._chokes(request, failure.status):
             self.circuit.completed(answered=False)
         else:
             useless = failure.absent or failure.status in KEY_REFUSED | NOT_THERE
             self.circuit.failed(request.digest, failure.message, asked=failure.asked, useless=useless)
 
+    def _chokes(self, request: Request, status: int) -> bool:
+        """Whether an endpoint that works fails because of the model's own broken call."""
+        return status == 500 and self.circuit.answered > 0 and repeats_a_broken_call(request.body)
+
     def _others_answered(self, request: Request, status: int) -> bool:
         answered = self.circuit.answered
+        if self._chokes(request, status):
+            return True
         return answered > (0 if status in NOT_THERE else self._blamed.get(request.digest, answered))
 
     async def _give_up(self, request: Request, writer: ResponseWriter, failure: Failure) -> None:

@@ -177,6 +177,20 @@ async def test_a_request_that_fails_each_time_while_others_are_answered_is_to_bl
     ]
 
 
+async def test_an_endpoint_that_fails_at_the_models_own_broken_call_is_not_down(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock, model_retries=2)
+    cut = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"city": "Tirr'}}
+    messages = [{"role": "assistant", "tool_calls": [cut]}, {"role": "tool", "tool_call_id": "1", "content": "?"}]
+    endpoint.plans["m"] = [says(500)]
+    await client.post(CHAT, json=body("fine"))
+    assert (await client.post(CHAT, json={**body(), "messages": messages})).status_code == 500
+    assert (await client.post(CHAT, json=body())).status_code == 500
+    calls = (await closed(client))["model_calls"]
+    assert [call["cause"] for call in calls] == [None, "request", "endpoint"]
+
+
 @pytest.mark.parametrize(("between", "cause"), [(500, "request"), (429, "endpoint"), (503, "endpoint")])
 async def test_a_request_is_not_to_blame_if_the_endpoint_had_no_capacity_for_it_meanwhile(
     serve: Serve, endpoint: Endpoint, clock: SleepingClock, between: int, cause: str

@@ -157,6 +157,8 @@ def test_the_wires_facts_are_counted_over_all_trials(run: Run, queries: Queries,
     assert found["refused_requests"] == {"requests": 1, "trials": 1, "limits": {"max_steps": 1}}
     assert found["lost_calls"] == {"calls": 2, "trials": 1, "reasons": {"no tools": 1, "arguments": 1}}
     assert found["filled_arguments"] == {"arguments": 1, "trials": 1}
+    calls = [call for result in results for call in result.wire.api_calls]
+    assert found["cached_calls"] == {"calls": len(calls), "cached": sum(1 for call in calls if call.cached)}
     assert found["totals"]["total_tokens"] == 5 * 11
     assert found["totals"]["model_requests"] == 6
     wires = [entry["wire"] for entry in document["results"]]

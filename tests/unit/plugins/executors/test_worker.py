@@ -15,6 +15,20 @@ from trialbed_plugins.executors.local import LocalExecutor
 NOWHERE = "http://127.0.0.1:9"
 
 
+def spec(*, fresh: bool = False) -> TrialSpec:
+    return TrialSpec(
+        trial="trial-token",
+        key=TrialKey(framework="reference", query_id=1),
+        query="?",
+        system_prompt="",
+        tools=(),
+        endpoint=ModelEndpoint(base_url=f"{NOWHERE}/v1", api_key="none", model="none"),
+        limits=Limits(timeout=600),
+        server_url=f"{NOWHERE}/virtual",
+        fresh=fresh,
+    )
+
+
 async def test_a_hold_up_while_a_trial_begins_is_not_the_trials_time(monkeypatch: pytest.MonkeyPatch) -> None:
     jumped = 0.0
     start = Stopwatch.start
@@ -28,18 +42,30 @@ async def test_a_hold_up_while_a_trial_begins_is_not_the_trials_time(monkeypatch
     for module in (_pipes, _worker):
         monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(Stopwatch, "start", held_up_after_it)
-    spec = TrialSpec(
-        trial="trial-token",
-        key=TrialKey(framework="reference", query_id=1),
-        query="?",
-        system_prompt="",
-        tools=(),
-        endpoint=ModelEndpoint(base_url=f"{NOWHERE}/v1", api_key="none", model="none"),
-        limits=Limits(timeout=600),
-        server_url=f"{NOWHERE}/virtual",
-    )
     async with LocalExecutor() as executor:
-        outcome = await executor.execute(spec)
+        outcome = await executor.execute(spec())
     assert outcome.failure is not None
     assert outcome.failure.kind == "model", outcome.failure
     assert outcome.wall_time < 500
+
+
+async def test_an_adapter_that_has_loaded_before_is_not_blamed_for_a_slow_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with LocalExecutor() as executor:
+        await executor.execute(spec())
+        monkeypatch.setattr(_worker, "START_LIMIT", 0.0)
+        outcome = await executor.execute(spec(fresh=True))
+    assert outcome.failure is not None
+    assert (outcome.failure.kind, outcome.failure.message) == (
+        "server",
+        "loading the adapter took more than 0 s, though it had loaded before: this machine was too busy",
+    )
+
+
+async def test_an_adapter_that_never_loads_in_time_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_worker, "START_LIMIT", 0.0)
+    async with LocalExecutor() as executor:
+        outcome = await executor.execute(spec())
+    assert outcome.failure is not None
+    assert (outcome.failure.kind, outcome.failure.message) == ("adapter", "loading the adapter took more than 0 s")

@@ -212,6 +212,16 @@ def test_the_wires_facts_are_noted(show: Show) -> None:
     assert "turns where" not in text
 
 
+def test_who_waited_for_answers_to_be_made_is_said_where_frameworks_differ_in_it(show: Show) -> None:
+    first, second = document(), document("other")
+    first["summary"]["cached_calls"] = {"calls": 40, "cached": 4}
+    second["summary"]["cached_calls"] = {"calls": 40, "cached": 36}
+    note = "answered from the cache, without waiting for the answer to be made (10% for reference, 90% for other)"
+    assert note in " ".join(show([first, second]).split())
+    second["summary"]["cached_calls"] = {"calls": 40, "cached": 5}
+    assert "answered from the cache" not in " ".join(show([first, second]).split())
+
+
 def test_times_have_medians_and_the_models_have_their_spread(show: Show) -> None:
     timed = document(average_model_time=2.0)
     timed["summary"]["medians"]["model_time"] = 1.5

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from trialbed_server.gateway.causes import TRANSIENT, blames_request, cause_of_problem, cause_of_status
+from trialbed_server.gateway.causes import (
+    TRANSIENT,
+    blames_request,
+    cause_of_problem,
+    cause_of_status,
+    repeats_a_broken_call,
+)
 
 ALONE = {
     "200 201 204": None,
@@ -66,3 +74,28 @@ def test_every_status_has_a_cause() -> None:
 )
 def test_an_answer_that_is_no_completion(kind: str, code: object, cause: str | None) -> None:
     assert cause_of_problem(kind, code) == cause
+
+
+def conversation(*arguments: object) -> bytes:
+    calls = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": text}} for text in arguments]
+    return json.dumps(
+        {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "tool_calls": calls}]}
+    ).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "broken"),
+    [
+        (conversation('{"a": 1}'), False),
+        (conversation(""), False),
+        (conversation({"a": 1}), False),
+        (conversation('{"a": 1}', '{"from": "Tirr'), True),
+        (b'{"messages": [{"role": "assistant", "tool_calls": null}]}', False),
+        (b'{"messages": 3}', False),
+        (b'{"messages": [null]}', False),
+        (b"[" * 100_000, False),
+        (b"\xff", False),
+    ],
+)
+def test_a_call_that_was_cut_is_seen_in_the_conversation(body: bytes, broken: bool) -> None:
+    assert repeats_a_broken_call(body) == broken
