@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from trialbed.comparison._findings import HEADLINE, Finding, paired_findings
+from trialbed.comparison._recovery import recovery
 from trialbed.comparison._sides import SETTINGS, Side, incomplete_note, shared_trials
 from trialbed.errors import UsageError
 from trialbed.run_settings import MARGIN
@@ -63,6 +64,7 @@ def compare(baseline: Side, candidate: Side, options: CompareOptions) -> dict[st
         "settings": _settings(baseline, candidate),
         "scores": {name: _score(name, baseline, candidate, options) for name in names},
         "findings": {found.score: found.as_json() for found in _findings(names, baseline, candidate, options)},
+        "recovery": recovery(baseline, candidate) if JUDGED in names else None,
         "options": {
             "margin": options.margin,
             "force": options.force,

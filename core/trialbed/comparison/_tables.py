@@ -9,6 +9,7 @@ from typing import Any
 
 from trialbed.calibration import judge_note
 from trialbed.comparison._ranks import rank_notes
+from trialbed.comparison._recovery import recovery_table
 from trialbed.comparison._sides import SETTINGS
 from trialbed.judging import JUDGED
 from trialbed.views import UNKNOWN, Table, compact, counts, number
@@ -20,13 +21,17 @@ MOST_QUERIES = 20
 
 
 def comparison_tables(documents: Sequence[Document]) -> list[Table]:
-    """A table for each candidate: both means of each score, and their paired difference with its interval."""
+    """A table for each candidate: both means of each score, and their paired difference with its interval.
+
+    A candidate that is a run with faults has one more, of its recovery.
+    """
     tables = [_table(document) for document in documents]
     ranks = {
         score: {name: (low, high) for name, (low, high) in found.items()}
         for score, found in documents[-1].get("ranks", {}).items()
     }
-    return [*tables[:-1], replace(tables[-1], notes=[*tables[-1].notes, *rank_notes(ranks)])]
+    recoveries = [table for table in map(recovery_table, documents) if table is not None]
+    return [*tables[:-1], replace(tables[-1], notes=[*tables[-1].notes, *rank_notes(ranks)]), *recoveries]
 
 
 def comparison_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
