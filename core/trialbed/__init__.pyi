@@ -54,6 +54,7 @@ from .records import FailureKind as FailureKind
 from .records import FilledArgument as FilledArgument
 from .records import Finish as Finish
 from .records import FrameworkInfo as FrameworkInfo
+from .records import GoldAnswer as GoldAnswer
 from .records import GoldCall as GoldCall
 from .records import Json as Json
 from .records import LimitName as LimitName

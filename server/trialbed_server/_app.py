@@ -67,7 +67,8 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI
     """
     clock = clock or SystemClock()
     trials = TrialRegistry(trials_only=options.control_token is not None, idle=options.trial_expiry)
-    simulators, untagged = Simulators(_simulator_access(options)), Untagged(clock, _put_in(options, clock))
+    simulators = Simulators(_simulator_access(options), options.simulator_prompts)
+    untagged = Untagged(clock, _put_in(options, clock))
     metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
     cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options, clock, metrics)
     redaction = redaction_of(tuple(key for key in (options.upstream_key, options.real_key) if key))

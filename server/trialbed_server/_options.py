@@ -49,6 +49,8 @@ class ServerOptions:
         simulator: answers for Apis without a trial; None is the dataset's own, ``template`` for unknown Apis.
         simulator_model: a model of the upstream that simulators may ask; None for none.
         simulator_upstream, simulator_key: another endpoint for that model, and its key.
+        simulator_prompts: a copy of StableToolBench, whose prompts MirrorAPI models are asked with; None for
+            Trialbed's.
         real_url: where real Apis are called, by ToolBench's protocol; None for nowhere. real_key: its key.
         real_timeout: seconds for one real call.
         faults: what is put in on purpose for requests without a trial; None for nothing.
@@ -62,7 +64,7 @@ class ServerOptions:
         rate_limit: requests per second of one client, to the virtual API and the gateway; None for any.
         grace: seconds that requests in flight have when the server ends.
         log_format: ``text`` or ``json``.
-        workers: how many processes answer; with several, there are no trials.
+        workers: how many processes answer; each trial is one's, to which the others pass on its requests.
         memory: bytes of cached responses kept in memory.
         simulator_timeout: seconds a simulator has for one answer.
         upstream_timeout: seconds the upstream may be silent before the gateway gives up, where no trial says how long.
@@ -90,6 +92,7 @@ class ServerOptions:
     simulator_model: str | None = None
     simulator_upstream: str | None = None
     simulator_key: str | None = field(default=None, repr=False)
+    simulator_prompts: Path | None = None
     real_url: str | None = None
     real_key: str | None = field(default=None, repr=False)
     real_timeout: float = 30.0
@@ -223,6 +226,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--data-dir", metavar="DIR", type=Path, help="folder of imported datasets")
     add("--simulator", metavar="NAME", help="simulator for calls outside of trials")
     add("--simulator-model", metavar="MODEL", help="model of the upstream that simulators may ask")
+    add("--simulator-prompts", metavar="DIR", type=Path, help="copy of StableToolBench, for MirrorAPI's prompts")
     add("--max-helper-requests", metavar="N", type=int, help="most requests of each simulator")
     add("--max-helper-tokens", metavar="N", type=int, help="tokens after which each simulator asks no more")
     add("--completions", metavar="FILE", help="cache of the replies to simulators")

@@ -11,17 +11,18 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from trialbed.errors import ServerUnavailable
 from trialbed_server._app import create_app
 from trialbed_server._logging import configure_logging
 from trialbed_server._options import ServerOptions
 from trialbed_server._protocol import BoundedProtocol
+from trialbed_server._trial_routing import Place, TrialRouting
 from trialbed_server._workers import Workers
 from trialbed_server.cache import ResponseStore
 
@@ -50,21 +51,32 @@ def serve(options: ServerOptions) -> None:
         app = create_app(options)
     with contextlib.closing(_listen(options.host, options.port)) as listener:
         if options.workers == 1:
-            _serve_app(app, options, listener, lambda: _announce(listener), _stdin_watcher(options))
+            _serve_app(app, options, [listener], lambda: _announce(listener), _stdin_watcher(options))
             return
         workers = Workers(options, listener, serve_worker)
         _stdin_watcher(options)(workers.stop)
         workers.run(lambda: _announce(listener))
 
 
-def serve_worker(options: ServerOptions, listener: socket.socket, on_ready: Callable[[], object], watch: Watch) -> None:
-    """Serve a socket that other processes serve too."""
+def serve_worker(
+    options: ServerOptions,
+    sockets: Sequence[socket.socket],
+    place: Place,
+    on_ready: Callable[[], object],
+    watch: Watch,
+) -> None:
+    """Serve a socket that other processes serve too, and one of its own, by which they pass on its trials' requests."""
     configure_logging(options.log_format, options.secrets())
-    _serve_app(create_app(options), options, listener, on_ready, watch)
+    app = TrialRouting(create_app(options), place, options.max_body)
+    _serve_app(app, options, sockets, on_ready, watch)
 
 
 def _serve_app(
-    app: FastAPI, options: ServerOptions, listener: socket.socket, on_ready: Callable[[], object], watch: Watch
+    app: ASGIApp,
+    options: ServerOptions,
+    sockets: Sequence[socket.socket],
+    on_ready: Callable[[], object],
+    watch: Watch,
 ) -> None:
     config = uvicorn.Config(
         app,
@@ -76,7 +88,7 @@ def _serve_app(
         timeout_graceful_shutdown=math.ceil(options.grace),
         server_header=False,
     )
-    _Server(config, on_ready=on_ready, watch=watch).run(sockets=[listener])
+    _Server(config, on_ready=on_ready, watch=watch).run(sockets=list(sockets))
 
 
 def _stdin_watcher(options: ServerOptions) -> Watch:

@@ -6,21 +6,26 @@ import logging
 import multiprocessing
 import signal
 import socket
+import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 
 from trialbed.errors import ServerUnavailable
 from trialbed_server._options import ServerOptions
+from trialbed_server._trial_routing import Place
 
 logger = logging.getLogger(__name__)
 
+BACKLOG = 2048
 START_TIMEOUT = 120.0
 """Seconds in which the first worker must serve."""
 
-Serve = Callable[[ServerOptions, socket.socket, Callable[[], object], Callable[[Callable[[], None]], None]], None]
-"""Serves a socket; calls the third argument when it does, and the fourth with what ends it."""
+Serve = Callable[
+    [ServerOptions, Sequence[socket.socket], Place, Callable[[], object], Callable[[Callable[[], None]], None]], None
+]
+"""Serves sockets from a place; calls the fourth argument when it does, and the fifth with what ends it."""
 
 
 class Workers:
@@ -37,6 +42,7 @@ class Workers:
         self._context: SpawnContext = multiprocessing.get_context("spawn")
         self._ready = self._context.Semaphore(0)
         self._stop = threading.Event()
+        self._own: list[socket.socket] = []
 
     def run(self, on_ready: Callable[[], None]) -> None:
         """Run until a signal comes.
@@ -49,23 +55,29 @@ class Workers:
         """
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: self._stop.set())
-        workers = [self._start() for _ in range(self._options.workers)]
-        try:
-            self._await_first(workers)
-            on_ready()
-            while not self._stop.is_set():
-                workers = [self._replaced(worker) for worker in workers]
-                wait([worker.sentinel for worker in workers], timeout=0.5)
-        finally:
-            self._end(workers)
+        with tempfile.TemporaryDirectory(prefix="trialbed-workers-") as folder:
+            paths = tuple(f"{folder}/{number}" for number in range(self._options.workers))
+            self._own = [_own_socket(path) for path in paths]
+            workers = [self._start(Place(number, paths)) for number in range(self._options.workers)]
+            try:
+                self._await_first(workers)
+                on_ready()
+                while not self._stop.is_set():
+                    workers = [self._replaced(worker, Place(n, paths)) for n, worker in enumerate(workers)]
+                    wait([worker.sentinel for worker in workers], timeout=0.5)
+            finally:
+                self._end(workers)
+                for own in self._own:
+                    own.close()
 
     def stop(self) -> None:
         """End soon."""
         self._stop.set()
 
-    def _start(self) -> SpawnProcess:
+    def _start(self, place: Place) -> SpawnProcess:
+        sockets = (self._listener, self._own[place.number])
         worker = self._context.Process(
-            target=_work, args=(self._serve, self._options, self._listener, self._ready), daemon=True
+            target=_work, args=(self._serve, self._options, sockets, place, self._ready), daemon=True
         )
         worker.start()
         return worker
@@ -79,11 +91,11 @@ class Workers:
         if not self._stop.is_set():
             raise ServerUnavailable("no worker of the server could start; its log says why")
 
-    def _replaced(self, worker: SpawnProcess) -> SpawnProcess:
+    def _replaced(self, worker: SpawnProcess, place: Place) -> SpawnProcess:
         if worker.is_alive() or self._stop.is_set():
             return worker
         logger.error("worker %s has died with exit code %s; another one takes its place", worker.pid, worker.exitcode)
-        return self._start()
+        return self._start(place)
 
     def _end(self, workers: list[SpawnProcess]) -> None:
         for worker in workers:
@@ -96,9 +108,17 @@ class Workers:
                 worker.join()
 
 
-def _work(serve: Serve, options: ServerOptions, listener: socket.socket, ready: object) -> None:
+def _own_socket(path: str) -> socket.socket:
+    """A socket for one worker alone, at a path that no other user can reach."""
+    own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    own.bind(path)
+    own.listen(BACKLOG)
+    return own
+
+
+def _work(serve: Serve, options: ServerOptions, sockets: Sequence[socket.socket], place: Place, ready: object) -> None:
     """Serve in a worker process, until it is told to end or its parent is gone."""
-    serve(options, listener, ready.release, _at_the_parents_end)  # type: ignore[attr-defined] # a semaphore
+    serve(options, sockets, place, ready.release, _at_the_parents_end)  # type: ignore[attr-defined] # a semaphore
 
 
 def _at_the_parents_end(end: Callable[[], None]) -> None:

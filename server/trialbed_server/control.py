@@ -45,7 +45,7 @@ class Control:
     Args:
         upstream: the endpoint that the server forwards to, None for none.
         max_body: largest registration in bytes.
-        workers: how many processes share the server's address; several know nothing of each other's trials.
+        workers: how many processes share the server's address; each has trials of its own.
     """
 
     def __init__(
@@ -131,8 +131,11 @@ class Control:
         return JSONResponse(self._untagged.document())
 
     async def _open(self, registration: TrialRegistration) -> Response:
-        if self._workers > 1:
-            problem = f"this server has {self._workers} workers, which share no trials; runs need one without --workers"
+        if self._workers > 1 and registration.ambient:
+            problem = (
+                f"this server has {self._workers} workers, and requests without a token may come to any of them; an "
+                "agent object (run_benchmark) needs a server without --workers"
+            )
             return JSONResponse({"error": problem}, 400)
         try:
             self._check_model(registration)

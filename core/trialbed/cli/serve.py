@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from trialbed.cli.completion import completes, datasets, drivers
-from trialbed.cli.options import FiniteRange, option, plain_option
+from trialbed.cli.options import FOLDER, FiniteRange, option, plain_option
 from trialbed.cli.setting_options import (
     api_key_env_option,
     base_url_option,
@@ -65,6 +65,11 @@ Examples:
     "--simulator-api-key-env",
     metavar="VARIABLE",
     help="Environment variable that holds the key of --simulator-base-url. [default: that of --api-key-env]",
+)
+@option(
+    "--simulator-prompts",
+    type=FOLDER,
+    help="Copy of StableToolBench, whose prompts MirrorAPI models are asked with. [default: Trialbed's prompts]",
 )
 @option(
     "--simulator-timeout",
@@ -122,7 +127,7 @@ Examples:
     "--workers",
     type=click.IntRange(min=1),
     default=1,
-    help="Processes that answer calls without a trial; several serve no runs.",
+    help="Processes that answer; the calls of a trial reach the one that has it.",
 )
 @option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of the log's lines.")
 @plain_option("--pages", is_flag=True, help="Show the runs of the store at /pages too, gold answers included.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from trialbed.records import Api, Json, Record
@@ -84,6 +85,20 @@ class Simulator(ABC):
     def settings(self) -> Mapping[str, Json]:
         """What its answers were made with, such as the model's settings; stored beside each of them."""
         return {}
+
+    def use_prompts(self, folder: Path) -> bool:  # noqa: ARG002 - simulators override it
+        """Use the prompts of an installed program (``--simulator-prompts``) from now on.
+
+        Args:
+            folder: of the program.
+
+        Returns:
+            Whether the simulator can.
+
+        Raises:
+            UsageError: the folder has none.
+        """
+        return False
 
     def world(self) -> World | None:
         """A new world for one trial, if the Apis change something; its answers are never cached.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from trialbed.contracts import Simulation, Simulator
 from trialbed.errors import ModelFailed, SimulationError
 from trialbed.records import Api, Json
 from trialbed_server.simulators._documents import api_document, model_settings, read_truncated, revision_of
+from trialbed_server.simulators._mirror_prompts import prompt_digest, read_mirror_prompts
 
-PROMPT = "mirrorapi-1"
+PROMPT = "mirrorapi-2"
 """The version of the prompts; part of the revision."""
 
 SAMPLING: Mapping[str, Any] = {"temperature": 0.1, "seed": 42, "max_tokens": 2048}
@@ -45,12 +46,26 @@ with that mechanism."""
 class MirrorSimulator(Simulator):
     """Asks a MirrorAPI model in the style of its fine-tuning: the documentation and the request.
 
-    A reply that breaks off inside its response is used as far as it goes, as StableToolBench's server does.
+    Both are written as Python writes a dict, as in the training data. The system prompt is Trialbed's own, unless that
+    of the training is read from a copy of StableToolBench. A reply that breaks off inside its response is used as far
+    as it goes, as StableToolBench's server does.
     """
 
     provenance: ClassVar[str] = "mirrorapi"
     needs_model: ClassVar[bool] = True
-    system: ClassVar[str] = SYSTEM
+    trained_with: ClassVar[str] = "SFT_SYSTEM"
+    system: str = SYSTEM
+    prompt: str = PROMPT
+
+    def use_prompts(self, folder: Path) -> bool:
+        """Use the system prompt of a copy of StableToolBench.
+
+        Raises:
+            UsageError: there is none.
+        """
+        self.system = read_mirror_prompts(folder)[self.trained_with]
+        self.prompt = f"stabletoolbench-{prompt_digest(self.system)}"
+        return True
 
     @property
     def label(self) -> str:
@@ -59,11 +74,11 @@ class MirrorSimulator(Simulator):
 
     def settings(self) -> Mapping[str, Json]:
         """The model and how it is asked."""
-        return model_settings(self.model, f"{PROMPT}:{self.provenance}", **SAMPLING)
+        return model_settings(self.model, f"{self.prompt}:{self.provenance}", **SAMPLING)
 
     def revision(self, api: Api | None) -> str:
         """A digest of the prompts, the settings and the documentation."""
-        return revision_of(PROMPT, self.settings(), api)
+        return revision_of(self.prompt, self.settings(), api)
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:
         """Answer one call.
@@ -73,11 +88,10 @@ class MirrorSimulator(Simulator):
         """
         if self.model is None:
             raise SimulationError(f"{ref}: the simulator {self.provenance!r} has no model")
-        document = json.dumps(api_document(api, ref), ensure_ascii=False)
-        request = json.dumps(arguments, ensure_ascii=False)
+        request = {name: value for name, value in arguments.items() if name != "toolbench_key"}
         messages = [
             {"role": "system", "content": self.system},
-            {"role": "user", "content": f"API doc:\n{document}\n\nRequest:\n{request}"},
+            {"role": "user", "content": f"API doc:\n{api_document(api, ref)}\n\nRequest:\n{request}"},
         ]
         try:
             return await self.model.ask_for(read_truncated, messages, **SAMPLING)
@@ -89,4 +103,5 @@ class MirrorCotSimulator(MirrorSimulator):
     """As ``mirrorapi``, in the style with reasoning: the model first writes how the Api works, which is dropped."""
 
     provenance: ClassVar[str] = "mirrorapi-cot"
-    system: ClassVar[str] = SYSTEM_COT
+    trained_with: ClassVar[str] = "COT_SYSTEM"
+    system: str = SYSTEM_COT

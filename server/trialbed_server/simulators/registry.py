@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from trialbed.contracts import Simulator
@@ -19,18 +20,20 @@ class Simulators:
 
     Args:
         access: gives a simulator the model that it may ask; None if there is no model.
+        prompts: a folder of prompts for simulators that can use them; None for their own.
     """
 
-    def __init__(self, access: Callable[[], ModelAccess] | None = None) -> None:
+    def __init__(self, access: Callable[[], ModelAccess] | None = None, prompts: Path | None = None) -> None:
         self._loaded: dict[str, Simulator] = {}
         self._access = access
+        self._prompts = prompts
 
     def get(self, name: str) -> Simulator:
         """The simulator of this name; blocks while it is imported.
 
         Raises:
             DriverError: it is missing or broken.
-            UsageError: it needs a model, and there is none.
+            UsageError: it needs a model, and there is none; or its prompts are not where they should be.
         """
         if name not in self._loaded:
             made = _made(name)
@@ -41,6 +44,8 @@ class Simulators:
                     f"the simulator {name!r} asks a model: name one with --simulator-model MODEL, and its endpoint "
                     "with --base-url URL"
                 )
+            if self._prompts is not None:
+                made.use_prompts(self._prompts)
             self._loaded[name] = made
         return self._loaded[name]
 

@@ -118,8 +118,35 @@ async def test_mirrorapi_is_asked_in_both_styles_and_may_break_off(
     assert (asked["temperature"], asked["seed"], asked["max_tokens"]) == (0.1, 42, 2048)
     system, user = (message["content"] for message in asked["messages"])
     assert ("mechanism_of_the_api" in system) is mechanism
-    assert user.startswith('API doc:\n{"api_name": "Current"')
-    assert user.endswith('\n\nRequest:\n{"city": "Oslo"}')
+    assert user.startswith("API doc:\n{'api_name': 'Current'")
+    assert user.endswith("\n\nRequest:\n{'city': 'Oslo'}")
+
+
+@pytest.mark.parametrize("place", [".", "server"])
+async def test_mirrorapi_is_asked_with_the_prompts_of_its_training_where_they_are(
+    serve: Serve, model: Model, tmp_path: Path, place: str
+) -> None:
+    file = tmp_path / "StableToolBench" / place / "system_prompts.py"
+    file.parent.mkdir(parents=True)
+    file.write_text('import nothing_of_this_is_run\nSFT_SYSTEM = """Act."""\nCOT_SYSTEM = "Think, then act."\n')
+    for simulator, prompt in (("mirrorapi", "Act."), ("mirrorapi-cot", "Think, then act.")):
+        client = await serve(**options(model, simulator), simulator_prompts=tmp_path / "StableToolBench")
+        await client.post("/virtual", json=virtual())
+        assert model.requests[-1]["messages"][0] == {"role": "system", "content": prompt}
+    assert len(model.requests) == 2
+    own = await serve(**options(model, "mirrorapi"))
+    await own.post("/virtual", json=virtual())
+    assert len(model.requests) == 3, "answers of other prompts are other answers"
+
+
+@pytest.mark.parametrize("content", [None, "SFT_SYSTEM = 'one'", "COT_SYSTEM = (", "SFT_SYSTEM = COT_SYSTEM = f''"])
+async def test_prompts_that_are_not_there_are_named_at_the_start(
+    serve: Serve, model: Model, tmp_path: Path, content: str | None
+) -> None:
+    if content is not None:
+        (tmp_path / "system_prompts.py").write_text(content)
+    with pytest.raises(UsageError, match="--simulator-prompts"):
+        await serve(**options(model, "mirrorapi"), simulator_prompts=tmp_path)
 
 
 async def test_an_unknown_api_is_simulated_by_its_name(serve: Serve, model: Model) -> None:
