@@ -23,7 +23,7 @@ def commands() -> str:
 
 
 def walk_commands() -> Iterator[tuple[str, click.Command]]:
-    """``path -> command`` of every built-in command that is no group, sorted."""
+    """``path -> command`` of every built-in command that is not a group, sorted."""
     for name in own_commands():
         command = cli.get_command(click.Context(cli), name)
         if isinstance(command, click.Group):

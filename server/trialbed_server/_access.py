@@ -1,4 +1,4 @@
-"""Who may send requests: bearer tokens, names of the server, and origins of web pages."""
+"""Access control: bearer tokens, names of the server, and origins of web pages."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class SiteGuard:
         )
 
     def _is_own(self, host: str) -> bool:
-        """Whether a ``Host`` header names this server; tools that are no browsers may leave it out."""
+        """Whether a ``Host`` header names this server; tools other than browsers may leave it out."""
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:

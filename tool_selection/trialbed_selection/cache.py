@@ -19,7 +19,7 @@ log = logging.getLogger("trialbed.selection")
 
 @dataclass(frozen=True)
 class Asked:
-    """What a selection depends on.
+    """The inputs that a selection depends on.
 
     Attributes:
         query: its text.

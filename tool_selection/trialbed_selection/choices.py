@@ -1,4 +1,4 @@
-"""What a selector chose, and why."""
+"""The choices of a selector, with their reasons."""
 
 from __future__ import annotations
 

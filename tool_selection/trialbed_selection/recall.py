@@ -19,7 +19,7 @@ MEASURES = ("recall", "ndcg", "coverage")
 
 @dataclass(frozen=True)
 class Found:
-    """What a selector chose for a query.
+    """The choice of a selector for a query.
 
     Attributes:
         test_set: that the query belongs to.

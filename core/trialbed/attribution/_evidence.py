@@ -1,4 +1,4 @@
-"""Whether the results of calls were used."""
+"""The use that was made of the results of calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_VALUES = 1000
 
 
 class Uses:
-    """Where the results of a trial's calls may have been used: the answer, and the arguments of later calls.
+    """The places where the results of a trial's calls may have been used: the answer, and the arguments of later calls.
 
     Args:
         query: what it says already does not count.

@@ -18,7 +18,7 @@ MIN_CASES = 30
 
 
 class Finding(Record):
-    """What a judge said of one case; ``found`` is None where it gave no verdict, and ``reason`` says why."""
+    """A judge's verdict on one case; ``found`` is None where it gave no verdict, and ``reason`` says why."""
 
     id: str
     label: AnswerStatus

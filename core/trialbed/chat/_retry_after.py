@@ -1,4 +1,4 @@
-"""What an endpoint asks for that is busy."""
+"""Reads how long a busy endpoint asks its clients to wait."""
 
 from __future__ import annotations
 

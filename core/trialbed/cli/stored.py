@@ -1,4 +1,4 @@
-"""What the commands on stored runs share."""
+"""Options and output that the commands on stored runs share."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class RunComparer(Comparer):
         """Options that say where to look runs up, and how to judge their differences."""
         from trialbed.cli.options import SingleOption, make_option
         from trialbed.cli.setting_options import option_list
-        from trialbed.comparison._preference import SETTINGS
+        from trialbed.comparison._preference import setting_names
 
         return [
             make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]"),
@@ -40,7 +40,7 @@ class RunComparer(Comparer):
                 is_flag=True,
                 help="Have --judge say which of two answers to each query is better, instead of comparing scores.",
             ),
-            *option_list(SETTINGS),
+            *option_list(setting_names()),
         ]
 
     def recognises(self, value: str) -> bool:

@@ -27,7 +27,7 @@ TOKENS = "total_tokens"
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What a comparison is to show.
+    """The aim of a comparison.
 
     Attributes:
         score: a bounded one.

@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trialbed.cli.setting_options import JUDGE_SETTINGS
 from trialbed.contracts import Comparison, Judge
 from trialbed.errors import UsageError
 from trialbed.store import StoredRun, open_store
 
-SETTINGS = (*JUDGE_SETTINGS, "data_dir")
-"""The settings of a run that are options of a comparison by preference."""
+
+def setting_names() -> tuple[str, ...]:
+    """The settings of a run that are options of a comparison by preference."""
+    from trialbed.cli.setting_options import JUDGE_SETTINGS
+
+    return (*JUDGE_SETTINGS, "data_dir")
 
 
 def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
@@ -26,7 +29,7 @@ def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> 
     from trialbed.preference import preference_records, preference_table, undecided_lines
     from trialbed.run_settings import RunSettings
 
-    given = {name: options[name] for name in SETTINGS if options.get(name) is not None}
+    given = {name: options[name] for name in setting_names() if options.get(name) is not None}
     with open_store(options["store"]) as reader:
         for value in values:
             if Path(value).exists():

@@ -32,7 +32,7 @@ class ApiRefused(ValueError):
 
 
 class World(ABC):
-    """What the Apis of one trial act on: a plain object, made for the trial and gone with it."""
+    """The state that the Apis of one trial act on: a plain object, made for the trial and gone with it."""
 
     @abstractmethod
     def call(self, api: Api, arguments: Mapping[str, Json]) -> Json:

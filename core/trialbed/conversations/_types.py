@@ -1,4 +1,4 @@
-"""What every format of conversations is read into."""
+"""The types that every format of conversations is read into."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an answer says a value."""
+"""Finds the values that an answer states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a text denies what it says at a place.
+"""Finds negations: places where a text denies a value that it names.
 
 English only, by the words around the place. What is not recognised counts as said.
 """

@@ -1,4 +1,4 @@
-"""What went wrong in a trial, as the wire tells it."""
+"""The problems of a trial, as seen at the wire."""
 
 from __future__ import annotations
 
@@ -162,5 +162,5 @@ def api_name(call: ApiCall) -> str:
 
 
 def as_text(value: Json | Mapping[str, Any]) -> str:
-    """A value as JSON; a text that is no JSON as it is."""
+    """A value as JSON; a text that is not JSON as it is."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -29,7 +29,7 @@ class Refused(Exception):
 
 
 class ToolSource(Protocol):
-    """Where the tools are; what goes in and out is MCP's JSON."""
+    """The source of the tools; its arguments and results are MCP's JSON."""
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """The tools: ``name``, ``description``, ``inputSchema``."""

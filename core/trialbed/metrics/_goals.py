@@ -42,7 +42,7 @@ LENIENT: Mapping[Any, float] = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "
 
 @dataclass(frozen=True, slots=True)
 class GoalAccuracy:
-    """Whether the user's goal was reached.
+    """The verdict on whether the user's goal was reached.
 
     Attributes:
         value: 1 if it was, else 0.

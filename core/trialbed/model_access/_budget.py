@@ -9,7 +9,7 @@ from trialbed.records import Record
 
 
 class ModelUse(Record):
-    """What was asked of a model.
+    """The requests and tokens that were asked of a model.
 
     Attributes:
         requests: requests sent, repetitions of failed ones left out.

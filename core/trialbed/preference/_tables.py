@@ -1,4 +1,4 @@
-"""What came of contests, for people and as figures."""
+"""The results of contests, as a table and as records."""
 
 from __future__ import annotations
 

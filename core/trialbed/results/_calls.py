@@ -154,7 +154,7 @@ def _claimed(call: ClaimedCall) -> Signed:
 def canonical(arguments: Json) -> str:
     """Arguments as JSON text that is equal for equal arguments; text that is JSON is read.
 
-    Arguments that are nested too deeply to be read are their own text, or all equal where they are no text.
+    Arguments that are nested too deeply to be read are their own text, or all equal where they are not text.
     """
     try:
         return _ENCODER.encode(_with_plain_numbers(_parsed(arguments)))

@@ -1,4 +1,4 @@
-"""What went worst in a run, by the entries of its result documents."""
+"""Finds the worst trials of a run, by the entries of its result documents."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from trialbed.records import TrialKey, TrialStatus
 
 
 class Attempt(Protocol):
-    """What decides which attempt counts; a ``TrialResult`` is one."""
+    """The fields that decide which attempt counts; a ``TrialResult`` has them."""
 
     @property
     def key(self) -> Hashable:

@@ -23,7 +23,7 @@ IN_ONE = 500
 
 
 class TrialPlace(NamedTuple):
-    """What tells a trial from the others of its run."""
+    """The fields that identify a trial within its run."""
 
     framework: str
     query_id: int | str
@@ -49,7 +49,7 @@ class TrialColumns:
 
 
 class ScoreKind(NamedTuple):
-    """What a score is: whether it lies in [0, 1], and whether a failed trial has it as 0."""
+    """The kind of a score: whether it lies in [0, 1], and whether a failed trial has it as 0."""
 
     bounded: bool
     quality: bool

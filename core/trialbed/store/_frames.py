@@ -20,7 +20,7 @@ KEYS = (
     "failure",
     "answer_status",
 )
-"""The columns that are no scores."""
+"""The columns that do not hold scores."""
 
 
 def trial_frame(run_id: str, config: RunConfig, results: Sequence[TrialResult]) -> Any:

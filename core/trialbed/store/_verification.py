@@ -30,7 +30,7 @@ TABLES: Mapping[str, Table] = {
 
 @dataclass(frozen=True)
 class StoreReport:
-    """What a check of every record of a store found.
+    """The findings of a check of every record of a store.
 
     Attributes:
         place: the store's file, or its URL without the password.

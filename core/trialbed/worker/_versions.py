@@ -1,4 +1,4 @@
-"""Whether dictionaries have changed, told without looking at what is in them."""
+"""Detects changes of dictionaries by their versions, without comparing their contents."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ async def empty_answer_ends_the_run(harness: Harness) -> None:
 
 @should(
     binds="controlled",
-    reason="Models that think run out of tokens, and some answers are filtered; that is no defect of a framework.",
+    reason="Models that think run out of tokens, and some answers are filtered; that is not a defect of the framework.",
     hint="Look for exceptions that the framework raises on the finish reasons `length` and `content_filter`.",
 )
 async def empty_answer_that_was_cut_off_is_unfinished(harness: Harness) -> None:

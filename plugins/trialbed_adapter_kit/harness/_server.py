@@ -121,7 +121,9 @@ class TrialSession:
             return web.json_response({"error": "this Api does not exist", "response": ""})
         arguments = _input_of(body)
         if arguments is None:
-            self.strays.append(f"a call of {item.name} with an input that is no JSON object: {json.dumps(body)[:200]}")
+            self.strays.append(
+                f"a call of {item.name} with an input that is not a JSON object: {json.dumps(body)[:200]}"
+            )
             return web.json_response({"error": PARSE_ERROR, "response": ""})
         reply = await self._answer(item, arguments)
         if reply.status != 200:

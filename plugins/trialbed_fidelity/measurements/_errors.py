@@ -87,7 +87,7 @@ CASES: tuple[ErrorCase, ...] = (
 
 
 class ErrorFinding(Record):
-    """What a user of the framework sees in one case.
+    """The view that a user of the framework has of one case.
 
     Attributes:
         case: its title.

@@ -175,7 +175,7 @@ def _refused(schema: HardSchema, seen: Observed) -> SchemaFinding:
 
 
 class _Calls:
-    """What became of the model's calls in a trial."""
+    """The fate of the model's calls in a trial."""
 
     def __init__(self, wire: WireLog) -> None:
         self._wire = wire

@@ -1,4 +1,4 @@
-"""What the pages of runs show: each module reads the store into the values of one template."""
+"""The values that the pages of runs show: each module reads the store into the values of one template."""
 
 from trialbed_pages.runs.figures import FigureCache, RunFigures
 from trialbed_pages.runs.grid import GRID_SORTS, GridFilter, grid_page

@@ -1,4 +1,4 @@
-"""What judges that ask a model have in common."""
+"""The base of judges that ask a model."""
 
 from __future__ import annotations
 

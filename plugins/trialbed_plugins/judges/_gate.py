@@ -1,4 +1,4 @@
-"""What every judge decides without reading the answer."""
+"""The verdicts that every judge gives without reading the answer."""
 
 from __future__ import annotations
 

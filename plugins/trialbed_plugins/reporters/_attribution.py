@@ -1,4 +1,4 @@
-"""Where gold calls were lost, as a table below a run's figures."""
+"""The table of where gold calls were lost, below a run's figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each built-in score is, in a line; its page in ``docs/reference/scores/`` has all of it."""
+"""A line on each built-in score; its page in ``docs/reference/scores/`` describes it in full."""
 
 from __future__ import annotations
 

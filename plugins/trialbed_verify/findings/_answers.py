@@ -17,7 +17,7 @@ REASONING = ("reasoning_content", "reasoning")
 
 
 class Answer:
-    """What a row asked for and what came.
+    """The request and the answer of a row.
 
     Args:
         count: the model's own tokenizer, where it is at hand.

@@ -1,4 +1,4 @@
-"""What a request demands of its answer."""
+"""The constraints that a request places on its answer."""
 
 from __future__ import annotations
 

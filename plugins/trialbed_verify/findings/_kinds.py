@@ -81,7 +81,7 @@ _FORM = {
     "role_wrong": "the role of the message is missing or not `assistant`",
 }
 _STREAM = {
-    "bytes_after_done": "bytes that are no event came after `[DONE]`",
+    "bytes_after_done": "bytes that are not an event came after `[DONE]`",
     "events_after_done": "events came after `[DONE]`",
     "last_event_unfinished": "the stream ended without the blank line that ends its last event",
     "tokens_after_finish": "tokens came after the finish reason",

@@ -35,7 +35,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Reading:
-    """What the test says after a verification.
+    """The state of the test after a verification.
 
     Attributes:
         p: how unusual its answers are among all so far; None for the first.

@@ -34,7 +34,7 @@ SLOW_MS = 100.0
 
 @dataclass(frozen=True)
 class Copies:
-    """What was found.
+    """The copies that were found.
 
     Attributes:
         remarks: for readers, one sentence each.

@@ -1,4 +1,4 @@
-"""What the panel measures of one answer, in a few bytes."""
+"""The measurements that the panel keeps of one answer, in a few bytes."""
 
 from __future__ import annotations
 

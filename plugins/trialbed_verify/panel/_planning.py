@@ -102,7 +102,7 @@ def _envelope(places: Array, values: Array, at: float) -> float:
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What is known before a verification.
+    """The assumptions of a plan, known before a verification.
 
     Attributes:
         flip_rate: the chance that two trials of a case decide differently, on average over cases.
@@ -122,7 +122,7 @@ class PlanOptions:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a verification needs, or can show.
+    """The cases that a verification needs, or the difference that it can show.
 
     Attributes:
         cases: with which a vendor like the baseline is called equivalent; None if no number does.

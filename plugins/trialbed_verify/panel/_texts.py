@@ -1,4 +1,4 @@
-"""What can be told of a text without a model: its script and language, and what leaked into it."""
+"""Properties of a text that need no model: its script, its language, and markup that leaked into it."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class Publication:
 
     def _files(self) -> Table:
         rows = [(source.path.name, str(source.rows), str(source.size), source.digest) for source in self.sources]
-        notes = ["Whoever has a file of this SHA-256 has the answers on which this page is based."]
+        notes = ["A file with this SHA-256 holds the answers on which this page is based."]
         return Table.of("Files", ("file", "rows", "bytes", "SHA-256"), rows, notes)
 
     def _rerun(self) -> Disclosures:

@@ -1,4 +1,4 @@
-"""What a case expects, compared with its answer; everything here is a pure function of one result row."""
+"""Compares the expectations of a case with its answer; everything here is a pure function of one result row."""
 
 from __future__ import annotations
 

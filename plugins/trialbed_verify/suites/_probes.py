@@ -1,4 +1,4 @@
-"""Whether a parameter is obeyed, found by comparing the answers to one prompt under several settings."""
+"""Checks that a parameter is obeyed, by comparing the answers to one prompt under several settings."""
 
 from __future__ import annotations
 

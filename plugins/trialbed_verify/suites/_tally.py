@@ -1,4 +1,4 @@
-"""What suites found, summed up row by row."""
+"""The findings of suites, summed up row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What suites found, as tables of text: vendors as columns."""
+"""The findings of suites as tables of text, with vendors as columns."""
 
 from __future__ import annotations
 

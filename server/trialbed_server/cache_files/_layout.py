@@ -1,4 +1,4 @@
-"""Where the files of a cache folder are, and which Apis their paths name."""
+"""The layout of a cache folder: its files, and the Apis that their paths name."""
 
 from __future__ import annotations
 

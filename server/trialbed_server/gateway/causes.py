@@ -66,7 +66,7 @@ def _is_broken(arguments: object) -> bool:
 
 
 def cause_of_problem(kind: str, code: object) -> Cause | None:
-    """The cause for an answer of status 2xx that is no completion; None for one that is, even if a careless one.
+    """The cause for an answer of status 2xx that is not a completion; None for one that is, even if a careless one.
 
     Args:
         kind: of the problem in the answer's reading.

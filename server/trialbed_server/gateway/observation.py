@@ -25,7 +25,7 @@ class Observation(NamedTuple):
     """The facts found in one response.
 
     Attributes:
-        problem: why it is no completion, in words; None where it is one.
+        problem: why it is not a completion, in words; None where it is one.
         cause: whose fault that is, where it is the endpoint's or the request's.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trialbed.redaction import Field, Redaction, event_value, leaves, redaction_of, stars, without_pieces
 
 NOTICED = 4
-"""Characters of the key from which on the events of a stream that hold them wait for the next; fewer are no secret."""
+"""The fewest characters of the key for which events of a stream wait for the next; fewer are not a secret."""
 
 KEPT = 64
 """Characters of a field that are remembered: in them, what was not yet noticed is written."""

@@ -32,7 +32,7 @@ STATUS_TEXT = re.compile(r"[^.\n]{0,120}\bstatus_code=[45]\d\d\.?", re.IGNORECAS
 
 
 def refusal(answer: Any) -> str:
-    """The reason why the body of a response with status 200 is no answer of an Api; empty if it is one.
+    """The reason why the body of a response with status 200 is not an answer of an Api; empty if it is one.
 
     Args:
         answer: the parsed body.

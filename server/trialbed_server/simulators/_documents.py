@@ -1,4 +1,4 @@
-"""What a model is told of an Api, and how its reply is read."""
+"""Describes an Api to a model, and reads the model's reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is served without a trial: counted, and the latest of it kept."""
+"""Counts requests that belong to no trial, and keeps the latest of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes embeddings."""
+"""The interface of embedders."""
 
 from __future__ import annotations
 

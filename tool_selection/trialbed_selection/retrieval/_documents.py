@@ -1,4 +1,4 @@
-"""What an index knows of an Api and of a tool: weighted words, and a sentence."""
+"""The documents of an index: weighted words and a sentence for each Api and each tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a sandboxed worker finds the server."""
+"""The address at which a sandboxed worker finds the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``bench verify`` lists instead of sending anything."""
+"""The lists that ``bench verify`` prints instead of sending requests."""
 
 from __future__ import annotations
 

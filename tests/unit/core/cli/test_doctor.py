@@ -27,6 +27,8 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIALBED_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("TRIALBED_ENV_DIR", str(tmp_path / "environments"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    # To make a sandbox takes longer than the rest of the command; tests of sandboxes do.
+    monkeypatch.setattr("trialbed_plugins.executors.local.check_sandbox", lambda _sandbox: ("a mechanism",))
 
 
 @pytest.fixture

@@ -140,7 +140,7 @@ def pump(source: socket.socket, target: socket.socket) -> None:
 
 
 def leave_keyring() -> None:
-    """Join a new session keyring: keyrings belong to no namespace. Where ``keyctl`` is refused, nobody can use one."""
+    """Join a new session keyring: no namespace has its own. Where ``keyctl`` is refused, none can be used."""
     number = KEYCTL.get(platform.machine())
     if number is not None:
         ctypes.CDLL(None).syscall(number, KEYCTL_JOIN_SESSION_KEYRING, None)
