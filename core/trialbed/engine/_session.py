@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
+from trialbed.engine._commits import Commits
 from trialbed.engine._continuation import trials_to_run
 from trialbed.engine._control import ControlClient
 from trialbed.engine._documents import leave_out, run_documents
@@ -84,8 +85,13 @@ async def _meanwhile(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task
         await asyncio.wait([task])
 
 
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    error = errors.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+
+
 class RunSession:
-    """Runs the remaining trials of a run, N at a time, and commits each as it ends.
+    """Runs the remaining trials of a run, N at a time, and commits them as they end.
 
     Args:
         ambient: whether requests without a token belong to the open trial.
@@ -206,25 +212,31 @@ class RunSession:
         # Twice as many lanes as slots: while one lane's agent works, another opens, scores or commits its trial.
         # Ambient trials are open one at a time, so for them there is nothing to overlap.
         lanes = self._prepared.options.concurrency * (1 if self._ambient else 2)
+        commits = Commits(self._store, self._run.run_id, self._note_committed)
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(lanes):
-                    group.create_task(self._lane(runner, queue))
+            async with asyncio.TaskGroup() as all_of_it:
+                all_of_it.create_task(commits.run())
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(lanes):
+                        group.create_task(self._lane(runner, queue, commits))
+                commits.close()
         except BaseExceptionGroup as errors:
-            # One lane's error ends all; the user needs that error, not the group it came in.
-            raise errors.exceptions[0] from None
+            # One lane's error ends all; the user needs that error, not the groups it came in.
+            raise _first(errors) from None
 
-    async def _lane(self, runner: TrialRunner, queue: Iterator[tuple[TrialKey, int]]) -> None:
+    async def _lane(self, runner: TrialRunner, queue: Iterator[tuple[TrialKey, int]], commits: Commits) -> None:
         for key, attempt in queue:
             if self._outage.over:
                 return
             result = await runner(key, attempt)
             self._outage.note(result)
-            await asyncio.to_thread(self._store.add_trial, self._run.run_id, result)
-            if result.status == "not measured":
-                self._unmeasured[key] = attempt + 1
-            self._listeners.notify("trial_finished", run=self._run, result=result)
-            self._progress.advance(result)
+            await commits.add(result)
+
+    def _note_committed(self, result: TrialResult) -> None:
+        if result.status == "not measured":
+            self._unmeasured[result.key] = result.attempt + 1
+        self._listeners.notify("trial_finished", run=self._run, result=result)
+        self._progress.advance(result)
 
     def _interrupted(self, *, void: bool) -> None:
         run_id = self._run.run_id

@@ -106,6 +106,8 @@ class TrialRunner:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
                 outcome = await self.executor.execute(spec)
+            # What waits for the slot begins before this trial's log is asked for, read and scored.
+            await asyncio.sleep(0)
         finally:
             wire, loss = await self._close(spec.trial)
         # What the endpoint said may be in what the agent says; from here on, it is shown and stored.

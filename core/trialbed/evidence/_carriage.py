@@ -22,7 +22,7 @@ def carries(answer: str, values: Iterable[str]) -> bool:
     Case, white space, markup, separators of thousands, zeros at the end of a fraction, the space before a unit, and the
     form of times and dates do not matter. A value is said only as a whole: ``21.5`` is not in ``121.5``.
     """
-    text = _read(answer)
+    text = read(answer)
     return any(text.says(value) for value in values)
 
 
@@ -33,7 +33,7 @@ def carries_fact(answer: str, fact: str) -> bool:
 
 def mentions(text: str, values: Iterable[str]) -> bool:
     """Whether any of the values stands in the text, said or denied."""
-    shown = _read(text)
+    shown = read(text)
     return any(shown.has(value) for value in values)
 
 
@@ -44,7 +44,7 @@ class Wanted(NamedTuple):
     days: list[date]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def wanted(value: str) -> Wanted:
     """The value, read once for all texts in which it is looked for."""
     shown = readable(value)
@@ -52,9 +52,9 @@ def wanted(value: str) -> Wanted:
     return Wanted([token.text for token in tokens(shown)], days)
 
 
-@lru_cache(maxsize=8)
-def _read(text: str) -> Text:
-    """The text, read once for all values that are looked for in it one after the other."""
+@lru_cache(maxsize=64)
+def read(text: str) -> Text:
+    """The text, read once for all values that are looked for in it one after the other, and by all scores of a trial."""
     return Text(text)
 
 

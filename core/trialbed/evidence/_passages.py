@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
-from trialbed.evidence._carriage import Text, wanted
+from trialbed.evidence._carriage import read, wanted
 
 
 class Passages:
     """Texts in an order, each read once: a value is looked for only where one of its words or days stands."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = [Text(text) for text in texts]
+        self._texts = [read(text) for text in texts]
 
     def mention(self, value: str, start: int = 0) -> bool:
         """Whether the value stands in any of the texts, said or denied.

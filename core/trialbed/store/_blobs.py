@@ -23,6 +23,9 @@ WINDOWS = (10, 15)
 SMALL = 13
 """Logarithm of the largest window for which less memory compresses as well."""
 
+UNCOMPRESSED = 1024
+"""Bytes of a body up to which compressing it takes most of the time of storing it, and gains next to nothing."""
+
 
 class Bodies:
     """Collects the bodies of one transaction."""
@@ -113,6 +116,8 @@ def body_of(bodies: Mapping[str, str], digest: str | None) -> str:
 
 
 def _compressed(body: bytes) -> bytes:
+    if len(body) <= UNCOMPRESSED:
+        return zlib.compress(body, 0)
     window = min(max(len(body).bit_length(), WINDOWS[0]), WINDOWS[1])
     compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, window, 5 if window <= SMALL else zlib.DEF_MEM_LEVEL)
     return compressor.compress(body) + compressor.flush()

@@ -31,6 +31,20 @@ def encode_record(record: Record, exclude: Collection[str] = ()) -> str:
     return encode(record.model_dump(exclude=set(exclude)))
 
 
+def encode_whole(record: Record) -> str:
+    """A record's JSON, by pydantic's own writer where that loses nothing: it takes a fraction of the time.
+
+    It writes numbers that are not finite as null, and refuses lone surrogates.
+    """
+    try:
+        text = record.model_dump_json()
+        if type(record).model_validate_json(text) == record:
+            return text
+    except ValueError:
+        pass
+    return encode_record(record)
+
+
 def decode_record(kind: type[R], text: str, **more: Any) -> R:
     """The record of this JSON, with the fields that were stored elsewhere.
 

@@ -38,7 +38,7 @@ from trialbed.store._runs import (
     read_selection,
     read_unfinished,
 )
-from trialbed.store._trials import add_scores, insert_trial, read_attempts, read_results
+from trialbed.store._trials import add_scores, insert_trials, read_attempts, read_results
 
 
 class Store:
@@ -168,12 +168,23 @@ class Store:
             DataError: the run has this attempt (framework, query, repeat, attempt) already, or the store does not have
                 the run.
         """
-        result = redaction_of(secret_values()).record(result)
+        self.add_trials(run_id, (result,))
+
+    def add_trials(self, run_id: str, results: Sequence[TrialResult]) -> None:
+        """Commit attempts that have ended, in this order and in one transaction: all of them, or none.
+
+        Secrets of this process's environment are masked in them.
+
+        Raises:
+            DataError: as for ``add_trial``, for one of them.
+        """
+        redaction = redaction_of(secret_values())
+        masked = [redaction.record(result) for result in results]
         try:
             with self._database.write() as connection:
-                insert_trial(connection, run_id, result)
+                insert_trials(connection, run_id, masked)
         except IntegrityError as error:
-            raise DataError(self._refusal(run_id, result)) from error
+            raise DataError(self._refusal(run_id, masked)) from error
 
     def add_scores(self, run_id: str, result: TrialResult, scores: Sequence[Score]) -> None:
         """Add scores to an attempt that is committed; those of the same name are replaced.
@@ -247,11 +258,13 @@ class Store:
         with self._database.read() as connection:
             return {answer.query_id: answer for answer in read_gold_answers(connection, run_id)}
 
-    def _refusal(self, run_id: str, result: TrialResult) -> str:
-        key = result.key
-        if any(attempt.key == key for attempt in self.attempt_summaries(run_id)):
-            return (
-                f"run {run_id!r} already has attempt {result.attempt} of the trial of {key.framework} on query "
-                f"{key.query_id!r}, repeat {key.repeat}; an attempt is added only once"
-            )
-        return f"the store has no run {run_id!r}; create it before its trials"
+    def _refusal(self, run_id: str, results: Sequence[TrialResult]) -> str:
+        there = {attempt.key for attempt in self.attempt_summaries(run_id)}
+        known = next((result for result in results if result.key in there), results[-1] if there else None)
+        if known is None:
+            return f"the store has no run {run_id!r}; create it before its trials"
+        key = known.key
+        return (
+            f"run {run_id!r} already has attempt {known.attempt} of the trial of {key.framework} on query "
+            f"{key.query_id!r}, repeat {key.repeat}; an attempt is added only once"
+        )

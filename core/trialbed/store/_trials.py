@@ -15,7 +15,7 @@ from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, W
 from trialbed.store._attempts import AttemptSummary
 from trialbed.store._blobs import Bodies, body_of, insert_into, read_bodies
 from trialbed.store._checksums import check, checksum, with_checksum
-from trialbed.store._json import column_text, decode, decode_id, decode_record, encode, encode_id, encode_record
+from trialbed.store._json import column_text, decode, decode_id, decode_record, encode, encode_id, encode_record, encode_whole
 from trialbed.store._schema import calls, scores, trials
 
 Rows = list[dict[str, Any]]
@@ -25,20 +25,25 @@ MODEL, API = "model", "api"
 """Kinds of calls."""
 
 
-def insert_trial(connection: Connection, run_id: str, result: TrialResult) -> None:
-    """Add an attempt that has ended."""
+def insert_trials(connection: Connection, run_id: str, results: Iterable[TrialResult]) -> None:
+    """Add attempts that have ended, in this order."""
     bodies = Bodies()
-    call_rows, score_rows = _call_rows(result.wire, bodies), _score_rows(result)
-    row = {
-        "run_id": run_id,
-        **_columns(result),
-        "scores_checksum": checksum(score_rows),
-        "calls_checksum": checksum(call_rows),
-    }
-    trial_id = connection.execute(_insert_trial(), with_checksum(row)).scalar_one()
+    all_scores: Rows = []
+    all_calls: Rows = []
+    for result in results:
+        call_rows, score_rows = _call_rows(result.wire, bodies), _score_rows(result)
+        row = {
+            "run_id": run_id,
+            **_columns(result),
+            "scores_checksum": checksum(score_rows),
+            "calls_checksum": checksum(call_rows),
+        }
+        trial_id = connection.execute(_insert_trial(), with_checksum(row)).scalar_one()
+        all_scores += ({**row, "trial_id": trial_id} for row in score_rows)
+        all_calls += ({**row, "trial_id": trial_id} for row in call_rows)
     bodies.insert(connection)
-    _insert(connection, scores, trial_id, score_rows)
-    _insert(connection, calls, trial_id, call_rows)
+    _insert(connection, scores, all_scores)
+    _insert(connection, calls, all_calls)
 
 
 def add_scores(connection: Connection, run_id: str, result: TrialResult, added: Sequence[Score]) -> None:
@@ -63,7 +68,7 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
     kept = [found for score in own if (found := decode_record(Score, score.record)).name not in names]
     rows = _score_rows(result.model_copy(update={"scores": (*kept, *added)}))
     connection.execute(delete(scores).where(scores.c.trial_id == row.id))
-    _insert(connection, scores, row.id, rows)
+    _insert(connection, scores, [{**each, "trial_id": row.id} for each in rows])
     changed = with_checksum({**row._mapping, "scores_checksum": checksum(rows)})
     columns = {name: changed[name] for name in ("scores_checksum", "checksum")}
     connection.execute(update(trials).where(trials.c.id == row.id).values(columns))
@@ -198,7 +203,7 @@ def _score_rows(result: TrialResult) -> Rows:
             "name": column_text(score.name),
             "value": _column_number(score.value),
             "label": column_text(score.label),
-            "record": encode_record(score),
+            "record": encode_whole(score),
         }
         for place, score in enumerate(result.scores)
     ]
@@ -246,9 +251,9 @@ def _insert_trial() -> Any:
     return insert_into(trials).returning(trials.c.id)
 
 
-def _insert(connection: Connection, table: Any, trial_id: int, rows: Rows) -> None:
+def _insert(connection: Connection, table: Any, rows: Rows) -> None:
     if rows:
-        connection.execute(insert_into(table), [{**row, "trial_id": trial_id} for row in rows])
+        connection.execute(insert_into(table), rows)
 
 
 def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select[Any]) -> tuple[ByTrial, ByTrial]:

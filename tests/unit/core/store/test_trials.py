@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import threading
 import zlib
 from collections.abc import Callable
@@ -163,3 +164,23 @@ def test_changed_contents_are_an_error_not_a_result(
     execute(f"UPDATE {change} = :value", value=value)
     with pytest.raises(DataError, match=message):
         store.results("r1")
+
+
+def test_attempts_are_added_together_or_not_at_all(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
+    store.create_run(make_run())
+    first, second = make_trial("first"), make_trial("second", body="another body")
+    store.add_trials("r1", [first, second])
+    assert store.results("r1") == [first, second]
+    with pytest.raises(DataError, match="'second'.*added only once"):
+        store.add_trials("r1", [make_trial("third"), second])
+    assert store.results("r1") == [first, second]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, "\ud800", "ä\x00", -0.0, 2**70, (1, 2), None])
+def test_scores_are_stored_without_loss(store: Store, make_run: MakeRun, make_trial: MakeTrial, value: Any) -> None:
+    store.create_run(make_run())
+    score = Score(name="s", value=0.5, detail={"value": value})
+    store.add_trial("r1", make_trial().model_copy(update={"scores": (score,)}))
+    (found,) = store.results("r1")
+    expected = list(value) if isinstance(value, tuple) else value
+    assert repr(found.scores[0].detail["value"]) == repr(expected)

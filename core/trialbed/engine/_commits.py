@@ -1,0 +1,78 @@
+"""Commits the trials that have ended, while others go on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from trialbed.records import TrialResult
+from trialbed.store import Store
+
+GATHERING = 0.05
+"""Seconds in which trials that end are gathered: to commit several together takes hardly longer than to commit one."""
+
+MOST = 64
+"""Trials that wait to be committed; where more have ended, the next ones begin later."""
+
+
+class Commits:
+    """The trials that have ended and are not committed yet.
+
+    Only what is committed counts as ended, for the caller as for the store: should the process be killed, the others
+    are run again.
+
+    Args:
+        committed: called for each trial once it is committed, in the order in which they ended.
+    """
+
+    def __init__(self, store: Store, run_id: str, committed: Callable[[TrialResult], None]) -> None:
+        self._store = store
+        self._run_id = run_id
+        self._committed = committed
+        self._ended: list[TrialResult] = []
+        self._room = asyncio.Semaphore(MOST)
+        self._wake = asyncio.Event()
+        self._closed = asyncio.Event()
+
+    async def add(self, result: TrialResult) -> None:
+        """Take in a trial that has ended."""
+        await self._room.acquire()
+        self._ended.append(result)
+        self._wake.set()
+
+    def close(self) -> None:
+        """No more trials end."""
+        self._closed.set()
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Commit trials until this is closed or cancelled, and in either case all that have ended until then.
+
+        Raises:
+            DataError: the store refuses a trial.
+        """
+        try:
+            while not self._closed.is_set():
+                await self._wake.wait()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(GATHERING):
+                        await self._closed.wait()
+                await self._commit()
+        finally:
+            await self._commit()
+
+    async def _commit(self) -> None:
+        self._wake.clear()
+        ended, self._ended = self._ended, []
+        if not ended:
+            return
+        transaction = asyncio.ensure_future(asyncio.to_thread(self._store.add_trials, self._run_id, ended))
+        try:
+            await asyncio.shield(transaction)
+        finally:
+            # Where this is cancelled meanwhile, the thread goes on.
+            await transaction
+            for result in ended:
+                self._room.release()
+                self._committed(result)

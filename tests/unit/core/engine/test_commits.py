@@ -1,0 +1,73 @@
+"""Trials are committed together, in their order, whatever ends the run."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from trialbed.engine._commits import MOST, Commits
+from trialbed.errors import DataError
+
+RESULTS = [f"result {number}" for number in range(MOST + 5)]
+
+
+class StoreDouble:
+    """Keeps what is committed; holds its first transaction until it may go on."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.transactions: list[list[str]] = []
+        self.error = error
+
+    def add_trials(self, run_id: str, results: Sequence[str]) -> None:
+        assert run_id == "r1"
+        if self.error is not None:
+            raise self.error
+        self.transactions.append(list(results))
+
+
+def committing(store: StoreDouble) -> tuple[Commits, list[str]]:
+    told: list[str] = []
+    return Commits(store, "r1", told.append), told  # type: ignore[arg-type] # texts stand for results
+
+
+async def test_what_ends_together_is_committed_together_and_in_order() -> None:
+    store = StoreDouble()
+    commits, told = committing(store)
+    for result in RESULTS[:5]:
+        await commits.add(result)  # type: ignore[arg-type]
+    commits.close()
+    await commits.run()
+    assert store.transactions == [RESULTS[:5]]
+    assert told == RESULTS[:5]
+
+
+async def test_all_are_committed_even_if_more_end_than_may_wait() -> None:
+    store = StoreDouble()
+    commits, told = committing(store)
+    running = asyncio.create_task(commits.run())
+    for result in RESULTS:
+        await commits.add(result)  # type: ignore[arg-type]
+    commits.close()
+    await running
+    assert told == RESULTS == [result for transaction in store.transactions for result in transaction]
+
+
+async def test_what_has_ended_is_committed_when_the_run_is_cancelled() -> None:
+    store = StoreDouble()
+    commits, told = committing(store)
+    running = asyncio.create_task(commits.run())
+    await asyncio.sleep(0)
+    await commits.add(RESULTS[0])  # type: ignore[arg-type]
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert told == RESULTS[:1]
+
+
+async def test_an_error_of_the_store_is_raised_and_nothing_counts_as_ended() -> None:
+    commits, told = committing(StoreDouble(DataError("the disk is full")))
+    await commits.add(RESULTS[0])  # type: ignore[arg-type]
+    commits.close()
+    with pytest.raises(DataError, match="the disk is full"):
+        await commits.run()
+    assert told == []
