@@ -54,7 +54,7 @@ def wanted(value: str) -> Wanted:
 
 @lru_cache(maxsize=64)
 def read(text: str) -> Text:
-    """The text, read once for all values that are looked for in it one after the other, and by all scores of a trial."""
+    """The text, read once for all values that are looked for in it, and for all scores of a trial."""
     return Text(text)
 
 

@@ -15,7 +15,16 @@ from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, W
 from trialbed.store._attempts import AttemptSummary
 from trialbed.store._blobs import Bodies, body_of, insert_into, read_bodies
 from trialbed.store._checksums import check, checksum, with_checksum
-from trialbed.store._json import column_text, decode, decode_id, decode_record, encode, encode_id, encode_record, encode_whole
+from trialbed.store._json import (
+    column_text,
+    decode,
+    decode_id,
+    decode_record,
+    encode,
+    encode_id,
+    encode_record,
+    encode_whole,
+)
 from trialbed.store._schema import calls, scores, trials
 
 Rows = list[dict[str, Any]]

@@ -171,7 +171,7 @@ def test_attempts_are_added_together_or_not_at_all(store: Store, make_run: MakeR
     first, second = make_trial("first"), make_trial("second", body="another body")
     store.add_trials("r1", [first, second])
     assert store.results("r1") == [first, second]
-    with pytest.raises(DataError, match="'second'.*added only once"):
+    with pytest.raises(DataError, match=r"'second'.*added only once"):
         store.add_trials("r1", [make_trial("third"), second])
     assert store.results("r1") == [first, second]
 
