@@ -159,6 +159,7 @@ def _judged(finding: Finding, p_adjusted: float, *, comparisons: int) -> Finding
 def _verdict(finding: Finding) -> Verdict:
     if not finding.changed:
         return "identical"
-    if finding.p_adjusted < ALPHA:
+    # The permutation test alone finds too much where few queries lose a lot and many gain little.
+    if finding.p_adjusted < ALPHA and not finding.interval.low <= 0 <= finding.interval.high:
         return "better" if finding.difference > 0 else "worse"
     return "equivalent" if finding.is_within else "too few"

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from trialbed.evidence._dates import Found, dates
 from trialbed.evidence._negation import is_denied
-from trialbed.evidence._tokens import readable, tokens
+from trialbed.evidence._readings import merged, second_readings
+from trialbed.evidence._tokens import Token, readable, tokens
 
 MOST = 200
 """Places of a value in a text that are looked at; the first ones."""
@@ -49,7 +50,12 @@ def wanted(value: str) -> Wanted:
     """The value, read once for all texts in which it is looked for."""
     shown = readable(value)
     days = [found.day for found in dates(shown) if shown.strip() == shown[found.start : found.end]]
-    return Wanted([token.text for token in tokens(shown)], days)
+    found = tokens(shown)
+    readings = second_readings(shown)
+    # A value that is a number as a whole, such as "48 213", is told by it.
+    if len(readings) == 1 and shown.strip() == shown[readings[0].start : readings[0].end]:
+        found = readings
+    return Wanted([token.text for token in found], days)
 
 
 @lru_cache(maxsize=64)
@@ -68,9 +74,10 @@ class Text:
     def __init__(self, text: str) -> None:
         self._plain = " ".join(text.split())
         self._text = readable(text)
-        self._tokens = tokens(self._text)
-        self._words = [token.text for token in self._tokens]
-        self.words = frozenset(self._words)
+        first = tokens(self._text)
+        others = second_readings(self._text)
+        self._readings = [first, merged(first, others)] if others else [first]
+        self.words = frozenset(token.text for reading in self._readings for token in reading)
 
     @property
     def days(self) -> Iterator[date]:
@@ -98,12 +105,16 @@ class Text:
     def _places(self, value: str) -> Iterator[tuple[int, int]]:
         sought = wanted(value)
         if sought.words and self.words.issuperset(sought.words):
-            yield from self._runs(sought.words)
+            for reading in self._readings:
+                yield from _runs(sought.words, reading)
         for day in sought.days:
             yield from ((found.start, found.end) for found in self._dates if found.day == day)
 
-    def _runs(self, wanted: list[str]) -> Iterator[tuple[int, int]]:
-        width = len(wanted)
-        for place, word in enumerate(self._words):
-            if word == wanted[0] and self._words[place : place + width] == wanted:
-                yield self._tokens[place].start, self._tokens[place + width - 1].end
+
+def _runs(wanted: list[str], tokens: list[Token]) -> Iterator[tuple[int, int]]:
+    """Where these words stand one after the other."""
+    width = len(wanted)
+    words = [token.text for token in tokens]
+    for place, word in enumerate(words):
+        if word == wanted[0] and words[place : place + width] == wanted:
+            yield tokens[place].start, tokens[place + width - 1].end

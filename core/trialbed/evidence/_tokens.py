@@ -12,8 +12,8 @@ LONGEST_NUMBER = 40
 """Characters of a number; longer runs of digits are words."""
 
 _DASHES = "\u2212\u2010\u2011\u2012\u2013"
-_QUOTES = "\u2018\u2019"
-_DOUBLE_QUOTES = "\u201c\u201d"
+_QUOTES = "\u2018\u2019\u201a\u2039\u203a"
+_DOUBLE_QUOTES = "\u201c\u201d\u201e\u00ab\u00bb"
 _DEGREES = "\u00b0\u00ba\u02da"
 _SAME = str.maketrans(
     dict.fromkeys(_DASHES, "-")
@@ -28,6 +28,9 @@ _SPACED_THOUSANDS = re.compile("(?<=[0-9])[\u00a0\u2007\u2009\u202f](?=[0-9]{3}(
 _MARKUP = re.compile(r"</?(?:b|i|em|strong|code|u|s|span|p|br)(?:\s[^<>]*)?/?>|[*`~#]+|\\[()\[\]]")
 
 _DATE_AND_TIME = re.compile(r"(?<![0-9])([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt](?=[0-9]{2}:[0-9]{2})")
+
+_MINUS = re.compile(r"(?<![\w)\]%])(?<![0-9][ ])minus (?=[0-9])")
+"""The word as a sign, not between two numbers."""
 
 _TOKEN = re.compile(
     r"""
@@ -64,7 +67,7 @@ def readable(text: str) -> str:
     spaced = _SPACED_THOUSANDS.sub(",", text)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", spaced.translate(_SAME)).casefold())
     same = folded.translate(_SAME)
-    return _DATE_AND_TIME.sub(r"\1 ", _MARKUP.sub("", same))
+    return _MINUS.sub("-", _DATE_AND_TIME.sub(r"\1 ", _MARKUP.sub("", same)))
 
 
 def tokens(text: str) -> list[Token]:
@@ -84,19 +87,20 @@ def _tokens(text: str) -> Iterator[Token]:
 
 def _spelling(found: re.Match[str]) -> str:
     if found["time"]:
-        return _time(int(found["hour"]), int(found["minute"]), int(found["second"] or 0), found["half"])
+        return spelled_time(int(found["hour"]), int(found["minute"]), int(found["second"] or 0), found["half"])
     if found["clock"]:
-        return _time(int(found["full"]), 0, 0, found["part"])
-    return _number(found["number"]) if found["number"] else found[0]
+        return spelled_time(int(found["full"]), 0, 0, found["part"])
+    return spelled_number(found["number"]) if found["number"] else found[0]
 
 
-def _time(hour: int, minute: int, second: int, half: str | None) -> str:
+def spelled_time(hour: int, minute: int, second: int, half: str | None) -> str:
+    """A time of the day in its one spelling; ``half`` is ``a`` or ``p`` where hours count to 12."""
     if half and 1 <= hour <= 12:
         hour = hour % 12 + (12 if half == "p" else 0)
     return f"{hour:02}:{minute:02}" + (f":{second:02}" if second else "")
 
 
-def _number(text: str) -> str:
+def spelled_number(text: str) -> str:
     """The number without separators and without zeros that say nothing; leading zeros belong to codes, and stay."""
     plain = text.replace(",", "").replace("'", "")
     digits = plain.removeprefix("-")

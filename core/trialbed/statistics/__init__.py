@@ -6,7 +6,7 @@
 from trialbed.statistics._equivalence import Equivalence, judge_equivalence
 from trialbed.statistics._intervals import Interval, bounded_mean_interval, clustered_interval, wilson_interval
 from trialbed.statistics._multiple import holm
-from trialbed.statistics._paired import mcnemar, paired_interval, queries_needed, sign_flip
+from trialbed.statistics._paired import mcnemar, queries_needed, sign_flip
 from trialbed.statistics._power import (
     WORST_CASE,
     DifferenceSpread,
@@ -20,6 +20,7 @@ from trialbed.statistics._power import (
 from trialbed.statistics._quantiles import quantile, quantile_interval
 from trialbed.statistics._repeats import pass_at_k, pass_hat_k
 from trialbed.statistics._resampling import RESAMPLES, CaseBootstrap, Estimate
+from trialbed.statistics._score_interval import paired_interval
 
 __all__ = [
     "RESAMPLES",

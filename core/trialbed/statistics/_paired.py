@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, Any
 
-from trialbed.statistics._intervals import Interval
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -19,9 +17,6 @@ BLOCK = 500
 """Sign patterns drawn at a time: bounds memory."""
 
 TOLERANCE = 1e-12
-
-LEAST_FREEDOM = 3
-"""Degrees of freedom where next to nothing differs; the two pairs that are added are known to differ."""
 
 
 def mcnemar(first_only: int, second_only: int) -> float:
@@ -69,26 +64,6 @@ def sign_flip(differences: NDArray[Any], *, draws: int = 9_999, seed: int = 0) -
     return (reached + 1) / (draws + 1)
 
 
-def paired_interval(differences: Sequence[float], level: float = 0.95) -> Interval:
-    """The interval of the mean of paired differences of scores in [0, 1].
-
-    An adjusted Wald interval: two pairs are added that differ by as much as the pairs that differ most, one in each
-    direction by half of it. So it has a width where all pairs are alike, and it covers at small numbers.
-    It is that of A. Agresti and Y. Min, "Simple Improved Confidence Intervals for Comparing Matched Proportions",
-    Statistics in Medicine 24 (2005), 729-740, where all differences are -1, 0 or 1. Its form for others, such as means
-    over repeats, is our own: the quantile is Student's, with twice as many degrees of freedom as there are pairs that
-    differ. So many has a variance that few pairs of many make up (F. E. Satterthwaite, "An Approximate Distribution of
-    Estimates of Variance Components", Biometrics Bulletin 2 (1946), 110-114).
-
-    Args:
-        differences: one per query, all repeats of a query in one; at least one, each in [-1, 1].
-    """
-    mean, deviation, n = _adjusted(differences)
-    half = _quantile(differences, (1 + level) / 2) * deviation / math.sqrt(n)
-    seen = fmean(differences)
-    return Interval(min(seen, max(-1.0, mean - half)), max(seen, min(1.0, mean + half)), level)
-
-
 def queries_needed(
     differences: Sequence[float], margin: float, *, comparisons: int = 1, power: float = 0.8
 ) -> int | None:
@@ -120,16 +95,6 @@ def queries_needed(
         changed = sum(1 for difference in differences if difference) / len(differences)
         sizes[0] = max(sizes[0], math.log2(2 / alpha) / changed)
     return max(len(differences) + 1, math.ceil(min(sizes))) if sizes else None
-
-
-def _quantile(differences: Sequence[float], share: float) -> float:
-    """The quantile by which the standard error of the mean is multiplied."""
-    changed = sum(1 for difference in differences if difference)
-    if all(difference in (-1.0, 0.0, 1.0) for difference in differences):
-        return NormalDist().inv_cdf(share)
-    from scipy.special import stdtrit
-
-    return float(stdtrit(min(max(2 * changed, LEAST_FREEDOM), max(len(differences), LEAST_FREEDOM)), share))
 
 
 def _adjusted(differences: Sequence[float]) -> tuple[float, float, int]:

@@ -14,6 +14,7 @@ from statistics import NormalDist, fmean, variance
 from typing import TYPE_CHECKING, Any
 
 from trialbed.statistics._paired import EXACT_BELOW, TOLERANCE
+from trialbed.statistics._score_interval import LEAST_BOUND, lower_end
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -152,15 +153,43 @@ def equivalence_power(spread: DifferenceSpread, queries: int, margin: float, *, 
     deviation = math.sqrt(spread.variance(0.0, repeats))
     if not deviation:
         return 1.0
-    # The interval adds two differences, as large as the largest that is there; see ``paired_interval``. That is about
-    # what the largest of so many normal ones is.
-    largest = deviation * deviation * 2 * math.log(queries) if queries > 1 else 1.0
-    added = 1.0 if spread.changed is not None and repeats == 1 else min(1.0, largest)
-    adjusted = math.sqrt((queries * deviation * deviation + added) / (queries + 2))
-    room = margin - NORMAL.inv_cdf(0.975) * adjusted / math.sqrt(queries + 2)
+    if spread.changed is None or repeats > 1:
+        # Three values have the first four moments of a normal distribution.
+        size = min(1.0, max(deviation * math.sqrt(3), spread.step / repeats))
+        return _chance_within(margin, queries, min(1.0, (deviation / size) ** 2) * queries, size)
+    if spread.changed * queries > MANY:
+        return _chance_within(margin, queries, spread.changed * queries, 1.0)
+    return _chance_of_counts_within(margin, queries, spread.changed)
+
+
+def _chance_of_counts_within(margin: float, queries: int, changed: float) -> float:
+    """The chance that the interval lies within the margin, where queries are won or lost as a whole: summed up."""
+    import numpy as np
+
+    z = NORMAL.inv_cdf(0.975)
+    found = 0.0
+    for total, chance in zip(*_likely_counts(queries, changed), strict=True):
+        better = np.arange(total + 1)
+        # Twice as many that got worse as the likeliest distribution with the margin as its mean has of them.
+        linear = (2 * queries - 2 * better + total) * margin - total
+        root = np.sqrt(linear**2 + 8 * queries * (total - better) * margin * (1 - margin))
+        deviation = np.sqrt(queries * ((root - linear) / (2 * queries) + margin * (1 - margin)))
+        is_below = queries * margin - (2 * better - total) > z * deviation
+        least = _critical(int(total), 0.05, z)
+        is_equivalent = is_below & is_below[::-1] & (better < least) & (total - better < least)
+        found += float(chance * _binomial(int(total), better[is_equivalent], 0.5).sum())
+    return min(1.0, found)
+
+
+def _chance_within(margin: float, queries: int, changed: float, size: float) -> float:
+    """The chance that the interval lies within the margin, where so many queries differ by the size, either way."""
+    deviation = size * math.sqrt(changed) / queries
+    counts = {-size: changed / 2, 0.0: queries - changed, size: changed / 2}
+    room = margin + lower_end(counts, max(size, LEAST_BOUND), NORMAL.inv_cdf(0.975))
+    if not deviation:
+        return 1.0 if room > 0 else 0.0
     # A mean that lies so far out that the test finds a difference is not called equivalent.
-    distance = min(room * (queries + 2) / (deviation * math.sqrt(queries)), NORMAL.inv_cdf(0.975))
-    return max(0.0, 2 * NORMAL.cdf(distance) - 1)
+    return max(0.0, 2 * NORMAL.cdf(min(room / deviation, NORMAL.inv_cdf(0.975))) - 1)
 
 
 def queries_for_equivalence(
@@ -214,12 +243,19 @@ def _mcnemar_power(changed: float, queries: int, difference: float, alpha: float
     import numpy as np
 
     wins = min(1.0, (1 + difference / changed) / 2)
+    totals, chances = _likely_counts(queries, changed)
+    found = [_win_chance(int(total), wins, alpha, z) for total in totals]
+    return float(min(1.0, (chances * np.array(found)).sum()))
+
+
+def _likely_counts(queries: int, changed: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The numbers of changes that there can be, but for the unlikeliest, and their chances."""
+    import numpy as np
+
     spread = TAIL * math.sqrt(queries * changed * (1 - changed)) + 1
     low, high = max(0, math.floor(queries * changed - spread)), min(queries, math.ceil(queries * changed + spread))
     totals = np.arange(low, high + 1)
-    chances = _binomial(queries, totals, changed)
-    found = [_win_chance(int(total), wins, alpha, z) for total in totals]
-    return float(min(1.0, (chances * np.array(found)).sum()))
+    return totals, _binomial(queries, totals, changed)
 
 
 def _win_chance(changes: int, wins: float, alpha: float, z: float) -> float:

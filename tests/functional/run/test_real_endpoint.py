@@ -89,7 +89,9 @@ def test_a_judge_that_is_a_model_is_asked_and_named(bench: Bench, endpoint: Endp
 
 def test_a_judge_that_talks_nonsense_is_an_error_and_never_a_guess(bench: Bench, endpoint: Endpoint) -> None:
     endpoint.verdict = "I like it!"
-    document = run(bench, endpoint, "--judge", "judge-model").document
+    done = run(bench, endpoint, "--judge", "judge-model", code=3)
+    assert "2 answers have no verdict of the judge. bench score RUN --judge NAME asks again" in done.err
+    document = done.document
     summary = document["summary"]
     assert summary["average_sopr_score"] is None
     assert summary["denominators"]["sopr_score"] == 0

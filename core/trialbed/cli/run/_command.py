@@ -78,7 +78,8 @@ Examples:
 @plain_option(
     "--allow-incomplete",
     is_flag=True,
-    help="Accept trials that were not measured: compare over the queries that all frameworks have, and exit as usual.",
+    help="Accept trials that were not measured, and answers without a verdict: compare over the queries that all "
+    "frameworks have, and exit as usual.",
 )
 @plain_option(
     "--gold-answers",
@@ -103,8 +104,8 @@ def command(
     A server is started for the run and observes every trial at the wire. Repeating the command resumes an
     unfinished run; after a finished run it starts a new one, unless --retry-failed or --extend adds to the old one.
     If the endpoint or the server failed in some trials, the run is incomplete: the exit code is 3, and repeating the
-    command runs those trials only. Without options, it runs the reference loop on the embedded dataset with a scripted
-    model.
+    command runs those trials only. It is 3, too, if the judge gave no verdict on some answers. Without options, it
+    runs the reference loop on the embedded dataset with a scripted model.
 
     If a framework, or the requested release of it, is not installed here, it runs in its own environment, which uv
     builds on first use (see bench env).
@@ -137,8 +138,8 @@ def command(
     else:
         _print(documents, options, chosen)
     _print_problems(documents, silent=not as_json and "table" in chosen)
-    if _is_incomplete(documents) and not options.allow_incomplete:
-        return _refuse_incomplete(documents, thresholds)
+    if not options.allow_incomplete and _says_incomplete(documents, thresholds):
+        return 3
     is_below = below(thresholds, documents)
     return 1 if regressed(sides, documents, options.margin) or is_below else 0
 
@@ -162,7 +163,7 @@ def _sweep(given: dict[str, Any], reporters: tuple[str, ...], *, yes: bool, env_
     else:
         _print_json(documents)
     _print_problems(documents, silent=False)
-    return _refuse_incomplete(documents, {}) if _is_incomplete(documents) and not options.allow_incomplete else 0
+    return 3 if not options.allow_incomplete and _says_incomplete(documents, {}) else 0
 
 
 def _reporters(form: str | None, reporters: tuple[str, ...], *, as_json: bool) -> tuple[str, ...]:
@@ -263,18 +264,29 @@ def _print_problems(documents: list[dict[str, Any]], *, silent: bool) -> None:
             click.echo(printable(f"{document['metadata']['agent_name']}: {line}"), err=True)
 
 
-def _is_incomplete(documents: list[dict[str, Any]]) -> bool:
-    return any(document["metadata"]["status"] == "incomplete" for document in documents)
-
-
-def _refuse_incomplete(documents: list[dict[str, Any]], thresholds: Mapping[str, float]) -> int:
-    """Say that the run is incomplete, and give the exit code."""
-    missing = sum(document["summary"]["not_measured_count"] for document in documents)
-    trials = "1 trial was" if missing == 1 else f"{missing} trials were"
+def _says_incomplete(documents: list[dict[str, Any]], thresholds: Mapping[str, float]) -> bool:
+    """Whether trials or verdicts are missing, which is said."""
     undecided = "--fail-under is not decided. " if thresholds else ""
-    click.echo(
-        f"Error: the run is incomplete: {trials} not measured. {undecided}"
-        "The same command runs what is missing; --allow-incomplete accepts the run as it is.",
-        err=True,
+    if any(document["metadata"]["status"] == "incomplete" for document in documents):
+        missing = sum(document["summary"]["not_measured_count"] for document in documents)
+        trials = "1 trial was" if missing == 1 else f"{missing} trials were"
+        click.echo(
+            f"Error: the run is incomplete: {trials} not measured. {undecided}"
+            "The same command runs what is missing; --allow-incomplete accepts the run as it is.",
+            err=True,
+        )
+        return True
+    without = sum(
+        reason["count"]
+        for document in documents
+        for reason in document["summary"]["untold_reasons"]
+        if reason["kind"] == "judge"
     )
-    return 3
+    if without:
+        answers = "1 answer has" if without == 1 else f"{without} answers have"
+        click.echo(
+            f"Error: {answers} no verdict of the judge. {undecided}"
+            "bench score RUN --judge NAME asks again; --allow-incomplete accepts the run as it is.",
+            err=True,
+        )
+    return without > 0

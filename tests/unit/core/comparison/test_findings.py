@@ -111,8 +111,8 @@ def test_more_queries_are_needed_than_there_are(differences: list[float]) -> Non
     assert needed is None or needed > len(differences)
 
 
-SAMPLES = 1000
-HARD, EASY = (2.0, 2.0), (8.0, 2.0)
+SAMPLES = 150
+EASY = (8.0, 2.0)
 
 
 def drawn(shape: tuple[float, float], n: int, repeats: int, shift: float) -> np.ndarray[Any, Any]:
@@ -125,21 +125,10 @@ def drawn(shape: tuple[float, float], n: int, repeats: int, shift: float) -> np.
     return (random.binomial(repeats, theirs) - random.binomial(repeats, chances)) / repeats
 
 
-@pytest.mark.parametrize("repeats", [1, 3])
-@pytest.mark.parametrize("n", [20, 60, 300])
-@pytest.mark.parametrize("shape", [HARD, EASY], ids=["hard", "easy"])
-def test_intervals_cover_the_truth_as_often_as_they_say(shape: tuple[float, float], n: int, repeats: int) -> None:
-    truth = -0.1
-    found = [paired_interval(list(row)) for row in drawn(shape, n, repeats, 0.1)]
-    covered = np.mean([low <= truth <= high for low, high, _ in found])
-    # Four standard errors of 1,000 samples around 93 to 97 %.
-    assert 0.93 - 0.02 <= covered <= 0.97 + 0.02
-
-
 @pytest.mark.parametrize("n", [20, 60, 300])
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_where_nothing_differs_a_verdict_says_otherwise_once_in_twenty_at_most(n: int, repeats: int) -> None:
-    rows = drawn(EASY, n, repeats, 0.0)[:150]
+    rows = drawn(EASY, n, repeats, 0.0)
     verdicts = [finding(dict.fromkeys(range(n), 1.0), dict(enumerate(1.0 + row))).verdict for row in rows]
     assert np.mean([verdict in ("better", "worse") for verdict in verdicts]) <= 0.05 + 0.04
 
@@ -147,19 +136,17 @@ def test_where_nothing_differs_a_verdict_says_otherwise_once_in_twenty_at_most(n
 @pytest.mark.parametrize("n", [20, 60, 300])
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_a_difference_at_the_margin_is_called_equivalent_once_in_twenty_at_most(n: int, repeats: int) -> None:
-    rows = drawn(EASY, n, repeats, 0.1)[:150]
+    rows = drawn(EASY, n, repeats, 0.1)
     verdicts = [finding(dict.fromkeys(range(n), 1.0), dict(enumerate(1.0 + row)), 0.1).verdict for row in rows]
     assert np.mean([verdict == "equivalent" for verdict in verdicts]) <= 0.05 + 0.04
 
 
-@pytest.mark.parametrize("repeats", [3, 5])
-@pytest.mark.parametrize("n", [20, 60])
-def test_intervals_cover_where_few_queries_change_and_little(n: int, repeats: int) -> None:
-    random = np.random.default_rng(n)
-    luck = 0.9 * random.standard_normal((SAMPLES, n, 1))
-    ours, theirs = (luck + 0.45 * random.standard_normal((SAMPLES, n, repeats)) for _ in range(2))
-    differences = ((theirs < 1.28) * 1.0 - (ours < 1.645)).mean(axis=2).round(9)
-    truth = differences.mean()
-    found = [paired_interval(row.tolist()) for row in differences]
-    covered = np.mean([low - 1e-9 <= truth <= high + 1e-9 for low, high, _ in found])
-    assert 0.93 - 0.02 <= covered <= 0.97 + 0.03
+def test_what_a_few_queries_lose_and_many_gain_a_little_of_is_not_called_worse_too_often() -> None:
+    random = np.random.default_rng(5)
+    loses = random.random((SAMPLES, 20)) < 0.05
+    ours = random.binomial(3, np.where(loses, 1.0, 0.5))
+    theirs = random.binomial(3, np.where(loses, 0.0, 0.5 + 0.05 / 0.95))
+    verdicts = [
+        finding(dict.fromkeys(range(20), 1.0), dict(enumerate(1.0 + row))).verdict for row in (theirs - ours) / 3
+    ]
+    assert np.mean([verdict in ("better", "worse") for verdict in verdicts]) <= 0.05 + 0.04

@@ -1,0 +1,117 @@
+"""Second readings of numbers and times, where more than one convention fits what is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from trialbed.evidence._tokens import LONGEST_NUMBER, Token, spelled_number, spelled_time
+
+_START = r"(?<![\w.,:/-])(?P<sign>-?)"
+_END = r"(?!\w|[.,:/][0-9])"
+_NUMBERS = (
+    # 48 213 and 48 213,50
+    re.compile(
+        rf"{_START}(?P<whole>[1-9][0-9]{{0,2}}(?:[ ][0-9]{{3}})+)(?:[.,](?P<fraction>[0-9]+))?(?![ ][0-9]){_END}"
+    ),
+    # 48.213,50 and 1.048.213
+    re.compile(rf"{_START}(?P<whole>[1-9][0-9]{{0,2}}(?:\.[0-9]{{3}})+),(?P<fraction>[0-9]+){_END}"),
+    re.compile(rf"{_START}(?P<whole>[1-9][0-9]{{0,2}}(?:\.[0-9]{{3}}){{2,}})(?P<fraction>){_END}"),
+    # 21,5 but not 48,213
+    re.compile(rf"{_START}(?P<whole>[0-9]+),(?P<fraction>[0-9]{{1,2}}|[0-9]{{4,}}){_END}"),
+    re.compile(rf"{_START}(?P<whole>0),(?P<fraction>[0-9]+){_END}"),
+    # 12,34,567
+    re.compile(rf"{_START}(?P<whole>[1-9][0-9]?(?:,[0-9]{{2}})+,[0-9]{{3}})(?:\.(?P<fraction>[0-9]+))?{_END}"),
+)
+_CONTINENTAL = (
+    # 48.213, and 48,213 for what English writes as 48.213
+    re.compile(rf"{_START}(?P<whole>[1-9][0-9]{{0,2}}\.[0-9]{{3}})(?P<fraction>){_END}"),
+    re.compile(rf"{_START}(?P<whole>[1-9][0-9]{{0,2}}),(?P<fraction>[0-9]{{3}}){_END}"),
+)
+_DECIMAL_COMMA = _NUMBERS[1:4]
+
+_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "der das und ist nicht auf für ein eine einen hat kostet beträgt einwohner uhr "
+        "le les est une dans pour avec des sont coûte "
+        "una por para con hay cuesta il lo gli della che sono costa het een voor zijn não uma tem",
+    )
+)
+"""Common words of languages that write a comma in fractions; English has none of them."""
+
+ENOUGH_WORDS = 2
+
+_SCALED = re.compile(rf"{_START}(?P<number>[0-9]+(?:\.[0-9]+)?)[ ]?(?P<scale>thousand|million|billion|trillion)\b")
+_SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+
+_TIMES = re.compile(
+    r"(?<![\w.:])(?P<hour>[01]?[0-9]|2[0-3])(?:[.:](?P<minute>[0-5][0-9]))?[ ]?uhr\b"
+    r"|(?<![\w.:])(?P<full>[01]?[0-9]|2[0-3])[ ]?h[ ]?(?P<past>[0-5][0-9])\b"
+    r"|(?<![\w.:])(?P<english>0?[1-9]|1[0-2])\.(?P<after>[0-5][0-9])[ ]?(?P<half>[ap])\.?m\b\.?"
+    r"|(?:\b12[ ])?\b(?P<name>noon|midnight)\b"
+)
+
+
+def second_readings(text: str) -> list[Token]:
+    """The numbers and times of a text that another convention reads otherwise, in their order; none overlap.
+
+    ``48 213`` is one number, ``21,5`` is 21.5, ``5 million`` is 5000000, ``20.05 uhr`` and ``20h05`` are a time. Where
+    other words or numbers show that the text is in a language with a comma in fractions, ``48.213`` is 48213.
+
+    Args:
+        text: that ``readable`` gave.
+    """
+    found = sorted(_readings(text), key=lambda token: (token.start, -token.end))
+    kept: list[Token] = []
+    for token in found:
+        if not kept or token.start >= kept[-1].end:
+            kept.append(token)
+    return kept
+
+
+def merged(tokens: list[Token], readings: list[Token]) -> list[Token]:
+    """The tokens with the second readings in the place of what they read otherwise."""
+    left, found = iter(readings), list[Token]()
+    reading = next(left, None)
+    for token in tokens:
+        while reading is not None and token.start >= reading.end:
+            found.append(reading)
+            reading = next(left, None)
+        if reading is None or token.end <= reading.start:
+            found.append(token)
+    return [*found, *([] if reading is None else [reading]), *left]
+
+
+def _readings(text: str) -> Iterator[Token]:
+    if any(character.isdigit() for character in text):
+        forms = (*_NUMBERS, *_CONTINENTAL) if _is_continental(text) else _NUMBERS
+        for form in forms:
+            yield from (Token(_number(match), *match.span()) for match in form.finditer(text))
+        for match in _SCALED.finditer(text):
+            if len(match["number"]) <= LONGEST_NUMBER:
+                value = Decimal(match["sign"] + match["number"]).scaleb(_SCALES[match["scale"]])
+                yield Token(spelled_number(format(value, "f")), *match.span())
+    for match in _TIMES.finditer(text):
+        yield Token(_time(match), *match.span())
+
+
+def _is_continental(text: str) -> bool:
+    if any(form.search(text) for form in _DECIMAL_COMMA):
+        return True
+    return len(_WORDS.intersection(re.findall(r"[^\W\d_]+", text))) >= ENOUGH_WORDS
+
+
+def _number(match: re.Match[str]) -> str:
+    whole = re.sub("[^0-9]", "", match["whole"])
+    return spelled_number(match["sign"] + whole + (f".{match['fraction']}" if match["fraction"] else ""))
+
+
+def _time(match: re.Match[str]) -> str:
+    if match["name"]:
+        return "12:00" if match["name"] == "noon" else "00:00"
+    if match["english"]:
+        return spelled_time(int(match["english"]), int(match["after"]), 0, match["half"])
+    hour, minute = match["hour"] or match["full"], match["minute"] or match["past"] or "0"
+    return spelled_time(int(hour), int(minute), 0, None)

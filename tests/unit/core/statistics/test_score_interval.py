@@ -1,0 +1,98 @@
+"""The interval of paired differences: against published values, and how often it covers the truth."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb
+
+import numpy as np
+import pytest
+
+from trialbed.statistics import Interval, paired_interval
+
+
+def of_counts(queries: int, better: int, worse: int) -> Interval:
+    return paired_interval([1.0] * better + [-1.0] * worse + [0.0] * (queries - better - worse))
+
+
+@pytest.mark.parametrize(
+    ("queries", "better", "worse", "low", "high"),
+    [  # as a bisection over Tango's closed form gives them
+        (20, 0, 0, -0.161125, 0.161125),
+        (20, 1, 0, -0.119181, 0.236131),
+        (20, 6, 0, 0.090537, 0.518973),
+        (20, 20, 0, 0.677750, 1.0),
+        (20, 3, 5, -0.372341, 0.187898),
+        (60, 10, 2, 0.023529, 0.254661),
+        (300, 0, 0, -0.012643, 0.012643),
+        (300, 60, 30, 0.038771, 0.161629),
+        (1, 0, 0, -0.793451, 0.793451),
+        (2, 1, 1, -0.810938, 0.810938),
+    ],
+)
+def test_of_won_and_lost_queries_it_is_tangos(queries: int, better: int, worse: int, low: float, high: float) -> None:
+    found = of_counts(queries, better, worse)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=2e-6)
+
+
+def test_of_many_small_differences_it_is_the_usual_one() -> None:
+    differences = np.random.default_rng(1).normal(0.02, 0.1, size=400)
+    half = 1.96 * differences.std() / 20
+    found = paired_interval(differences.tolist())
+    assert (found.low, found.high) == pytest.approx(
+        (differences.mean() - half, differences.mean() + half), abs=0.02 * half
+    )
+
+
+def test_few_changes_leave_room_for_those_that_were_not_seen() -> None:
+    low, high, _ = paired_interval([0.0] * 19 + [-0.2])
+    assert low < -0.09
+    assert high > 0.07
+
+
+@cache
+def cached(queries: int, better: int, worse: int) -> Interval:
+    if better < worse:
+        low, high, level = cached(queries, worse, better)
+        return Interval(-high, -low, level)
+    return of_counts(queries, better, worse)
+
+
+@pytest.mark.parametrize(
+    ("changed", "difference"),
+    [(0.25, 0.0), (0.25, 0.1), (0.25, 0.2), (0.4, 0.0), (0.4, 0.1), (0.4, 0.3), (0.6, 0.0), (0.6, 0.2), (0.8, 0.4)],
+)
+def test_it_covers_the_truth_as_often_as_it_says(changed: float, difference: float) -> None:
+    """Exactly: summed up over all that can happen to 20 queries."""
+    better, worse = (changed + difference) / 2, (changed - difference) / 2
+    covered = 0.0
+    for gained in range(21):
+        for lost in range(21 - gained):
+            low, high, _ = cached(20, gained, lost)
+            if low - 1e-9 <= difference <= high + 1e-9:
+                ways = comb(20, gained) * comb(20 - gained, lost)
+                covered += ways * better**gained * worse**lost * (1 - changed) ** (20 - gained - lost)
+    assert 0.93 <= covered <= 0.97
+
+
+@pytest.mark.parametrize("repeats", [3, 5])
+@pytest.mark.parametrize("queries", [20, 60, 300])
+def test_it_covers_the_truth_where_queries_are_repeated(queries: int, repeats: int) -> None:
+    random = np.random.default_rng(queries + repeats)
+    chances = random.beta(2, 2, size=(200, queries))
+    theirs = np.where(random.random(chances.shape) < 0.2, 0.0, chances)
+    differences = ((random.binomial(repeats, theirs) - random.binomial(repeats, chances)) / repeats).round(9)
+    found = [paired_interval(row.tolist()) for row in differences]
+    covered = np.mean([low <= -0.1 <= high for low, high, _ in found])
+    # Three standard errors of 200 samples below 93 %.
+    assert covered >= 0.93 - 0.05
+
+
+def test_a_few_queries_that_lose_everything_are_allowed_for() -> None:
+    """One query in ten loses all, the others next to nothing: often none of those that lose is seen."""
+    random = np.random.default_rng(4)
+    chances = random.beta(30, 2, size=(300, 20))
+    theirs = np.where(random.random(chances.shape) < 0.1 / chances, 0.0, chances)
+    differences = ((random.binomial(5, theirs) - random.binomial(5, chances)) / 5).round(9)
+    covered = np.mean([low <= -0.1 <= high for low, high, _ in map(paired_interval, differences.tolist())])
+    assert covered >= 0.93 - 0.04
