@@ -153,17 +153,19 @@ def _judged(rescored: Rescored, framework: str, name: str) -> tuple[str, ...]:
     both = [(old.label, new.label) for old, new in pairs if old and new and old.label and new.label]
     silent = sum(1 for _, new in pairs if new is not None and new.value is None)
     same = sum(1 for old, new in both if old == new)
-    return _mean(own, JUDGED), _mean(own, name), f"{same} of {len(both)}", str(silent)
+    return _mean(own, JUDGED, is_verdict=True), _mean(own, name, is_verdict=True), f"{same} of {len(both)}", str(silent)
 
 
-def _mean(results: Sequence[TrialResult], name: str) -> str:
+def _mean(results: Sequence[TrialResult], name: str, *, is_verdict: bool = False) -> str:
     from statistics import fmean
 
     from trialbed.views import UNKNOWN, number
 
     values = [score.value for result in results if (score := result.score(name)) and score.value is not None]
     quality = all(score.quality for result in results if (score := result.score(name)))
-    values += [0.0 for result in results if result.status == "failed"] if values and quality else []
+    # A framework of which every trial failed has no verdict at all, and solved nothing.
+    if quality and (values or is_verdict):
+        values += [0.0 for result in results if result.status == "failed"]
     return number(fmean(values)) if values else UNKNOWN
 
 

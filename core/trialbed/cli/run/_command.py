@@ -276,7 +276,7 @@ def _says_incomplete(documents: list[dict[str, Any]], thresholds: Mapping[str, f
             err=True,
         )
         return True
-    without = sum(
+    without: int = sum(
         reason["count"]
         for document in documents
         for reason in document["summary"]["untold_reasons"]
