@@ -39,7 +39,7 @@ test-slow: $(VENV)/.dev
 # The documentation as a site with search, in build/site.
 docs: $(VENV)/.test
 	$(BIN)/python docs/generate.py
-	$(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Parts of test-slow: each adapter beside its framework at today's newest releases; quick unit tests on all Pythons.
 adapters: $(VENV)/.dev

@@ -25,6 +25,7 @@ GROUPS = {
     "judges": "trialbed.judges",
     "reporters": "trialbed.reporters",
     "comparers": "trialbed.comparers",
+    "viewers": "trialbed.viewers",
     "commands": "trialbed.commands",
     "components": "trialbed.components",
 }

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from parts._commands import commands, run_settings, settings
 from parts._metrics import argument_rules, conversation_formats, conversation_names, metric_names
-from parts._python import benchmark, chat_names, contract_classes, hooks, kit_names, public_names, reading
+from parts._notebook import notebook
+from parts._python import api_objects, benchmark, chat_names, contract_classes, hooks, kit_names, public_names, reading
 from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, policies
 from parts._scores import scores
 from parts._vendors import (
@@ -24,6 +25,7 @@ from parts._vendors import (
 __all__ = ["PARTS"]
 
 PARTS: dict[str, Callable[[], str]] = {
+    "api-objects": api_objects,
     "argument-rules": argument_rules,
     "benchmark": benchmark,
     "call-reasons": call_reasons,
@@ -44,6 +46,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "hooks": hooks,
     "kit-names": kit_names,
     "metric-names": metric_names,
+    "notebook": notebook,
     "outcomes": outcomes,
     "policies": policies,
     "problem-kinds": problem_kinds,

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import trialbed
@@ -54,6 +55,18 @@ def reading() -> str:
 def public_names() -> str:
     """Every name that ``trialbed`` offers."""
     return table(("name", "what it is"), [(f"`{name}`", _meaning(name)) for name in trialbed.__all__])
+
+
+def api_objects() -> str:
+    """What mkdocstrings shows in full: every name that ``trialbed`` offers, by the module that it is from."""
+    stub = Path(trialbed.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    found: dict[str, list[str]] = {}
+    for module, name in re.findall(r"^from \.([\w.]+) import (\w+) as", stub, re.MULTILINE):
+        found.setdefault(f"trialbed.{module}", []).append(name)
+    sections = (
+        "\n\n".join([f"## {module}", *(f"::: {module}.{name}" for name in names)]) for module, names in found.items()
+    )
+    return "\n\n".join(sections)
 
 
 def chat_names() -> str:

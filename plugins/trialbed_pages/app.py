@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +17,7 @@ from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.records import Query as Task
 from trialbed.settings import data_dir as default_folder
 from trialbed.store import StoredRun, StoredTrial, StoreReader, open_store
+from trialbed_pages.files import FilePages
 from trialbed_pages.live import progress_events
 from trialbed_pages.rendering import multiline, render
 from trialbed_pages.runs import (
@@ -63,14 +64,15 @@ STATIC = {
 Page = Annotated[int, Query(ge=1, le=1_000_000)]
 
 
-def create_app(store: str | None = None, data_dir: Path | None = None) -> FastAPI:
-    """The pages of a store, as an ASGI application; nothing of it writes.
+def create_app(store: str | None = None, data_dir: Path | None = None, files: Sequence[Path] = ()) -> FastAPI:
+    """The pages of a store and of result files, as an ASGI application; nothing of it writes.
 
     Args:
         store: a file or URL, as ``bench run --store`` takes it; it may be made later.
         data_dir: where datasets are, for the tasks of queries.
+        files: results of ``bench verify`` and ``bench fidelity``, and folders of such files.
     """
-    pages = _Pages(store, FigureCache(data_dir or default_folder()))
+    pages = _Pages(store, FigureCache(data_dir or default_folder()), FilePages(files))
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -86,6 +88,8 @@ def create_app(store: str | None = None, data_dir: Path | None = None) -> FastAP
     app.add_api_route("/runs/{run_id}/pair", pages.pair, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/body", pages.body, response_class=PlainTextResponse)
     app.add_api_route("/runs/{run_id}/live", pages.live)
+    app.add_api_route("/files", pages.file_list, response_class=HTMLResponse)
+    app.add_api_route("/files/{viewer}/{name}", pages.file, response_class=HTMLResponse)
     app.add_api_route("/static/{name}", _static)
     app.add_exception_handler(TrialbedError, _explained)
     app.add_exception_handler(RequestValidationError, _explained)
@@ -127,9 +131,10 @@ def _static(name: str) -> Response:
 class _Pages:
     """The routes; each opens the store for itself, so that any thread may serve it."""
 
-    def __init__(self, store: str | None, cache: FigureCache) -> None:
+    def __init__(self, store: str | None, cache: FigureCache, files: FilePages) -> None:
         self._store = store
         self._cache = cache
+        self._files = files
         self._reader: StoreReader | None = None
 
     def close(self) -> None:
@@ -150,20 +155,39 @@ class _Pages:
         model: str = "",
         dataset: str = "",
         status: str = "",
+        tag: str = "",
         page: Page = 1,
-    ) -> str:
-        chosen = RunFilter(framework, model, dataset, status, page)
-        return render("runs.html", _base(request), **listing_page(self._open(), self._cache, chosen))
+    ) -> Any:
+        chosen = RunFilter(framework, model, dataset, status, tag, page)
+        try:
+            reader = self._open()
+        except DataError:
+            if not self._files:
+                raise
+            return RedirectResponse(f"{_base(request)}/files")
+        return self._render("runs.html", request, **listing_page(reader, self._cache, chosen))
+
+    def file_list(self, request: Request) -> str:
+        return self._render("files.html", request, shown=self._files.shown())
+
+    def file(self, request: Request, viewer: str, name: str) -> str:
+        view, content = self._files.page(viewer, name)
+        return self._render("file.html", request, view=view, content=content)
+
+    def _render(self, template: str, request: Request, **values: Any) -> str:
+        return render(template, _base(request), has_files=bool(self._files), **values)
 
     def run(self, request: Request, run_id: str, score: str = "sopr_score") -> Any:
         run = self._open().run(run_id)
         if run.run_id != run_id:
             return RedirectResponse(f"{_base(request)}/runs/{run.run_id}")
-        return render("run.html", _base(request), **run_page(self._figures(run, score), score))
+        return self._render("run.html", request, **run_page(self._figures(run, score), score))
 
     def differences(self, request: Request, run_id: str) -> str:
+        """A part of the page of the run, which asks for it; a page of its own where scripts do not run."""
         run = self._open().run(run_id)
-        return render("differences.html", _base(request), **differences(self._cache.of(run)))
+        template = "differences.html" if "hx-request" in request.headers else "differences_page.html"
+        return self._render(template, request, **differences(self._cache.of(run)))
 
     def queries(
         self,
@@ -177,14 +201,14 @@ class _Pages:
     ) -> str:
         figures = self._figures(self._open().run(run_id), score)
         chosen = GridFilter(text, show, sort, page)
-        return render("queries.html", _base(request), **grid_page(figures, score, chosen))
+        return self._render("queries.html", request, **grid_page(figures, score, chosen))
 
     def trial(
         self, request: Request, run_id: str, framework: str, query: str, repeat: int = 0, attempt: int | None = None
     ) -> str:
         run = self._open().run(run_id)
         trial = _trial(run, framework, query, repeat, attempt)
-        return render("trial.html", _base(request), **trial_page(run, trial, self._task(run, trial)))
+        return self._render("trial.html", request, **trial_page(run, trial, self._task(run, trial)))
 
     def pair(
         self,
@@ -199,7 +223,7 @@ class _Pages:
         run = self._open().run(run_id)
         ours = _trial(run, left, query, repeat, None)
         theirs = _trial(run, right, query, repeat if other is None else other, None)
-        return render("pair.html", _base(request), **pair_page(run, ours, theirs, self._task(run, ours)))
+        return self._render("pair.html", request, **pair_page(run, ours, theirs, self._task(run, ours)))
 
     def body(
         self,

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import socket
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 import uvicorn
 
-from trialbed.errors import UsageError
+from trialbed.errors import DataError, UsageError
 from trialbed.store import open_store
 from trialbed_pages.app import create_app
+from trialbed_pages.files import FilePages
 
 
-def serve(host: str, port: int, store: str | None, data_dir: Path | None, *, opened: bool) -> None:
+def serve(
+    host: str, port: int, store: str | None, data_dir: Path | None, files: Sequence[Path] = (), *, opened: bool
+) -> None:
     """Serve the pages; says where they are on standard error.
 
+    Args:
+        files: result files and folders of them; without any, there must be a store.
+
     Raises:
-        UsageError: the address cannot be used.
+        UsageError: the address cannot be used, or a file cannot be shown.
         DataError: there is no store, or it cannot be read.
     """
-    with open_store(store) as reader:
-        place = reader.place
+    FilePages(files).check()
+    place = _place(store, files)
     bound = _bound(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{bound.getsockname()[1]}/"
@@ -30,9 +37,21 @@ def serve(host: str, port: int, store: str | None, data_dir: Path | None, *, ope
     if opened:
         webbrowser.open(address)
     settings = uvicorn.Config(
-        create_app(store, data_dir), log_level="warning", access_log=False, timeout_graceful_shutdown=1
+        create_app(store, data_dir, files), log_level="warning", access_log=False, timeout_graceful_shutdown=1
     )
     uvicorn.Server(settings).run(sockets=[bound])
+
+
+def _place(store: str | None, files: Sequence[Path]) -> str:
+    """What is shown, in words."""
+    named = ", ".join(map(str, files))
+    try:
+        with open_store(store) as reader:
+            return ", ".join(filter(None, (reader.place, named)))
+    except DataError:
+        if store is not None or not files:
+            raise
+        return named
 
 
 def _bound(host: str, port: int) -> socket.socket:

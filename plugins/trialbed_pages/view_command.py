@@ -15,20 +15,28 @@ Examples:
   bench view
   bench view --open
   bench view --port 0 --store results/runs.db
+  bench view official_results.jsonl acme_results.jsonl fidelity.json
+  bench view data/
 """
 
 
 @click.command("view", epilog=EPILOG)
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE|FOLDER]...")
 @option("--host", default="127.0.0.1", help="Address to listen on. Beyond loopback, everybody there can read the runs.")
 @option("--port", type=click.IntRange(0, 65535), default=8090, help="Port to listen on, 0 for any.")
 @plain_option("--open", "opened", is_flag=True, help="Open the pages in a browser.")
 @store_option
 @data_dir_option
-def command(host: str, port: int, opened: bool, store: str | None, data_dir: Path | None) -> None:
+def command(
+    files: tuple[Path, ...], host: str, port: int, opened: bool, store: str | None, data_dir: Path | None
+) -> None:
     """Look at runs in a browser: scores with intervals, every query and every trial as the wire saw it.
+
+    Files are results of bench verify and bench fidelity, or folders of them; they get pages of their own: what each
+    vendor answered, how it differs from the baseline, the ranks, and what frameworks do to the traffic.
 
     The pages are read-only, and need nothing from the network.
     """
     from trialbed_pages.serving import serve
 
-    serve(host, port, store, data_dir, opened=opened)
+    serve(host, port, store, data_dir, files, opened=opened)

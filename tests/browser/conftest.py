@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import uvicorn
 from playwright.sync_api import BrowserContext, Page, sync_playwright
+from support.played_vendors import write_played
+from support.served_pages import served_pages
 from support.stored_runs import make_store
-
-from trialbed_pages import create_app
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ABSENT = "no Chromium is installed (Debian: apt-get install chromium-headless-shell); no page was looked at"
@@ -25,25 +23,13 @@ AXE = "axe-core@4.14.1"
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the pages of a store of two runs are."""
+    """Where the pages of a store of two runs are, of two vendors, and of what was measured of frameworks."""
     folder = tmp_path_factory.mktemp("pages")
     make_store(folder / "trialbed.db")
-    app = create_app(str(folder / "trialbed.db"), folder)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=1))
-    began = threading.Event()
-    startup = server.startup
-
-    async def announced(**given: Any) -> None:
-        await startup(**given)
-        began.set()
-
-    server.startup = announced  # type: ignore[method-assign]
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    assert began.wait(30)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+    files = [write_played(folder / f"{name}.jsonl", seed) for seed, name in enumerate(("official", "acme"))]
+    fidelity = Path(__file__).parents[2] / "docs" / "reference" / "fidelity.json"
+    with served_pages(folder / "trialbed.db", folder, [*files, fidelity]) as served:
+        yield served
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,11 @@ PATHS = {
     "trial": TRIAL,
     "failed-trial": f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=%22a%2Fb%22",
     "pair": f"/runs/{NEW}/pair?left=reference&right=langgraph%3Anative&query=1",
+    "files": "/files",
+    "vendors": "/files/vendors/verification",
+    "vendors-compared": "/files/vendors/comparison",
+    "vendors-ranked": "/files/vendors/ranking",
+    "fidelity": "/files/fidelity/1-fidelity",
     "missing": "/runs/nosuch",
 }
 WIDTHS = (400, 1000, 1600)

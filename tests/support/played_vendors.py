@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,18 @@ def rows(
                 change(row, random)
             _finish(row)
             yield row
+
+
+def write_played(path: Path, seed: int, cases: int = 24) -> Path:
+    """Write the results file of a vendor that is named for its file: two trials of each case, of which some fail."""
+    played = list(rows(cases, 2, seed, vendor=path.stem))
+    for number, row in enumerate(played):
+        row["ttft_ms"] = 200.0 + 7 * (number * 37 % 61)
+        if number % (11 + seed) == 5:
+            row |= {"status": "failed", "finish_reason": None, "outcome": "protocol_error", "findings": []}
+            row |= {"problem": {"kind": "cut_stream", "message": "it ended early"}, "response": None, "calls": []}
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in played), encoding="utf-8")
+    return path
 
 
 def message_of(row: Row) -> Row:

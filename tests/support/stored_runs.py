@@ -9,6 +9,7 @@ from typing import Any
 
 from support.trials import run_config
 
+from trialbed.engine import open_dataset
 from trialbed.records import (
     Answer,
     ApiCall,
@@ -47,6 +48,86 @@ def make_store(path: Path) -> None:
             for framework in frameworks:
                 for query_id in (1, "a/b"):
                     store.add_trial(run_id, trial(framework, query_id, wrong=framework != "reference"))
+
+
+def make_hostile_store(path: Path, text: str) -> Path:
+    """Write a store of one run in which the text stands everywhere: in queries, names, tags, calls and answers.
+
+    Returns:
+        The folder of the dataset.
+    """
+    # Queries and names cannot have lone surrogates: files and command lines have none.
+    told = text.encode("utf-8", "replace").decode()
+    query = {"query_id": 1, "text": told, "apis": []}
+    dataset = path.with_name("queries.json")
+    dataset.write_text(json.dumps({"name": "hostile", "queries": [query]}), encoding="utf-8")
+    frameworks = ("reference", told[:3000])
+    config = run_config(
+        frameworks=frameworks,
+        query_ids=(1,),
+        repeat=2,
+        model=told[:3000],
+        adapter_versions=dict.fromkeys(frameworks, "1"),
+        dataset=str(dataset),
+        test_set=told[:3000],
+        dataset_digest=open_dataset(str(dataset), path.parent).digest(),
+    )
+    created = datetime(2026, 2, 2, 12, tzinfo=UTC)
+    stored = Run(
+        run_id=NEW,
+        config=config,
+        config_digest=NEW,
+        status="incomplete",
+        created_at=created,
+        environment_digest="e",
+        tags=(told[:3000], "second"),
+        note=told,
+    )
+    with Store.open(str(path)) as store:
+        store.create_run(stored)
+        store.add_selection(NEW, 1, told[:300], (ToolSpec(name=text[:60], description=text, parameters={}, api=API),))
+        for framework in frameworks:
+            for repeat in range(2):
+                store.add_trial(NEW, hostile_trial(framework, repeat, text))
+    return path.parent
+
+
+def hostile_trial(framework: str, repeat: int, text: str) -> TrialResult:
+    """A trial in which all that others wrote is this text; the second one failed."""
+    api = ApiRef(category=text[:300], tool_name=text[:300], api_name=text[:300])
+    asked = [{"role": "system", "content": text}, {"role": "user", "content": text}]
+    call = {"function": {"name": text[:300], "arguments": text}}
+    first = model_call(
+        0.1, asked, {"content": text, "tool_calls": [call]}, (SentCall(name=text[:300], arguments=text),)
+    )
+    refused = first.model_copy(update={"status": 500, "error": text, "started": 0.4, "response": text})
+    calls = (
+        ApiCall(started=0.2, duration=0.1, api=api, offered=False, arguments={text: text}, response={text: [text]}),
+        ApiCall(started=0.3, duration=0.1, api=api, offered=True, arguments={}, error=text, response=text),
+    )
+    failure = Failure(kind="agent", message=text, detail=text) if repeat else None
+    answer = Answer(
+        final_answer=text, calls=(ClaimedCall(name=text, api=api, arguments={text: text}),), finish="give_answer"
+    )
+    detail = {"reason": text} if repeat else {text: [text]}
+    scores = (
+        Score(name="sopr_score", value=0.0, label=text, detail={"reason": text}),
+        Score(name=text[:300], value=0.5, detail=detail),
+    )
+    return TrialResult(
+        trial=f"token-{framework[:9]}-{repeat}",
+        key=TrialKey(framework=framework, query_id=1, repeat=repeat),
+        seed=7,
+        outcome=Outcome(started_at=created_at(), wall_time=1, answer=None if failure else answer, failure=failure),
+        wire=WireLog(trial="token", opened_at=created_at(), model_calls=(first, refused), api_calls=calls),
+        timing=Timing(wall=1, model=0.5, tool=0.1, framework=0.4),
+        selected_tools=(text[:60],),
+        scores=() if failure else scores,
+    )
+
+
+def created_at() -> datetime:
+    return datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def run(run_id: str, created: datetime, frameworks: tuple[str, ...]) -> Run:

@@ -18,6 +18,7 @@ from trialbed.contracts._reporter import Reporter
 from trialbed.contracts._selector import SelectionFactory, SelectionStage, ToolSelector
 from trialbed.contracts._simulator import ApiRefused, Example, Simulation, Simulator, World
 from trialbed.contracts._vendor import VENDOR_CONTRACT, ModelAdapter, Vendor
+from trialbed.contracts._viewer import FileView, FileViewer
 
 __all__ = [
     "AGENT_CONTRACT",
@@ -34,6 +35,8 @@ __all__ = [
     "DatasetDriver",
     "Example",
     "Executor",
+    "FileView",
+    "FileViewer",
     "Judge",
     "ModelAdapter",
     "Preference",

@@ -2,6 +2,8 @@ from ._bars import Bar as Bar
 from ._bars import BarPlot as BarPlot
 from ._bars import Span as Span
 from ._bars import Timeline as Timeline
+from ._curves import Curve as Curve
+from ._curves import DistributionPlot as DistributionPlot
 from ._disclosures import Disclosure as Disclosure
 from ._disclosures import Disclosures as Disclosures
 from ._disclosures import Excerpt as Excerpt
@@ -13,6 +15,7 @@ from ._figures import number as number
 from ._figures import printable as printable
 from ._html import Plot as Plot
 from ._html import html_page as html_page
+from ._html import html_parts as html_parts
 from ._html import svg as svg
 from ._junit import TestCase as TestCase
 from ._junit import TestSuite as TestSuite

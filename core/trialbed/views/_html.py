@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from trialbed.views._bars import BarPlot, Timeline
+from trialbed.views._curves import DistributionPlot
 from trialbed.views._disclosures import Disclosures
 from trialbed.views._figures import compact, printable
 from trialbed.views._plot import IntervalPlot
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline
+Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline | DistributionPlot
 
 
 def html_page(title: str, parts: Sequence[Table | Plot | Disclosures]) -> str:
@@ -29,9 +30,20 @@ def html_page(title: str, parts: Sequence[Table | Plot | Disclosures]) -> str:
         title: of the page.
         parts: shown in this order.
     """
-    kinds: dict[type, str] = {Table: "table", Disclosures: "disclosures"}
-    shown = [(kinds.get(type(part), "plot"), part) for part in parts]
-    return _environment().get_template("page.html").render(title=title, parts=shown)
+    return _environment().get_template("page.html").render(title=title, parts=_kinds(parts))
+
+
+def html_parts(title: str, parts: Sequence[Table | Plot | Disclosures]) -> Markup:
+    """The sections of a page, to stand in another one, whose style sheet gives their looks.
+
+    Args:
+        title: of the page, which no section repeats.
+        parts: shown in this order.
+    """
+    from markupsafe import Markup
+
+    drawn = _environment().get_template("parts.html").render(title=title, parts=_kinds(parts))
+    return Markup(drawn)  # noqa: S704 - the template escaped every text
 
 
 def svg(plot: Plot, name: str) -> Markup:
@@ -44,6 +56,11 @@ def svg(plot: Plot, name: str) -> Markup:
 
     drawn = _environment().get_template(f"svg/{plot.template}.html").render(plot=plot, id=name)
     return Markup(drawn)  # noqa: S704 - the template escaped every text
+
+
+def _kinds(parts: Sequence[Table | Plot | Disclosures]) -> list[tuple[str, Table | Plot | Disclosures]]:
+    kinds: dict[type, str] = {Table: "table", Disclosures: "disclosures"}
+    return [(kinds.get(type(part), "plot"), part) for part in parts]
 
 
 @cache

@@ -9,7 +9,7 @@ from trialbed.views._figures import compact
 from trialbed.views._scale import Scale
 
 LEFT, RIGHT = 64, 176
-TOP, BOTTOM = 12, 44
+TOP, BOTTOM = 24, 44
 AREA_WIDTH, AREA_HEIGHT = 480, 260
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from trialbed_fidelity.views._report import markdown, placed, write_table
+from trialbed_fidelity.views._tables import long_tables, report_tables
 
-__all__ = ["markdown", "placed", "write_table"]
+__all__ = ["long_tables", "markdown", "placed", "report_tables", "write_table"]

@@ -23,6 +23,7 @@ class RunFilter:
     model: str = ""
     dataset: str = ""
     status: str = ""
+    tag: str = ""
     page: int = 1
 
 
@@ -35,6 +36,7 @@ def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> 
         model=chosen.model or None,
         dataset=chosen.dataset or None,
         status=status,
+        tags=[chosen.tag] if chosen.tag else [],
         limit=skipped + PAGE + 1,
     )
     every = reader.runs()
@@ -47,6 +49,7 @@ def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> 
         "statuses": STATUSES,
         "frameworks": sorted({name for run in every for name in run.config.frameworks}),
         "models": sorted({run.config.model for run in every}),
+        "tags": sorted({tag for run in every for tag in run.tags}),
         "datasets": sorted({run.config.test_set for run in every}),
     }
 

@@ -10,7 +10,7 @@ from trialbed.inspection import Exchange, ToolExchange, api_name, as_text, excha
 from trialbed.records import Query
 from trialbed.results import trial_name
 from trialbed.store import StoredRun, StoredTrial
-from trialbed_pages.runs.trial import shown, timeline
+from trialbed_pages.runs.trial import begin_of, shown, timeline
 
 Step = tuple[str, str]
 """What kind of exchange it is and of what, and what was said in it: alike where the first is, same where both are."""
@@ -36,11 +36,19 @@ def pair_page(run: StoredRun, left: StoredTrial, right: StoredTrial, query: Quer
             }
         )
     ours, theirs = exchanges(left.wire), exchanges(right.wire)
-    return {"run": run, "query": query, "sides": sides, "rows": aligned(ours, theirs), "scores": _scores(left, right)}
+    begins = begin_of(left.result, ours), begin_of(right.result, theirs)
+    rows = aligned(ours, theirs, begins)
+    return {"run": run, "query": query, "sides": sides, "rows": rows, "scores": _scores(left, right)}
 
 
-def aligned(ours: Sequence[Exchange], theirs: Sequence[Exchange]) -> list[dict[str, Any]]:
-    """Rows of two exchanges each, where either may be missing, and whether they say the same."""
+def aligned(
+    ours: Sequence[Exchange], theirs: Sequence[Exchange], begins: tuple[float, float] = (0.0, 0.0)
+) -> list[dict[str, Any]]:
+    """Rows of two exchanges each, where either may be missing, and whether they say the same.
+
+    Args:
+        begins: seconds from the beginning of each agent to its first exchange.
+    """
     kinds = [_step(one)[0] for one in ours], [_step(one)[0] for one in theirs]
     rows = []
     for _, a, b, c, d in SequenceMatcher(None, *kinds, autojunk=False).get_opcodes():
@@ -48,7 +56,8 @@ def aligned(ours: Sequence[Exchange], theirs: Sequence[Exchange]) -> list[dict[s
             left = ours[a + place] if a + place < b else None
             right = theirs[c + place] if c + place < d else None
             same = left is not None and right is not None and _step(left) == _step(right)
-            rows.append({"left": left and shown(left), "right": right and shown(right), "same": same})
+            sides = left and shown(left, begins[0]), right and shown(right, begins[1])
+            rows.append({"left": sides[0], "right": sides[1], "same": same})
     return rows
 
 

@@ -36,7 +36,7 @@ def trial_page(run: StoredRun, trial: StoredTrial, query: Query | None) -> dict[
         "label": label,
         "query": query,
         "problems": problems(result, tools, query),
-        "exchanges": [shown(one) for one in found],
+        "exchanges": [shown(one, begin_of(result, found)) for one in found],
         "timeline": timeline(result, found),
         "answer": result.outcome.answer,
         "scores": result.scores,
@@ -49,15 +49,19 @@ def trial_page(run: StoredRun, trial: StoredTrial, query: Query | None) -> dict[
     }
 
 
-def shown(one: Exchange) -> dict[str, Any]:
-    """An exchange as the template takes it."""
+def shown(one: Exchange, begin: float) -> dict[str, Any]:
+    """An exchange as the template takes it.
+
+    Args:
+        begin: seconds from the agent's beginning to its first exchange.
+    """
     if isinstance(one, ToolExchange):
         call = one.call
         return {
             "kind": "api",
             "id": f"call-{one.place}",
             "place": one.place,
-            "at": one.at,
+            "at": begin + one.at,
             "call": call,
             "name": api_name(call),
             "arguments": as_text(call.arguments),
@@ -68,7 +72,7 @@ def shown(one: Exchange) -> dict[str, Any]:
         "kind": "model",
         "id": f"request-{one.place}",
         "place": one.place,
-        "at": one.at,
+        "at": begin + one.at,
         "call": one.call,
         "one": one,
         "bad": _failed(one.call),
@@ -77,7 +81,7 @@ def shown(one: Exchange) -> dict[str, Any]:
 
 def timeline(result: TrialResult, found: Sequence[Exchange]) -> Timeline:
     """Who was at work when, from the agent's beginning to its end: between the exchanges, it is the framework."""
-    begin = _begin(result, found)
+    begin = begin_of(result, found)
     spans = [
         Span(
             "model" if isinstance(one, ModelExchange) else "tools",
@@ -92,7 +96,7 @@ def timeline(result: TrialResult, found: Sequence[Exchange]) -> Timeline:
     return Timeline(title, LANES, [*spans, *_gaps(spans, result.outcome.wall_time)], result.outcome.wall_time)
 
 
-def _begin(result: TrialResult, found: Sequence[Exchange]) -> float:
+def begin_of(result: TrialResult, found: Sequence[Exchange]) -> float:
     """Seconds from the agent's beginning to its first exchange, as far as the clocks of both processes agree."""
     started = min((one.call.started for one in found), default=0.0)
     begin = (result.wire.opened_at - result.outcome.started_at).total_seconds() + started

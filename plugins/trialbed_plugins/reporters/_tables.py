@@ -17,8 +17,8 @@ REFERENCE = "reference"
 MOST_COLUMNS = 4
 """Frameworks from more than which on a terminal that is too narrow shows them as rows."""
 
-NARROW_SCORES = ("sopr_score", "api_call_score", "total_tokens", "model_turns")
-NARROW_COLUMNS = ("", "answered", "sopr_score", "api_call", "tokens", "turns")
+NARROW_SCORES = ("sopr_score", "api_call_score", "total_tokens", "wall_time")
+NARROW_COLUMNS = ("", "answered", "sopr_score", "api_call", "tokens", "time")
 
 
 def run_table(documents: Sequence[Document]) -> Table:
@@ -37,17 +37,19 @@ def _narrow_table(documents: Sequence[Document]) -> Table:
         TableRow(document["metadata"]["agent_name"], tuple(_narrow_cells(document["summary"])))
         for document in documents
     ]
+    times = "tokens and time are medians per trial, time of wall_time in seconds."
     more = "Other figures: in the result documents, or wherever there is room, as in a file."
-    return Table(_heading(documents[0]), NARROW_COLUMNS, rows, [*run_notes(documents, scores=NARROW_SCORES), more])
+    return Table(
+        _heading(documents[0]), NARROW_COLUMNS, rows, [*run_notes(documents, scores=NARROW_SCORES), times, more]
+    )
 
 
 def _narrow_cells(summary: Document) -> Iterator[str]:
     yield f"{summary['answered_count']}/{_planned(summary)}"
     yield _cell("sopr_score", summary)
-    for name in ("api_call_score", "total_tokens", "model_turns"):
-        value = summary.get(f"{AVERAGE}{name}")
-        bounded = name in summary["intervals"]
-        yield UNKNOWN if value is None else f"{value:.2f}" if bounded else compact(value)
+    calls = summary.get(f"{AVERAGE}api_call_score")
+    yield UNKNOWN if calls is None else f"{calls:.2f}"
+    yield from (compact(summary["medians"].get(name)) for name in ("total_tokens", "wall_time"))
 
 
 def run_plots(documents: Sequence[Document]) -> list[IntervalPlot]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from trialbed.redaction import redact
 from trialbed.views import Disclosure, Disclosures, Excerpt
-from trialbed_verify.publication._sources import Row, Source, read_row
+from trialbed_verify.publication._sources import Found, Row, Source, read_row
 
 Document = Mapping[str, Any]
 
@@ -32,8 +32,14 @@ def differences(document: Document) -> Disclosures | None:
 
 def examples_of_findings(sources: Sequence[Source]) -> Disclosures | None:
     """For each kind of finding the first example of each file; None if there is none."""
-    entries = [_finding(source, kind) for source in sources for kind in source.found]
+    entries = [_finding(source, kind, source.found, source.counts) for source in sources for kind in source.found]
     return Disclosures("Examples of findings", entries, [NOTE]) if entries else None
+
+
+def examples_of_failures(sources: Sequence[Source]) -> Disclosures | None:
+    """For each kind of failure the first example of each file; None if every request was answered."""
+    entries = [_finding(source, kind, source.failures, source.failed) for source in sources for kind in source.failures]
+    return Disclosures("Examples of failures", entries, [NOTE]) if entries else None
 
 
 def _difference(gate: Document, document: Document) -> Disclosure:
@@ -48,13 +54,14 @@ def _difference(gate: Document, document: Document) -> Disclosure:
 SIDES = ("baseline", "vendor")
 
 
-def _finding(source: Source, kind: str) -> Disclosure:
-    one, row = source.found[kind], read_row(source.path, source.found[kind].offset)
+def _finding(source: Source, kind: str, found: Mapping[str, Found], counts: Mapping[str, int]) -> Disclosure:
+    one = found[kind]
+    row = read_row(source.path, one.offset)
     where = f", line {one.line} of the test set" if one.line else ""
     excerpts = list(_evidence(one.evidence))
     excerpts += [Excerpt("The request", _request(row)), Excerpt("The answer", _answer(row))]
     return Disclosure(
-        f"{source.vendor or source.path.name}: {kind}, {source.counts[kind]} answers{where}: {one.message}", excerpts
+        f"{source.vendor or source.path.name}: {kind}, {counts[kind]} answers{where}: {one.message}", excerpts
     )
 
 

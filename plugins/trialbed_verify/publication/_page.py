@@ -107,11 +107,9 @@ class Publication:
         return Table("Verdict", ("vendor", "baseline", "verdict", "gates that differ"), rows, [VERDICTS, made])
 
     def _panel(self, document: Document) -> Iterator[Part]:
-        points = [_point(gate) for gate in document["panel"]["gates"] if gate["excess"] and gate["excess_margin"]]
-        if points:
-            vendor = document["vendor"]["vendor"]
-            title = f"How far {vendor} is beyond the baseline's own spread, in margins: between -1 and 1 is within them"
-            yield IntervalPlot(title, points, zero=0.0)
+        plot = excess_plot(document)
+        if plot is not None:
+            yield plot
         shown = differences(document)
         if shown is not None:
             yield shown
@@ -147,6 +145,14 @@ class Publication:
         commands = "\n".join(rerun_commands(self.sources, self.comparisons))
         notes = ["Keys are read from the environment or .env. A model that samples answers differently each time."]
         return Disclosures("How to rerun it", [Disclosure("Commands", [Excerpt("In a shell", commands)])], notes)
+
+
+def excess_plot(document: Document) -> IntervalPlot | None:
+    """How far a compared vendor lies beyond the baseline's own spread at each gate; None if no gate has a margin."""
+    points = [_point(gate) for gate in document["panel"]["gates"] if gate["excess"] and gate["excess_margin"]]
+    vendor = document["vendor"]["vendor"]
+    title = f"How far {vendor} is beyond the baseline's own spread, in margins: between -1 and 1 is within them"
+    return IntervalPlot(title, points, zero=0.0) if points else None
 
 
 def write_page(path: Path, comparisons: Sequence[Document], files: Sequence[Path], reply: Path | None = None) -> None:

@@ -43,6 +43,7 @@ class Source:
     Attributes:
         digest: SHA-256 of its bytes, hex.
         found, counts: by kind of finding; an example, and the number of rows.
+        failures, failed: the same by kind of failure, of requests that got no valid answer.
         summary: of the verification that wrote it, if it stands beside it.
     """
 
@@ -57,6 +58,8 @@ class Source:
     served: Counter[str] = field(default_factory=Counter)
     found: dict[str, Found] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    failures: dict[str, Found] = field(default_factory=dict)
+    failed: Counter[str] = field(default_factory=Counter)
     suites: Mapping[str, Any] = field(default_factory=dict)
     summary: Document | None = None
 
@@ -117,14 +120,24 @@ def _add(source: Source, row: Row, offset: int) -> None:
     served = row.get("served")
     if isinstance(served, dict) and isinstance(served.get("model"), str):
         source.served[served["model"]] += 1
-    line = row.get("data_index")
+    line = row.get("data_index") if isinstance(row.get("data_index"), int) else None
+    if row.get("status") != "success":
+        kind, message = _failure(row)
+        source.failed[kind] += 1
+        source.failures.setdefault(kind, Found("", "failure", message, "", line, offset))
     seen = {one.kind: one for one in reversed(findings(row))}
     source.counts.update(list(seen))
     for kind, one in seen.items():
-        example = Found(
-            one.gate, one.severity, one.message, one.evidence, line if isinstance(line, int) else None, offset
-        )
-        source.found.setdefault(kind, example)
+        source.found.setdefault(kind, Found(one.gate, one.severity, one.message, one.evidence, line, offset))
+
+
+def _failure(row: Row) -> tuple[str, str]:
+    """The kind of a failure, and what was said of it, as this tool and others write them."""
+    for key, kind, message in (("problem", "kind", "message"), ("response", "error_type", "error_message")):
+        found = row.get(key)
+        if isinstance(found, dict) and found.get(kind):
+            return str(found[kind]), str(found.get(message) or "")
+    return str(row.get("outcome") or "unknown_failure"), ""
 
 
 def _summaries(path: Path) -> Iterator[Document]:

@@ -5,6 +5,7 @@ from ._journal import Journal as Journal
 from ._journal import Key as Key
 from ._journal import Row as Row
 from ._journal import existing_answers as existing_answers
+from ._rates import CaseRate as CaseRate
 from ._rows import ANSWERS as ANSWERS
 from ._rows import Decision as Decision
 from ._rows import ResultRow as ResultRow

@@ -1,0 +1,115 @@
+"""Distributions as curves: the share of values up to each value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trialbed.statistics import quantile
+from trialbed.views._figures import compact
+from trialbed.views._scale import Scale
+
+LEFT, RIGHT = 64, 176
+TOP, BOTTOM = 24, 44
+AREA_WIDTH, AREA_HEIGHT = 480, 240
+STEPS = 200
+"""Steps that a curve is drawn with at most."""
+DASHES = ("", "7 4", "2 3", "10 3 2 3", "4 2")
+ROUND = (1, 2, 5)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A sample.
+
+    Attributes:
+        label: what it is of.
+        values: in any order, above 0.
+    """
+
+    label: str
+    values: Sequence[float]
+
+
+@dataclass(frozen=True)
+class DistributionPlot:
+    """Samples as curves that rise from 0 to 1, on a logarithmic axis; each has dashes of its own beside its colour.
+
+    Attributes:
+        title: what is shown.
+        x_title: what the values are, with their unit.
+    """
+
+    title: str
+    x_title: str
+    curves: Sequence[Curve]
+
+    template = "curves"
+    width = LEFT + AREA_WIDTH + RIGHT
+    left, top = LEFT, TOP
+    right, bottom = LEFT + AREA_WIDTH, TOP + AREA_HEIGHT
+
+    @property
+    def height(self) -> int:
+        """Of the drawing: with a line of the legend for each curve."""
+        return max(TOP + AREA_HEIGHT + BOTTOM, 24 + 20 * len(self.curves))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest value on the axis."""
+        known = [curve.values for curve in self.curves if curve.values]
+        every = [end for values in known for end in (min(values), max(values))]
+        low, high = (min(every), max(every)) if every else (1.0, 10.0)
+        return low / 1.1, high * 1.1
+
+    @property
+    def x_scale(self) -> Scale:
+        """Of the logarithms of the values."""
+        low, high = self.ends
+        return Scale(math.log10(low), math.log10(high), self.left, self.right)
+
+    @property
+    def y_scale(self) -> Scale:
+        """Of shares, upwards."""
+        return Scale(0.0, 1.0, self.bottom, self.top)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """The positions of round values, with the values."""
+        low, high = self.ends
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        values = [factor * 10.0**power for power in powers for factor in ROUND]
+        return [(self.x_scale.at(math.log10(value)), compact(value)) for value in values if low <= value <= high]
+
+    @property
+    def drawn(self) -> list[tuple[int, Curve, str, str]]:
+        """Number, curve, path and dashes of each sample that has values."""
+        return [
+            (number, curve, self._path(curve.values), DASHES[number % len(DASHES)])
+            for number, curve in enumerate(self.curves)
+            if curve.values
+        ]
+
+    @property
+    def description(self) -> str:
+        """The plot in words."""
+        return "; ".join(f"{curve.label}: {_in_words(curve.values)}" for curve in self.curves)
+
+    def _path(self, values: Sequence[float]) -> str:
+        ordered = sorted(values)
+        count = min(len(ordered), STEPS)
+        found = [f"M{self.x_scale.at(math.log10(ordered[0]))} {self.bottom}"]
+        for step in range(1, count + 1):
+            place = math.ceil(step * len(ordered) / count)
+            x, y = self.x_scale.at(math.log10(ordered[place - 1])), self.y_scale.at(place / len(ordered))
+            found.append(f"H{x}V{y}")
+        return "".join(found)
+
+
+def _in_words(values: Sequence[float]) -> str:
+    if not values:
+        return "not known"
+    ordered = sorted(values)
+    half, most = (compact(quantile(ordered, share)) for share in (0.5, 0.95))
+    return f"half up to {half}, 95 % up to {most}, n={len(ordered)}"

@@ -1,0 +1,124 @@
+"""Pages about result files, which products show through their viewers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trialbed.contracts import FileView, FileViewer
+from trialbed.drivers import list_drivers, load_driver
+from trialbed.errors import DataError, UsageError
+from trialbed.views import html_parts
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+SUFFIXES = (".json", ".jsonl")
+"""Of the files of a folder that are shown to viewers."""
+
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The files of one viewer, and its pages about them."""
+
+    name: str
+    contents: str
+    files: Sequence[Path]
+    views: Sequence[FileView]
+
+
+class FilePages:
+    """Pages about files and the files of folders, made when they are opened and kept until a file changes.
+
+    Args:
+        given: files, and folders, whose own files are shown; they are looked through each time.
+    """
+
+    def __init__(self, given: Sequence[Path]) -> None:
+        self._given = given
+        self._made: dict[tuple[str, str], tuple[Stamp, Markup]] = {}
+        self._recognised: dict[tuple[str, int, int], str | None] = {}
+        self._lock = threading.Lock()
+
+    def __bool__(self) -> bool:
+        """Whether there are any to show."""
+        return bool(self._given)
+
+    def check(self) -> None:
+        """Check that every file can be shown.
+
+        Raises:
+            UsageError: one that was named is not there, or no viewer recognises it.
+        """
+        viewers = _viewers()
+        for path in self._given:
+            if not path.exists():
+                raise UsageError(f"{path}: no such file or folder")
+            if path.is_file() and self._viewer_of(path, viewers) is None:
+                kinds = ", ".join(sorted(viewer.contents for viewer in viewers.values()))
+                raise UsageError(f"{path}: nothing that can be shown; files may be of {kinds}")
+
+    def shown(self) -> list[Shown]:
+        """The files of each viewer that has any."""
+        viewers = _viewers()
+        chosen: dict[str, list[Path]] = {name: [] for name in viewers}
+        for path in self._paths():
+            name = self._viewer_of(path, viewers)
+            if name is not None:
+                chosen[name].append(path)
+        return [
+            Shown(name, viewers[name].contents, files, viewers[name].views(files))
+            for name, files in chosen.items()
+            if files
+        ]
+
+    def page(self, viewer: str, name: str) -> tuple[FileView, Markup]:
+        """A view and its content.
+
+        Raises:
+            DataError: there is no such view, or a file cannot be read.
+        """
+        view = next(
+            (view for one in self.shown() if one.name == viewer for view in one.views if view.name == name), None
+        )
+        if view is None:
+            raise DataError("there is no such page about files")
+        stamp = tuple(map(_stamp, view.files))
+        with self._lock:
+            found = self._made.get((viewer, name))
+        if found is None or found[0] != stamp:
+            found = stamp, html_parts(view.title, view.parts())
+            with self._lock:
+                self._made[viewer, name] = found
+        return view, found[1]
+
+    def _paths(self) -> Iterator[Path]:
+        seen = set[Path]()
+        for path in self._given:
+            own = sorted(one for one in path.iterdir() if one.suffix in SUFFIXES) if path.is_dir() else [path]
+            for one in own:
+                if one.is_file() and one.resolve() not in seen:
+                    seen.add(one.resolve())
+                    yield one
+
+    def _viewer_of(self, path: Path, viewers: dict[str, FileViewer]) -> str | None:
+        """The name of the first viewer that recognises a file, which is looked into once for each of its changes."""
+        stamp = _stamp(path)
+        if stamp not in self._recognised:
+            names = (name for name, viewer in viewers.items() if viewer.recognises(path))
+            self._recognised[stamp] = next(names, None)
+        return self._recognised[stamp]
+
+
+def _viewers() -> dict[str, FileViewer]:
+    return {driver.name: load_driver("viewers", driver.name)() for driver in list_drivers("viewers")}
+
+
+def _stamp(path: Path) -> tuple[str, int, int]:
+    about = path.stat()
+    return str(path), about.st_mtime_ns, about.st_size

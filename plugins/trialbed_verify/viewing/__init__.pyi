@@ -1,0 +1,1 @@
+from ._viewer import VendorViewer as VendorViewer

@@ -1,0 +1,164 @@
+"""The figures of each vendor: rates with intervals, times, failures by kind, and findings, with examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from trialbed.statistics import quantile
+from trialbed.views import (
+    UNKNOWN,
+    Curve,
+    Disclosures,
+    DistributionPlot,
+    IntervalPlot,
+    Point,
+    Table,
+    TableRow,
+    compact,
+    estimate,
+)
+from trialbed_verify.comparison import Results, read_one
+from trialbed_verify.publication import Source, examples_of_failures, examples_of_findings, read_source
+from trialbed_verify.verification.results import CaseRate, ResultRow
+from trialbed_verify.views import suite_tables
+
+Part: TypeAlias = Table | IntervalPlot | DistributionPlot | Disclosures
+
+TIMES = {"ttft_ms": "TTFT, ms", "duration_ms": "duration, ms", "tps": "tokens/s", "total_tokens": "tokens"}
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+@dataclass(frozen=True)
+class Vendor:
+    """A vendor with one model: its rows, and the file that they are from."""
+
+    results: Results
+    source: Source
+
+    @property
+    def label(self) -> str:
+        """Its name, marked if it is the baseline."""
+        return self.results.vendor + "*" * self.is_baseline
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether the summary beside the file marks it as the baseline."""
+        return self.source.summary is not None and self.source.summary.get("is_baseline") is True
+
+
+def verified(files: Sequence[Path]) -> list[Part]:
+    """For each model: its vendors' figures, with plots of the intervals and of the time to the first token.
+
+    Raises:
+        DataError: a file cannot be read, or has several vendors.
+    """
+    vendors = [Vendor(read_one(path), read_source(path)) for path in files]
+    models = list(dict.fromkeys(one.results.model or "a model" for one in vendors))
+    parts = [
+        part
+        for model in models
+        for part in _model(model, [one for one in vendors if (one.results.model or "a model") == model])
+    ]
+    sources = [one.source for one in vendors]
+    examples = (examples_of_failures(sources), examples_of_findings(sources))
+    return [*parts, *(part for part in examples if part is not None), _files(vendors)]
+
+
+def _model(model: str, vendors: Sequence[Vendor]) -> Iterator[Part]:
+    yield _figures(model, vendors)
+    for title, rate in RATES.items():
+        found = {one.label: rate(one.results.rows) for one in vendors}
+        points = [
+            Point(name, value["value"], value["low"], value["high"], estimate(value, 2))
+            for name, value in found.items()
+            if value
+        ]
+        if points:
+            yield IntervalPlot(f"{model}: {title}, with its 95 % interval", points, limits=(0.0, 1.0))
+    curves = [Curve(one.label, values) for one in vendors if (values := _values(one.results.rows, "ttft_ms"))]
+    if curves:
+        yield DistributionPlot(f"{model}: time to the first token", "TTFT, ms", curves)
+    yield _kinds(f"{model}: failures by kind", vendors, lambda one: one.source.failed)
+    yield _kinds(f"{model}: wrong calls by reason", vendors, lambda one: Counter(_reasons(one.results.rows)))
+    yield _kinds(f"{model}: findings by kind, in answers", vendors, lambda one: one.source.counts)
+    yield from suite_tables([_suites(one) for one in vendors])
+
+
+def _figures(model: str, vendors: Sequence[Vendor]) -> Table:
+    rows = [("answers", *(str(len(one.results.rows)) for one in vendors))]
+    rows += [
+        (title, *(estimate(rate(one.results.rows), 2, with_n=True) for one in vendors)) for title, rate in RATES.items()
+    ]
+    rows += [(title, *(_spread(one.results.rows, name) for one in vendors)) for name, title in TIMES.items()]
+    notes = [
+        "[low, high] is the 95% interval, with the trials of a case taken together; times and tokens are p50/p95/p99 "
+        "of the answers that report them."
+    ]
+    if any(one.is_baseline for one in vendors):
+        notes.append("* is the baseline.")
+    notes += [f"{one.label}: {note}." for one in vendors for note in one.results.notes]
+    return Table.of(model, ("", *(one.label for one in vendors)), rows, notes)
+
+
+def _kinds(title: str, vendors: Sequence[Vendor], counted: Callable[[Vendor], Mapping[str, int]]) -> Table:
+    """A row for each kind that any vendor has, the most frequent first."""
+    counts = [counted(one) for one in vendors]
+    total = Counter[str]()
+    for found in counts:
+        total.update(found)
+    rows = [
+        TableRow(kind, tuple(str(found.get(kind) or "") for found in counts), alarming=True)
+        for kind, _ in total.most_common()
+    ]
+    return Table(title, ("kind", *(one.label for one in vendors)), rows, () if rows else ("None.",))
+
+
+def _files(vendors: Sequence[Vendor]) -> Table:
+    rows = [
+        (one.source.path.name, one.label, one.source.first_at or UNKNOWN, one.source.last_at or UNKNOWN)
+        for one in vendors
+    ]
+    return Table.of("Files", ("file", "vendor", "first answer", "last answer"), rows)
+
+
+def _rate(rows: Sequence[ResultRow], verdict: Callable[[ResultRow], bool | None]) -> Mapping[str, Any] | None:
+    """The share of rows whose verdict is True, of those that have one; trials of a case are taken together."""
+    rate, places = CaseRate(), dict[object, int]()
+    for row in rows:
+        found = verdict(row)
+        if found is not None:
+            case = row.case or row.data_index or row.line
+            rate.add(places.setdefault(case, len(places)), success=found)
+    return rate.as_json()
+
+
+def _is_valid(row: ResultRow) -> bool | None:
+    return row.valid if row.success and row.finish_reason == "tool_calls" else None
+
+
+RATES: Mapping[str, Callable[[Sequence[ResultRow]], Mapping[str, Any] | None]] = {
+    "success rate": lambda rows: _rate(rows, lambda row: row.success),
+    "schema, per response": lambda rows: _rate(rows, _is_valid),
+}
+"""Heading -> the rate."""
+
+
+def _values(rows: Sequence[ResultRow], name: str) -> list[float]:
+    return [value for row in rows if row.success and (value := getattr(row, name)) is not None]
+
+
+def _spread(rows: Sequence[ResultRow], name: str) -> str:
+    ordered = sorted(_values(rows, name))
+    return "/".join(compact(quantile(ordered, share)) for share in QUANTILES.values()) if ordered else UNKNOWN
+
+
+def _reasons(rows: Sequence[ResultRow]) -> Iterator[str]:
+    return (reason for row in rows for call in row.calls or () for reason in call.reasons)
+
+
+def _suites(one: Vendor) -> Mapping[str, Any]:
+    return {"vendor": one.results.vendor, "is_baseline": one.is_baseline, "suites": one.source.suites}

@@ -1,0 +1,74 @@
+"""What the pages about vendors say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.played_vendors import write_played
+from support.vendor_rows import k2_row, write_rows
+
+from trialbed.views import Disclosures, DistributionPlot, IntervalPlot, Table
+from trialbed_verify.viewing import VendorViewer
+
+Shown = dict[str, list[Table | IntervalPlot | DistributionPlot | Disclosures]]
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """The parts of each page about two vendors."""
+    folder = tmp_path_factory.mktemp("vendors")
+    files = [write_played(folder / f"{name}.jsonl", seed) for seed, name in enumerate(("official", "acme"))]
+    return {view.name: list(view.parts()) for view in VendorViewer().views(files)}  # type: ignore[arg-type]
+
+
+def test_rates_have_intervals_and_times_their_distribution(shown: Shown) -> None:
+    parts = shown["verification"]
+    plots = [part for part in parts if isinstance(part, IntervalPlot)]
+    assert {point.label for plot in plots for point in plot.points} == {"official", "acme"}
+    assert all(point.low is not None and point.high is not None for plot in plots for point in plot.points)
+    (times,) = (part for part in parts if isinstance(part, DistributionPlot))
+    assert [curve.label for curve in times.curves] == ["official", "acme"]
+
+
+def test_failures_stand_by_kind_with_an_example_of_each(shown: Shown) -> None:
+    tables = {part.title: part for part in shown["verification"] if isinstance(part, Table)}
+    (failures,) = (table for title, table in tables.items() if title.endswith("failures by kind"))
+    assert [(row.label, row.cells) for row in failures.rows] == [("cut_stream", ("4", "4"))]
+    examples = {part.title: part for part in shown["verification"] if isinstance(part, Disclosures)}
+    summaries = [entry.summary for entry in examples["Examples of failures"].entries]
+    assert summaries[0].startswith("official: cut_stream, 4 answers, line 3 of the test set: it ended early")
+
+
+def test_vendors_are_compared_and_ranked_with_the_first_file_as_the_baseline(shown: Shown) -> None:
+    notes = [note for part in shown["comparison"] if isinstance(part, Table) for note in part.notes]
+    assert any("the one of the first file is taken: official" in note for note in notes)
+    titles = [part.title for part in shown["comparison"]]
+    assert any(title.startswith("acme compared with official") for title in titles)
+    assert any("beyond the baseline's own spread" in title for title in titles)
+    (ranks,) = (part for part in shown["ranking"] if isinstance(part, Table) and part.rows)
+    assert {row.label.split(" ")[0].rstrip("*") for row in ranks.rows} == {"official", "acme"}
+
+
+def test_a_file_of_another_tool_is_shown_alone(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "k2_results.jsonl", [k2_row(1), k2_row(2, "failed")])
+    assert VendorViewer().recognises(path)
+    (view,) = VendorViewer().views([path])
+    tables = [part for part in view.parts() if isinstance(part, Table)]
+    assert ("success rate", "0.50 [0.09, 0.91] n=2") in tables[0].lines
+    assert any(line[0] == "APIError" for table in tables for line in table.lines)
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"status": "success"}', "\x00\xff", "{" * 5000])
+def test_other_files_are_not_recognised(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "file.jsonl"
+    path.write_text(text, encoding="utf-8")
+    assert not VendorViewer().recognises(path)
+    assert not VendorViewer().recognises(tmp_path)
+
+
+def test_a_run_document_is_not_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"metadata": {}, "summary": {}, "results": []}), encoding="utf-8")
+    assert not VendorViewer().recognises(path)
