@@ -14,6 +14,9 @@ from trialbed.errors import UsageError
 from trialbed_server.faults._names import ANSWERS, FAULTS, NONE
 
 KEYS = ("seed", "steps", "mix", "answers")
+SHARES = ("answers: share", "answers: flips")
+STATUSES = range(400, 600)
+"""The statuses of HTTP errors."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,8 @@ def _document(document: Any) -> FaultScript:
     steps, mix = parts.get("steps", [NONE]), parts.get("mix", {})
     if not isinstance(steps, list) or not steps or not isinstance(mix, dict):
         raise ValueError("steps must be a list of faults, mix an object of faults and their weights")
+    if "mix" in parts and not mix:
+        raise ValueError("mix: must name a fault")
     return FaultScript(
         steps=tuple(map(_fault, steps)),
         mix=tuple((_short(name), _weight(name, weight)) for name, weight in mix.items()),
@@ -162,4 +167,8 @@ def _alike(where: str, value: Any, default: Any) -> Any:
         raise ValueError(f"{where} must be a value such as {json.dumps(default)}, not {json.dumps(value)}")
     if not isinstance(value, (bool, str)) and value < 0:
         raise ValueError(f"{where} must not be negative")
+    if where in SHARES and value > 1:
+        raise ValueError(f"{where} must be a share from 0 to 1")
+    if where.endswith(": status") and value not in STATUSES:
+        raise ValueError(f"{where} must be that of an HTTP error, 400 to 599")
     return value
