@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trialbed.attribution import relied_on
 from trialbed.contracts import Verdict
 from trialbed.errors import JudgeError
 from trialbed.records import Failure, Json, Score
@@ -25,7 +26,7 @@ async def judged_score(context: ScoreContext) -> Score:
     that gives no usable verdict is a failure, never a guess. An answer that rests on Apis that the model never asked
     for is not the model's, and is Unsolved.
     """
-    foreign = {call.api.pair for call in context.unasked} - {ref.pair for ref in context.called_apis}
+    foreign = _foreign(context)
     if foreign:
         return _not_asked_for(sorted(": ".join(pair) for pair in foreign))
     try:
@@ -36,6 +37,16 @@ async def judged_score(context: ScoreContext) -> Score:
         return _judge_failure(context, f"{type(error).__name__}: {error}")
     detail = {"method": context.judge_name, **_detail(verdict)}
     return Score(name=JUDGED, value=verdict.value, label=verdict.status, detail=detail)
+
+
+def _foreign(context: ScoreContext) -> set[tuple[str, str]]:
+    """The Apis that the answer rests on and that the model never asked for."""
+    asked = {ref.pair for ref in context.called_apis}
+    others = [call for call in context.unasked if call.api.pair not in asked]
+    if not others:
+        return set()
+    found = relied_on(context.query, context.answer.final_answer, context.wire, others, context.asked)
+    return {call.api.pair for call in found}
 
 
 def _detail(verdict: Verdict) -> dict[str, Json]:

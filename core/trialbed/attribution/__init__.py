@@ -2,6 +2,7 @@
 
 from trialbed.attribution._documents import attribute_documents
 from trialbed.attribution._evidence import Uses
+from trialbed.attribution._reliance import relied_on
 from trialbed.attribution._stages import STAGES, AttributedCall, Stage, attribute
 from trialbed.attribution._waterfall import USED, percentages, waterfall
 
@@ -14,5 +15,6 @@ __all__ = [
     "attribute",
     "attribute_documents",
     "percentages",
+    "relied_on",
     "waterfall",
 ]

@@ -21,14 +21,15 @@ class Uses:
         query: what it says already does not count.
         answer: the trial's.
         calls: those of the trial.
+        known: other texts whose values do not count.
     """
 
-    def __init__(self, query: Query, answer: str, calls: Iterable[AskedCall]) -> None:
+    def __init__(self, query: Query, answer: str, calls: Iterable[AskedCall], known: Iterable[str] = ()) -> None:
         ordered = sorted(calls, key=lambda call: call.started)
         self._starts = [call.started for call in ordered]
         self._asked = Passages(" ".join(evidence_values(call.arguments)) for call in ordered)
         self._answer = Passages([answer])
-        self._query = Passages([query.text])
+        self._query = Passages([query.text, *known])
 
     def of(self, call: AskedCall) -> bool | None:
         """Whether something of a call's response is in the answer, or in the arguments of a later call.

@@ -40,6 +40,11 @@ async def test_an_answer_that_rests_on_calls_nobody_asked_for_is_unsolved() -> N
     assert "t: b" in str(found.detail["reason"])
 
 
+async def test_a_refused_call_that_nobody_asked_for_does_not_take_the_verdict() -> None:
+    calls = [api_call("a"), api_call("b", error="invalid arguments")]
+    assert (await scores("a", calls, unasked=calls[1:]))["sopr_score"].value == 1.0
+
+
 async def test_a_repeated_call_does_not_take_the_verdict() -> None:
     calls = [api_call("a"), api_call("a")]
     assert (await scores("a", calls, unasked=calls[1:]))["sopr_score"].value == 1.0

@@ -1,0 +1,67 @@
+"""Calls that no answer of the model asked for, and on which an answer rests."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from trialbed.attribution._evidence import Uses
+from trialbed.chat import first_message, read_body, read_stream
+from trialbed.evidence import evidence_values
+from trialbed.records import ApiCall, ModelCall, Query, WireLog
+from trialbed.results import AskedCall, failed
+
+
+def relied_on(
+    query: Query, answer: str, wire: WireLog, unasked: Collection[ApiCall], asked: Sequence[AskedCall]
+) -> tuple[ApiCall, ...]:
+    """Those of the calls that no answer of the model asked for that the answer rests on.
+
+    It rests on none that was refused, that returned after the model had written the answer, or of whose result nothing
+    is in the answer or in a later call that the results of other calls do not say too. Where a result has no values to
+    look for, it may have been used, and counts.
+
+    Args:
+        unasked: the calls that no answer of the model asked for.
+        asked: the other calls of the trial.
+    """
+    accepted = [call for call in unasked if call.status == 200 and not call.error]
+    if not accepted:
+        return ()
+    written = _written(answer, wire)
+    known = [" ".join(evidence_values(call.response)) for call in asked if call.accepted]
+    uses, new = Uses(query, answer, asked), Uses(query, answer, asked, known)
+    return tuple(
+        call
+        for call in accepted
+        if (written is None or call.started + call.duration <= written) and _is_used(_as_asked(call), uses, new)
+    )
+
+
+def _is_used(call: AskedCall, uses: Uses, new: Uses) -> bool:
+    used = uses.of(call)
+    return used is None or (used and bool(new.of(call)))
+
+
+def _as_asked(call: ApiCall) -> AskedCall:
+    return AskedCall(call.api.title, call.api, call.arguments, call.started, True, "", call.response)
+
+
+def _written(answer: str, wire: WireLog) -> float | None:
+    """When the model had written the whole answer, in seconds; None where it is not the model's last text."""
+    turns = [turn for turn in wire.model_calls if not failed(turn)]
+    said = " ".join(answer.split())
+    if not turns or not said:
+        return None
+    last = max(turns, key=lambda turn: turn.started + turn.duration)
+    return last.started + last.duration if any(said in text for text in _texts(last)) else None
+
+
+def _texts(turn: ModelCall) -> Iterator[str]:
+    """What the model said: its text, and the texts in the arguments of calls, such as that of ``Finish``."""
+    body = turn.response.encode(errors="replace")
+    reading = read_stream(body) if turn.stream else read_body(body)
+    content = first_message(reading.response).get("content")
+    if isinstance(content, str):
+        yield " ".join(content.split())
+    for call in turn.tool_calls:
+        yield " ".join(call.arguments.split())
