@@ -102,7 +102,8 @@ def declare_scores() -> Iterable[str]:  # type: ignore[empty-body]
     .. versionadded:: 0.2
 
     Returns:
-        The names of all scores that a trial may get.
+        The names of all scores that a trial may get. A mapping says of each whether it is a share, from 0 to 1, so that
+        a threshold beyond that is found too.
     """
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
@@ -62,6 +62,13 @@ def declared_scores() -> tuple[frozenset[str], bool]:
     declaring = {implementation.plugin for implementation in manager.hook.declare_scores.get_hookimpls()}
     scoring = {implementation.plugin for implementation in manager.hook.score_trial.get_hookimpls()}
     return names, scoring <= declaring
+
+
+def declared_shares() -> frozenset[str]:
+    """The names of scores of which the installed plugins declare that they are shares, from 0 to 1."""
+    manager = plugin_manager(on_broken=lambda _: None)
+    mappings = (declared for declared in manager.hook.declare_scores() if isinstance(declared, Mapping))
+    return frozenset(name for declared in mappings for name, is_share in declared.items() if is_share)
 
 
 def register(manager: pluggy.PluginManager, distribution: Distribution, entry: EntryPoint) -> None:

@@ -34,22 +34,51 @@ def parse_thresholds(given: Sequence[str], example: str = "sopr_score=0.8") -> d
     return thresholds
 
 
-def check_scores(thresholds: Mapping[str, float]) -> None:
-    """Check that the scores exist, as far as that can be told before a run.
+def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> None:
+    """Check that the scores exist and can reach their thresholds, as far as that can be told before a run.
+
+    Args:
+        repeat: trials of each query; None where that is not known.
 
     Raises:
-        UsageError: there is no such score; suggests one.
+        UsageError: there is no such score, and one is suggested; or it is a share, and the threshold is none; or the
+            run has too few repeats for it.
     """
-    from trialbed.plugins import declared_scores
+    from trialbed.plugins import declared_scores, declared_shares
     from trialbed.suggestions import closest, did_you_mean
 
-    names, complete = declared_scores() if thresholds else ((), False)
+    if not thresholds:
+        return
+    names, complete = declared_scores()
+    shares = declared_shares()
+    check_shares({name: least for name, least in thresholds.items() if name in shares or REPEATS.fullmatch(name)})
+    if repeat is not None:
+        _check_repeats(thresholds, repeat)
     for name in thresholds:
         close = closest(name, names)
         if REPEATS.fullmatch(name) or name in names or not (complete or close):
             continue
         known = ", ".join(sorted(names))
         raise UsageError(f"--fail-under: there is no score {name!r}{did_you_mean(close)} The scores are {known}")
+
+
+def check_shares(thresholds: Mapping[str, float]) -> None:
+    """Check that thresholds of shares are from 0 to 1.
+
+    Raises:
+        UsageError: one is not.
+    """
+    for name, least in thresholds.items():
+        if not 0 <= least <= 1:
+            raise UsageError(f"--fail-under: {name}={least:g}: {name} is a share; give a number from 0 to 1")
+
+
+def _check_repeats(thresholds: Mapping[str, float], repeat: int) -> None:
+    for name in thresholds:
+        found = REPEATS.fullmatch(name)
+        if found and int(found[2]) > repeat:
+            needed = f"{found[2]} trials of each query, and the run has {repeat}; give --repeat {found[2]}"
+            raise UsageError(f"--fail-under: {name} needs {needed}")
 
 
 def below(thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]]) -> bool:

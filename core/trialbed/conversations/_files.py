@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ def read_samples(path: Path) -> list[Sample]:
     recognised by its keys, so that a file may hold several.
 
     Raises:
-        DataError: something cannot be read; names the file, line and key.
+        DataError: something cannot be read, or an id occurs twice in a file; names the file, line and key.
         NothingMeasured: the file or folder is empty.
     """
     files = _files(path)
@@ -105,7 +105,18 @@ def _read(file: Path) -> list[Sample]:
     for place, value in _records(file):
         for found in _recognised(value, place, file):
             (spans if isinstance(found, Span) else samples).append(found)  # type: ignore[arg-type]
+    _check_ids(samples)
     return samples + list(samples_of(spans))
+
+
+def _check_ids(samples: Iterable[Sample]) -> None:
+    """Refuse an id that occurs twice: the same sample would count as two, and the intervals of means be too narrow."""
+    places: dict[str, str] = {}
+    for sample in samples:
+        # The queries of a run occur once for each of its frameworks and repeats.
+        first = sample.place if sample.format == "trialbed" else places.setdefault(sample.id, sample.place)
+        if first != sample.place:
+            raise DataError(f"{sample.place}: id: {sample.id!r} occurs twice, first at {first}")
 
 
 def _recognised(value: Any, place: str, file: Path) -> Iterator[Sample | Span]:

@@ -189,9 +189,19 @@ def same_date(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
     if isinstance(one, time) or isinstance(other, time):
         return one == other, ""
     try:
-        return _instant(one) == _instant(other), ""
+        same = _instant(one) == _instant(other)
+        return same, _taken_as(one, other) if same else ""
     except OverflowError:  # The first or last day there is, in another zone.
         return one == other, ""
+
+
+def _taken_as(one: datetime | date, other: datetime | date) -> str:
+    """What is taken for granted where two dates or times of different kinds are the same."""
+    if isinstance(one, datetime) != isinstance(other, datetime):
+        return "a date is taken as its midnight in UTC"
+    if isinstance(one, datetime) and isinstance(other, datetime) and (one.tzinfo is None) != (other.tzinfo is None):
+        return "a time without a zone is taken as UTC"
+    return ""
 
 
 def matches(given: Any, wanted: Any, pattern: str | None) -> tuple[bool, str]:

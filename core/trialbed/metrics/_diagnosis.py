@@ -126,7 +126,7 @@ class Diagnosis:
         yield f"{self.metric} {self.value:.4g} = {self.formula}{f' ({how})' if how else ''}"
         for call in self.calls:
             yield f"  {call}"
-            yield from (f"      {argument}" for argument in call.arguments if argument.points != 1)
+            yield from (f"      {argument}" for argument in call.arguments if argument.points != 1 or argument.note)
         yield from (f"  {note}" for note in self.notes)
 
 

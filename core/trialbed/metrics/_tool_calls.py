@@ -62,7 +62,7 @@ def tool_call_accuracy(
         made, groups, known = _read(predicted, reference, tools)
         comparer = Comparer(rules or {}, judgements)
         rows = align(made, groups, known, comparer, ordered=order == "strict")
-        return _accuracy(rows, order)
+        return _accuracy(rows, order, _unused(rules, made, groups, known))
     if compat != "ragas":
         check_compat(compat)
     made_, right = _plain(predicted, reference)
@@ -102,7 +102,7 @@ def tool_call_f1(
     if compat is None:
         made, groups, known = _read(predicted, reference, tools)
         rows = align(made, groups, known, Comparer(rules or {}, judgements), ordered=False)
-        return _f1(rows, len(made), sum(map(len, groups)))
+        return _f1(rows, (len(made), sum(map(len, groups))), _unused(rules, made, groups, known))
     if compat != "ragas":
         check_compat(compat)
     made_, right = _plain(predicted, reference)
@@ -110,21 +110,42 @@ def tool_call_f1(
     return MetricResult(F1, value, (f1_diagnosis, value, made_, right))
 
 
-def _accuracy(rows: tuple[CallFinding, ...], order: Order) -> MetricResult:
+def _accuracy(rows: tuple[CallFinding, ...], order: Order, notes: tuple[str, ...]) -> MetricResult:
     points = sum(row.points for row in rows)
     value = points / len(rows) if rows else 1.0
     formula = f"{counted(points, 'point')} of {counted(len(rows), 'call')}" if rows else NO_CALLS
-    return MetricResult(ACCURACY, value, Diagnosis(ACCURACY, value, formula, rows, order))
+    return MetricResult(ACCURACY, value, Diagnosis(ACCURACY, value, formula, rows, order, notes=notes))
 
 
-def _f1(rows: tuple[CallFinding, ...], made: int, right: int) -> MetricResult:
+def _f1(rows: tuple[CallFinding, ...], counts: tuple[int, int], notes: tuple[str, ...]) -> MetricResult:
+    made, right = counts
     points = sum(row.points for row in rows)
     precision, recall = (points / count if count else float(made == right) for count in (made, right))
     value = 2 * points / (made + right) if made + right else 1.0
     formula = f"2 x {counted(points, 'point')} / ({counted(made, 'call')} made + {right} right)"
     if not rows:
         formula = NO_CALLS
-    return MetricResult(F1, value, Diagnosis(F1, value, formula, rows, "", "", precision, recall))
+    return MetricResult(F1, value, Diagnosis(F1, value, formula, rows, "", "", precision, recall, notes))
+
+
+def _unused(
+    rules: Mapping[str, str] | None,
+    made: Sequence[ToolCall],
+    groups: Sequence[Sequence[ToolCall]],
+    tools: Mapping[str, Mapping[str, Any]],
+) -> tuple[str, ...]:
+    """Notes on rules for arguments that no call, reference or schema has."""
+    if not rules:
+        return ()
+    calls = (*made, *(call for group in groups for call in group))
+    found = [(call.name, name) for call in calls for name in call.args or {}]
+    found += [(tool, name) for tool, schema in tools.items() for name in schema.get("properties") or {}]
+    known = {text for tool, name in found for text in (name, f"{tool}.{name}")}
+    return tuple(
+        f"the rule for {rule} was not used, because no call, reference or schema has this argument"
+        for rule in rules
+        if not any(rule == name or rule.startswith((f"{name}.", f"{name}[]")) for name in known)
+    )
 
 
 def read_tool_schemas(tools: Any) -> Mapping[str, Mapping[str, Any]]:

@@ -18,7 +18,7 @@ from trialbed.cli.completion import completes
 from trialbed.cli.options import FILE, SingleOption
 from trialbed.cli.setting_options import JUDGE_SETTINGS
 from trialbed.errors import DataError, UsageError
-from trialbed_evaluation.score._rules import parse_rules, warn_of_unused
+from trialbed_evaluation.score._rules import parse_rules, check_used
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -108,9 +108,10 @@ def score(path: Path, given: Mapping[str, Any]) -> int:
         UsageError: an option is wrong, or does not fit the file.
         DataError: the file is malformed; names file, line and key.
     """
+    least_means(given)
     samples = _samples(path, given["reference"])
     options = settings(given)
-    warn_of_unused(options.rules, samples, options.tools)
+    check_used(options.rules, samples, options.tools)
     scores, summaries = asyncio.run(scored(samples, given, options))
     least = thresholds(given, summaries)
     if given["as_json"]:
@@ -299,15 +300,26 @@ def _lowest(found: SampleScores) -> float:
     return min(found.values.values())
 
 
+def least_means(given: Mapping[str, Any]) -> dict[str, float]:
+    """``--fail-under`` as numbers; all metrics are shares.
+
+    Raises:
+        UsageError: one is malformed, or not from 0 to 1.
+    """
+    from trialbed.cli.thresholds import check_shares, parse_thresholds
+
+    least = parse_thresholds(given["fail_under"], "tool_call_f1=0.8")
+    check_shares(least)
+    return least
+
+
 def thresholds(given: Mapping[str, Any], summaries: Sequence[MetricSummary]) -> dict[str, float]:
     """The least mean of each metric that has one.
 
     Raises:
         UsageError: one is malformed, or about what was not scored.
     """
-    from trialbed.cli.thresholds import parse_thresholds
-
-    least = parse_thresholds(given["fail_under"], "tool_call_f1=0.8")
+    least = least_means(given)
     names = [found.name for found in summaries]
     for name in least:
         if name not in names:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from trialbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,15 +30,19 @@ def parse_rules(given: Iterable[str]) -> dict[str, str]:
     return rules
 
 
-def warn_of_unused(rules: Mapping[str, str], samples: Sequence[Sample], tools: Mapping[str, Mapping[str, Any]]) -> None:
-    """Say on stderr which rules are for arguments that neither a call nor the definition of a tool has."""
+def check_used(rules: Mapping[str, str], samples: Sequence[Sample], tools: Mapping[str, Mapping[str, Any]]) -> None:
+    """Check that each rule is for an argument that a call or the definition of a tool has.
+
+    Raises:
+        UsageError: one is not; suggests another.
+    """
     from trialbed.suggestions import closest, did_you_mean
 
     known = set(_names(samples, tools)) if rules else set()
     for rule in rules:
         if not any(rule == name or rule.startswith((f"{name}.", f"{name}[]")) for name in known):
             hint = did_you_mean(closest(rule, known))
-            click.echo(f"Warning: --rule {rule}={rules[rule]}: no tool or call has this argument{hint}", err=True)
+            raise UsageError(f"--rule {rule}={rules[rule]}: no tool or call has this argument{hint}")
 
 
 def _names(samples: Sequence[Sample], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

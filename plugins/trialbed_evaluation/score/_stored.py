@@ -56,9 +56,11 @@ def score(target: str, given: Mapping[str, Any]) -> int:
         UsageError, DataError: the run or the judge does not exist, or the run's dataset cannot be read.
     """
     from trialbed.cli.stored import print_json
-    from trialbed.cli.thresholds import below, parse_thresholds
+    from trialbed.cli.thresholds import below, check_scores, parse_thresholds
     from trialbed.views import print_tables
 
+    thresholds = parse_thresholds(given["fail_under"])
+    check_scores(thresholds)
     rescored, documents = asyncio.run(_rescored(target, given))
     if given["output"] is not None:
         _write(documents, given["output"])
@@ -69,7 +71,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     if _without_verdict(rescored):
         _refuse_incomplete(rescored, given["fail_under"])
         return 3
-    return 1 if below(parse_thresholds(given["fail_under"]), documents) else 0
+    return 1 if below(thresholds, documents) else 0
 
 
 async def _rescored(target: str, given: Mapping[str, Any]) -> tuple[Rescored, list[dict[str, Any]]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.errors import UsageError
 from trialbed_evaluation.score import _files
-from trialbed_evaluation.score._rules import warn_of_unused
+from trialbed_evaluation.score._rules import check_used
 
 if TYPE_CHECKING:
     from trialbed.conversations import Sample
@@ -27,11 +27,12 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     """
     if given["reference"] is not None:
         raise UsageError("--reference is about files; a run is compared with its queries' gold calls")
+    _files.least_means(given)
     run_id, found = _samples(target, given)
     if not found:
         raise UsageError(f"run {run_id} has no measured trials")
     settings = _files.settings(given)
-    warn_of_unused(settings.rules, [sample for samples in found.values() for sample in samples], settings.tools)
+    check_used(settings.rules, [sample for samples in found.values() for sample in samples], settings.tools)
     scored = {framework: asyncio.run(_files.scored(samples, given, settings)) for framework, samples in found.items()}
     if given["as_json"]:
         documents = [_files.document(f"{run_id} {name}", *results) for name, results in scored.items()]

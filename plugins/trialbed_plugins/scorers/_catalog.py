@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+SHARE = "0 … 1"
+
 Failed = Literal["0", "left out"]
 
 
@@ -23,7 +25,7 @@ class ScoreInfo:
 
     name: str
     meaning: str
-    range: str = "0 … 1"
+    range: str = SHARE
     missing: str = "never"
     failed: Failed = "0"
     ideal: float | None = None

@@ -11,7 +11,7 @@ from trialbed_plugins.scorers._answers import score_answer, score_finish
 from trialbed_plugins.scorers._apis import score_api_calls, score_offer
 from trialbed_plugins.scorers._arguments import score_arguments
 from trialbed_plugins.scorers._calls import score_calls
-from trialbed_plugins.scorers._catalog import CATALOG
+from trialbed_plugins.scorers._catalog import CATALOG, SHARE
 from trialbed_plugins.scorers._claims import score_claims
 from trialbed_plugins.scorers._costs import score_time, score_tokens, score_turns
 from trialbed_plugins.scorers._faults import score_faults
@@ -38,9 +38,9 @@ _SCORERS: tuple[Callable[[ScoreContext], Iterable[Score]], ...] = (
 
 
 @hookimpl
-def declare_scores() -> tuple[str, ...]:
-    """The names of the built-in scores."""
-    return SCORES
+def declare_scores() -> dict[str, bool]:
+    """The names of the built-in scores, and whether each is a share."""
+    return {info.name: info.range == SHARE for info in CATALOG}
 
 
 @hookimpl

@@ -64,7 +64,7 @@ def test_means_and_why_a_call_went_wrong(run: Run) -> None:
 
 
 def test_only_the_lowest_are_explained(run: Run) -> None:
-    result = run(write("calls.jsonl", *[WRONG] * 3), "--show", "1")
+    result = run(write("calls.jsonl", *({**WRONG, "id": id_} for id_ in "abc")), "--show", "1")
     assert result.output.count("(calls.jsonl:") == 1
     assert "2 more are not right; --show 3 explains all." in result.output
     assert "(calls.jsonl:" not in run("calls.jsonl", "--show", "0").output
@@ -104,12 +104,18 @@ def test_order_rules_and_tools(run: Run) -> None:
 
 def test_rules_for_unknown_arguments_are_named(run: Run) -> None:
     write("calls.jsonl", RIGHT)
-    result = run("calls.jsonl", "--rule", "f.y=ignore", "--rule", "x=exact", "--rule", "g.x=text")
-    assert "Warning: --rule f.y=ignore: no tool or call has this argument; did you mean 'f.x'?" in result.output
-    assert "--rule g.x=text" in result.output
-    assert "--rule x=exact" not in result.output
+    said = "--rule f.y=ignore: no tool or call has this argument; did you mean 'f.x'?"
+    refused(run("calls.jsonl", "--rule", "x=exact", "--rule", "f.y=ignore"), UsageError, said)
+    refused(run("calls.jsonl", "--rule", "g.x=text"), UsageError, "--rule g.x=text")
     write("tools.json", {"f": {"properties": {"y": {"type": "object"}}}})
-    assert "Warning" not in run("calls.jsonl", "--tools", "tools.json", "--rule", "f.y.z[]=ignore").output
+    assert run("calls.jsonl", "--tools", "tools.json", "--rule", "f.y.z[]=ignore").return_value == 0
+
+
+def test_a_sample_does_not_count_twice(run: Run) -> None:
+    write("calls.jsonl", RIGHT, WRONG, {**WRONG, "id": "right"})
+    refused(run("calls.jsonl"), DataError, "calls.jsonl:3: id: 'right' occurs twice, first at calls.jsonl:1")
+    write("calls.jsonl", *({name: value for name, value in one.items() if name != "id"} for one in (RIGHT, RIGHT)))
+    assert run("calls.jsonl").return_value == 0
 
 
 def test_references_of_their_own(run: Run) -> None:
@@ -213,6 +219,7 @@ def test_recorded_steps_need_no_model(run: Run) -> None:
         (("--base-url", "http://localhost:1/v1"), "give --judge MODEL"),
         (("--judge", "m"), "needs an endpoint"),
         (("--tools", "none.json"), "none.json cannot be read"),
+        (("--fail-under", "tool_call_f1=2"), "tool_call_f1 is a share; give a number from 0 to 1"),
     ],
 )
 def test_wrong_options(run: Run, options: tuple[str, ...], said: str) -> None:

@@ -114,7 +114,7 @@ def command(
 
     _check_model_given()
     thresholds = parse_thresholds(fail_under)
-    check_scores(thresholds)
+    check_scores(thresholds, given["repeat"] or 1)
     names = _reporters(form, reporters, as_json=as_json)
     as_json = not names
     chosen = {name: run_reporter(name) for name in names}

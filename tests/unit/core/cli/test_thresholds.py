@@ -55,6 +55,20 @@ def test_the_scores_are_checked_before_a_run() -> None:
         check_scores({"sopr": 1.0})
 
 
+@pytest.mark.parametrize("text", ["sopr_score=2", "api_f1=-0.1", "pass^3=80", "pass@1=1.01"])
+def test_a_share_cannot_reach_more_than_one(text: str) -> None:
+    with pytest.raises(UsageError, match="is a share; give a number from 0 to 1"):
+        check_scores(parse_thresholds([text]))
+    check_scores({"model_turns": 12.0})
+
+
+@pytest.mark.parametrize("name", ["pass^3", "pass@3"])
+def test_repeats_that_a_run_does_not_have(name: str) -> None:
+    with pytest.raises(UsageError, match="needs 3 trials of each query, and the run has 2; give --repeat 3"):
+        check_scores({name: 0.8}, 2)
+    check_scores({name: 0.8}, 3)
+
+
 @pytest.mark.parametrize(("complete", "refused"), [(True, True), (False, False)])
 def test_a_score_that_a_plugin_may_give_is_looked_up_later(
     monkeypatch: pytest.MonkeyPatch, complete: bool, refused: bool

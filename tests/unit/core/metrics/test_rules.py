@@ -9,7 +9,7 @@ import pytest
 
 from trialbed.conversations import ToolCall
 from trialbed.errors import DataError, JudgeError, UsageError
-from trialbed.metrics import RULES, Step, atool_call_accuracy, atool_call_f1, tool_call_accuracy
+from trialbed.metrics import RULES, Step, atool_call_accuracy, atool_call_f1, tool_call_accuracy, tool_call_f1
 
 
 def one(given: Any, wanted: Any, schema: Any = None, rule: str | None = None) -> tuple[float, str, str]:
@@ -265,3 +265,31 @@ async def test_an_answer_without_a_verdict_is_an_error() -> None:
     calls = [ToolCall("f", {"x": "a"})], [ToolCall("f", {"x": "b"})]
     with pytest.raises(JudgeError, match="compare_argument: the answer is not a JSON object"):
         await atool_call_f1(*calls, model=silent, rules={"x": "semantic"})
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "note"),
+    [
+        ("75", 75, "a text where a number is due"),
+        ("2026-05-03T10:00:00", "2026-05-03T10:00:00Z", "a time without a zone is taken as UTC"),
+        ("2026-05-03T00:00:00Z", "2026-05-03", "a date is taken as its midnight in UTC"),
+    ],
+)
+def test_the_reason_names_what_counts_though_it_is_written_otherwise(given: Any, wanted: Any, note: str) -> None:
+    found = tool_call_accuracy([ToolCall("f", {"x": given})], [ToolCall("f", {"x": wanted})])
+    assert found.value == 1
+    assert note in found.reason
+    assert note not in tool_call_accuracy([ToolCall("f", {"x": wanted})], [ToolCall("f", {"x": wanted})]).reason
+
+
+def test_the_reason_names_rules_that_no_argument_uses() -> None:
+    calls = [ToolCall("f", {"x": {"y": 1}})]
+    rules = {"zzz": "exact", "f.x": "exact", "x.y": "exact", "g.x": "text", "h.z": "text"}
+    tools = {"h": {"properties": {"z": {}}}}
+    for found in (
+        tool_call_accuracy(calls, calls, rules=rules, tools=tools),
+        tool_call_f1(calls, calls, rules=rules, tools=tools),
+    ):
+        notes = [note.split(" was not used")[0] for note in found.diagnosis.notes]
+        assert notes == ["the rule for zzz", "the rule for g.x"]
+        assert "the rule for zzz was not used" in found.reason
