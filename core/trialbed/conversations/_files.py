@@ -33,6 +33,7 @@ FORMATS = {
 }
 """Every format that is recognised, and what it is."""
 
+NEWLINE = "\n"
 BLANK = re.compile(r"[\s\ufeff]*")
 SHOWN_KEYS = 8
 
@@ -181,7 +182,10 @@ def _values(file: Path) -> Iterator[tuple[int, Any]]:
             value, place = strict.raw_decode(text, place)
             check_depth(value, text[counted:place])
         except json.JSONDecodeError as error:
-            raise DataError(f"{file}:{error.lineno}: column {error.colno}: is not JSON: {error.msg}") from None
+            # What is cut off ends with its last character, not on the empty line after it.
+            at = min(error.pos, len(text.rstrip()))
+            where = f"{text.count(NEWLINE, 0, at) + 1}: column {at - text.rfind(NEWLINE, 0, at)}"
+            raise DataError(f"{file}:{where}: is not JSON: {error.msg}") from None
         except RecursionError:
             raise DataError(f"{file}:{line}: is nested too deeply to be read") from None
         except ValueError as error:

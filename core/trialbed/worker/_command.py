@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -202,7 +202,7 @@ def read_output(text: str, tools: Sequence[Tool]) -> Answer:
     if "final_answer" not in document:
         return read_answer(document, names)
     try:
-        answer = Answer.model_validate({"reports_calls": "calls" in document, **document})
+        answer = Answer.model_validate({"reports_calls": "calls" in document, **document, **_claims(document)})
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         place = ".".join(map(str, ("answer", *problem["loc"])))
@@ -210,6 +210,21 @@ def read_output(text: str, tools: Sequence[Tool]) -> Answer:
     calls = [call.model_copy(update={"api": call.api or names.get(call.name)}) for call in answer.calls]
     finish = answer.finish if "finish" in document else finish_of(answer.final_answer)
     return answer.model_copy(update={"calls": tuple(calls), "finish": finish})
+
+
+def _claims(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The calls with responses as text: what an Api gave back may be any JSON, and is a claim in any form."""
+    calls = document.get("calls")
+    if not isinstance(calls, list):
+        return {}
+    return {"calls": [_claim(call) if isinstance(call, Mapping) else call for call in calls]}
+
+
+def _claim(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    said = call.get("response", "")
+    if isinstance(said, str):
+        return call
+    return {**call, "response": "" if said is None else json.dumps(said, ensure_ascii=False)}
 
 
 def _document(text: str) -> dict[str, Any] | None:

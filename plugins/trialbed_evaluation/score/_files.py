@@ -18,7 +18,7 @@ from trialbed.cli.completion import completes
 from trialbed.cli.options import FILE, SingleOption
 from trialbed.cli.setting_options import JUDGE_SETTINGS
 from trialbed.errors import DataError, UsageError
-from trialbed_evaluation.score._rules import parse_rules, check_used
+from trialbed_evaluation.score._rules import check_used, parse_rules
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.setting_options import JUDGE_SETTINGS
+from trialbed.errors import UsageError
 from trialbed_evaluation.score._files import OWN
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def score(target: str, given: Mapping[str, Any]) -> int:
         The exit code: 3 if the judge gave no verdict on an answer, 1 if a mean is below its threshold.
 
     Raises:
-        UsageError, DataError: the run or the judge does not exist, or the run's dataset cannot be read.
+        UsageError, DataError: the run or the judge does not exist, the run is under way, or its dataset cannot be
+            read.
     """
     from trialbed.cli.stored import print_json
     from trialbed.cli.thresholds import below, check_scores, parse_thresholds
@@ -85,6 +87,8 @@ async def _rescored(target: str, given: Mapping[str, Any]) -> tuple[Rescored, li
     place = given["store"] or store_file()
     with open_store(place) as reader:
         stored = reader.run(target)
+        if stored.status == "running":
+            raise UsageError(f"run {stored.run_id} is under way: score it again when it has ended")
         run, queries = stored.record, run_queries(stored.record.config, settings.data_dir)
         tools = {query_id: stored.tools(query_id) for query_id in queries}
     with Store.open(place) as store:

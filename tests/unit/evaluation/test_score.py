@@ -14,6 +14,7 @@ from support.endpoints import endpoint
 from trialbed.cli import cli
 from trialbed.errors import DataError, UsageError
 from trialbed.records import ApiRef, GoldCall, Query
+from trialbed.store import Store
 
 RIGHT = {
     "id": "right",
@@ -109,6 +110,11 @@ def test_rules_for_unknown_arguments_are_named(run: Run) -> None:
     refused(run("calls.jsonl", "--rule", "g.x=text"), UsageError, "--rule g.x=text")
     write("tools.json", {"f": {"properties": {"y": {"type": "object"}}}})
     assert run("calls.jsonl", "--tools", "tools.json", "--rule", "f.y.z[]=ignore").return_value == 0
+
+
+def test_what_is_cut_off_is_named_where_it_ends(run: Run) -> None:
+    Path("cut.jsonl").write_text("[1,2\n\n")
+    refused(run("cut.jsonl"), DataError, "cut.jsonl:1: column 5: is not JSON")
 
 
 def test_a_sample_does_not_count_twice(run: Run) -> None:
@@ -247,6 +253,14 @@ def test_a_stored_run_is_scored_by_metrics(bench: Run, monkeypatch: pytest.Monke
     assert "bench show 2" in shown
     assert bench("score", "latest", "--metric", "tool_call_f1", "--fail-under", "tool_call_f1=1").return_value == 1
     refused(bench("score", "latest", "--metric", "tool_call_f1", "--reference", "x"), UsageError, "--reference")
+
+
+def test_a_run_under_way_is_not_scored_again(bench: Run, stored: Path) -> None:
+    with Store.open(str(stored)) as store:
+        run = store.runs()[0]
+        store.update_run(run.run_id, status="running")
+        with store.lock(run.run_id):
+            refused(bench("score", "latest", "--judge", "rule"), UsageError, "is under way: score it again when it has")
 
 
 def test_documents_of_new_verdicts_say_where_calls_were_lost(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -65,7 +66,7 @@ def _settings(run: StoredRun, about: Document) -> Iterator[str]:
     from trialbed.views import printable
 
     rows = [
-        ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC, took {seconds(run.overall_time)}"),
+        ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{_duration(run)}"),
         ("frameworks", ", ".join(_named(run))),
         *(("program", text) for text in run.config.commands),
         ("dataset", f"{run.config.dataset} ({run.config.test_set}), {_number(run)}, sha256 {_digest(run)}"),
@@ -76,6 +77,14 @@ def _settings(run: StoredRun, about: Document) -> Iterator[str]:
     ]
     width = max(len(name) for name, _ in rows)
     yield from (printable(f"{name:<{width}}  {text}") for name, text in rows)
+
+
+def _duration(run: StoredRun) -> str:
+    """How long a run took; of one that was killed or is under way, as far as its trials tell."""
+    if run.overall_time:
+        return f", took {seconds(run.overall_time)}"
+    ends = [trial.started_at + timedelta(seconds=trial.timing.wall) for trial in run.trials()]
+    return f", its last trial ended {seconds((max(ends) - run.created_at).total_seconds())} later" if ends else ""
 
 
 def _named(run: StoredRun) -> Iterator[str]:

@@ -106,6 +106,15 @@ def test_claimed_calls_are_found_by_their_tools_names() -> None:
     assert (answer.usage.prompt_tokens, answer.model_turns, answer.reports_calls) == (3, 2, True)
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [({"t": [1, "ö"]}, '{"t": [1, "ö"]}'), ([], "[]"), (3, "3"), (False, "false"), (None, ""), ("{}", "{}")],
+)
+def test_a_response_is_claimed_in_any_form(given: Any, kept: str) -> None:
+    document = {"final_answer": "rain", "calls": [{"name": "Now_Current", "response": given}]}
+    assert [call.response for call in read_output(json.dumps(document), [TOOL]).calls] == [kept]
+
+
 def test_the_document_of_a_python_agent_is_read_too() -> None:
     assert read_output(json.dumps({"answer": {"final_answer": "rain"}}), [TOOL]).final_answer == "rain"
 

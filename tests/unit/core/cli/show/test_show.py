@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
 from trialbed.errors import DataError, TrialbedError, UsageError
+from trialbed.store import Store
 
 OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
 
@@ -24,6 +26,15 @@ def test_a_run_shows_its_settings_scores_failures_and_worst_queries(bench: Any) 
     assert worst.splitlines()[2].split(maxsplit=2) == ["a/b", "Solved", "failed (agent)"]
     assert f"bench show {NEW} langgraph:native/a/b" in worst
     assert "hidden-password" not in shown
+
+
+def test_a_run_that_was_killed_says_when_its_last_trial_ended(bench: Any, stored: Path) -> None:
+    with Store.open(str(stored)) as store:
+        store.update_run(NEW, status="running", overall_time=0.0)
+    line = next(line for line in bench("show", "latest").output.splitlines() if line.startswith("run  "))
+    assert f"{NEW}: interrupted, began" in line
+    assert "UTC, its last trial ended" in line
+    assert "took" not in line
 
 
 def test_the_command_that_a_run_shows_works(bench: Any) -> None:
