@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -72,14 +73,15 @@ class VendorComparer(Comparer):
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Every vendor compared with the baseline."""
         from trialbed_verify.comparison import MARGIN, CompareOptions, as_trials, compare, read_one
-        from trialbed_verify.views import comparison_records, comparison_tables
+        from trialbed_verify.views import comparison_records, comparison_tables, comparison_tests
 
-        if options["reply"] and not options["page"]:
-            raise UsageError("--reply is shown on a page; name it with --page")
+        if options["reply"] and not (options["page"] or options.get("form") == "html"):
+            raise UsageError("--reply is shown on a page; name it with --page, or print it with --format html")
         thresholds = figure_thresholds(options["fail_under"])
         baselines, vendors = _sides([Path(value) for value in values], options["baselines"], options["vendors"])
         for path in (*baselines, *vendors):
             _check_file(path)
+        _check_different(baselines, vendors)
         how = CompareOptions(
             options["margin"] or MARGIN,
             options["resamples"],
@@ -87,17 +89,20 @@ class VendorComparer(Comparer):
             options["force"],
             gate_margins(options["gate_margin"]),
         )
-        documents = compare(as_trials(list(map(read_one, baselines))), list(map(read_one, vendors)), how)
+        files = [*baselines, *vendors]
+        documents = compare(as_trials(list(map(read_one, baselines))), map(read_one, vendors), how)
         if options["page"]:
             from trialbed_verify.publication import write_page
 
-            write_page(options["page"], documents, [*baselines, *vendors], options["reply"])
+            write_page(options["page"], documents, files, options["reply"])
         verdicts = FAILING.get(options["fail_if"] or "", ())
         return Comparison(
             document=documents[0] if len(documents) == 1 else documents,
             tables=comparison_tables(documents),
             records=comparison_records(documents),
             failed=[line for document in documents for line in _failed(document, thresholds, verdicts)],
+            page=partial(_page, documents, files, options["reply"]),
+            tests=[test for document in documents for test in comparison_tests(document)],
         )
 
 
@@ -143,6 +148,12 @@ def _sides(
     return baselines, vendors
 
 
+def _page(documents: Sequence[Document], files: Sequence[Path], reply: Path | None) -> str:
+    from trialbed_verify.publication import page
+
+    return page(documents, files, reply).html()
+
+
 def _check_file(path: Path) -> None:
     if not path.is_file():
         raise UsageError(f"{path}: no such file; name a result file of bench verify")
@@ -151,6 +162,15 @@ def _check_file(path: Path) -> None:
             f"{path}: this is the document of a run of bench run, not a vendor's results; "
             "bench compare A.json B.json compares runs"
         )
+
+
+def _check_different(baselines: Sequence[Path], vendors: Sequence[Path]) -> None:
+    """A file that is compared with itself, or counts twice, gives figures that mean nothing."""
+    for number, path in enumerate(baselines):
+        if any(path.samefile(other) for other in vendors):
+            raise UsageError(f"{path}: named as the baseline and as a vendor; a file is not compared with itself")
+        if any(path.samefile(other) for other in baselines[:number]):
+            raise UsageError(f"{path}: named twice as the baseline, whose rows would count as trials never made")
 
 
 def _begins_with_json_line(path: Path) -> bool:

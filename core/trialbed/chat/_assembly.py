@@ -16,6 +16,15 @@ REASONING = ("reasoning_content", "reasoning")
 
 CHUNK = "chat.completion.chunk"
 
+HEAD = ("id", "created", "model", "system_fingerprint", "provider")
+"""What a completion says about itself beside its choices."""
+
+STABLE = ("id", "model")
+"""Of these, what every chunk must say alike."""
+
+EXTRA = (*REASONING, "refusal")
+"""Texts of a message beside its content."""
+
 
 class Assembly:
     """Puts chunks together, however a vendor cuts them.
@@ -51,22 +60,30 @@ class Assembly:
 
     def add(self, chunk: Chunk) -> bool:
         """Take a chunk; returns whether it has a token: content, arguments or reasoning that is not empty."""
-        for key in ("id", "created", "model", "system_fingerprint", "provider"):
+        head = self._head
+        for key in HEAD:
             value = chunk.get(key)
-            if value is not None and self._head.setdefault(key, value) != value and key in ("id", "model"):
+            if value is None:
+                continue
+            if key not in head:
+                head[key] = value
+            elif head[key] != value and key in STABLE:
                 self._note(f"{key}_changed")
         if chunk.get("object") != CHUNK and self._is_of_chat(chunk):
             self._note("object_wrong")
-        self._note_usage(chunk.get("usage"))
-        groq = chunk.get("x_groq")
-        self._note_usage(groq.get("usage") if isinstance(groq, dict) else None)
+        if isinstance(usage := chunk.get("usage"), dict):
+            self._usage = usage
+        if isinstance(groq := chunk.get("x_groq"), dict) and isinstance(usage := groq.get("usage"), dict):
+            self._usage = usage
         token = False
         choices = chunk.get("choices")
         if not isinstance(choices, list):
             self._note("choices_not_list")
-        for position, choice in enumerate(_list(choices)):
+            return False
+        for position, choice in enumerate(choices):
             if isinstance(choice, dict):
-                self._note_usage(choice.get("usage"))
+                if isinstance(usage := choice.get("usage"), dict):
+                    self._usage = usage
                 number = choice.get("index")
                 if type(number) is not int:
                     self._note("choice_index_missing")
@@ -84,13 +101,10 @@ class Assembly:
         return not any(isinstance(choice, dict) and "text" in choice for choice in _list(chunk.get("choices")))
 
     def _choice(self, number: int) -> _Choice:
-        if number not in self._choices:
-            self._choices[number] = _Choice(self._names, self._note)
-        return self._choices[number]
-
-    def _note_usage(self, usage: Any) -> None:
-        if isinstance(usage, dict):
-            self._usage = usage
+        choice = self._choices.get(number)
+        if choice is None:
+            choice = self._choices[number] = _Choice(self._names, self._note)
+        return choice
 
 
 class _Choice:
@@ -123,8 +137,9 @@ class _Choice:
             return self._text(self._content, choice.get("text"))
         self.has_message = True
         self._role = delta.get("role") or self._role
-        token = self._text(self._content, delta.get("content"))
-        for key in (*REASONING, "refusal"):
+        content = delta.get("content")
+        token = content is not None and self._text(self._content, content)
+        for key in EXTRA:
             if key in delta:
                 token |= self._text(self._texts.setdefault(key, []), delta[key])
         if details := delta.get("reasoning_details"):
@@ -172,7 +187,11 @@ class _Choice:
                 self._logprobs.setdefault(key, []).extend(tokens)
 
     def _text(self, parts: list[str], value: Any) -> bool:
-        if value is not None and not isinstance(value, str):
+        if isinstance(value, str):
+            if value:
+                parts.append(value)
+            return bool(value)
+        if value is not None:
             self._note("content_not_text")
         if isinstance(value, list):
             # Some vendors stream content in typed parts, as requests may have it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import httpx
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt
@@ -13,6 +13,7 @@ from tenacity.wait import wait_base, wait_exponential, wait_random
 
 from trialbed.chat._documents import offered_functions, read_body
 from trialbed.chat._readings import Reading, failed
+from trialbed.chat._retry_after import retry_after
 from trialbed.chat._streams import StreamReader
 from trialbed.redaction import redact
 from trialbed.tools import tls_for
@@ -22,6 +23,9 @@ ATTEMPTS = 4
 
 TIMEOUT = 120.0
 """Seconds of silence after which an answer is given up."""
+
+LONGEST_WAIT = 60.0
+"""Seconds that an endpoint may ask to wait; one that asks for more is not asked again."""
 
 SHOWN = 300
 """Characters of an endpoint's own words in a problem."""
@@ -38,14 +42,16 @@ class ChatClient:
     """An async context manager that asks one endpoint; close it otherwise with ``close``.
 
     Requests to an endpoint that is busy, broken or out of reach are repeated a few times, unless its answer says
-    ``x-should-retry: false``.
+    ``x-should-retry: false``. An endpoint that says how long to wait (``Retry-After``) is asked again after that time,
+    and not at all if it is more than a minute.
 
     Args:
         base_url: of the endpoint, such as ``https://api.openai.com/v1``.
         api_key: sent as bearer token; None sends none.
         timeout: seconds of silence after which an answer is given up.
         attempts: requests for one answer.
-        wait: tenacity's strategy for the time between attempts; None: exponential, up to 8 seconds.
+        wait: tenacity's strategy for the time between attempts, where the endpoint does not say; None: exponential, up
+            to 8 seconds.
         transport: of httpx, where it is not the usual one.
     """
 
@@ -62,7 +68,7 @@ class ChatClient:
         self._url = f"{base_url.rstrip('/')}/chat/completions"
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._attempts = attempts
-        self._wait = wait or wait_exponential(multiplier=0.5, max=7) + wait_random(0, 1)
+        self._wait = _AsTold(wait or wait_exponential(multiplier=0.5, max=7) + wait_random(0, 1))
         self._client = httpx.AsyncClient(timeout=timeout, verify=tls_for(base_url), transport=transport)
 
     async def __aenter__(self) -> Self:
@@ -90,19 +96,39 @@ class ChatClient:
             retry=retry_if_result(_is_worth_repeating),
             stop=stop_after_attempt(self._attempts),
             wait=self._wait,
-            retry_error_callback=_last_reading,
+            retry_error_callback=_last_answer,
         )
-        reading: Reading = await retrying(self._ask, request)
-        return _without_secrets(reading)
+        answer: _Answer = await retrying(self._ask, request)
+        return _without_secrets(answer.reading)
 
-    async def _ask(self, request: Mapping[str, Any]) -> Reading:
+    async def _ask(self, request: Mapping[str, Any]) -> _Answer:
         try:
             async with self._client.stream("POST", self._url, json=dict(request), headers=self._headers) as response:
-                return await _read(response, request)
+                told = None if response.is_success else retry_after(response.headers)
+                return _Answer(await _read(response, request), told)
         except httpx.TimeoutException as error:
-            return failed("timeout", f"the endpoint did not answer in time: {_words(error)}", "timeout")
+            return _Answer(failed("timeout", f"the endpoint did not answer in time: {_words(error)}", "timeout"))
         except httpx.HTTPError as error:
-            return failed("transport", f"the endpoint could not be reached: {_words(error)}", "transport_error")
+            words = f"the endpoint could not be reached: {_words(error)}"
+            return _Answer(failed("transport", words, "transport_error"))
+
+
+class _Answer(NamedTuple):
+    """What came back, and how many seconds the endpoint asks to wait before the next attempt."""
+
+    reading: Reading
+    told: float | None = None
+
+
+class _AsTold(wait_base):
+    """Waits as long as the endpoint asked for, else as another strategy says."""
+
+    def __init__(self, otherwise: wait_base) -> None:
+        self._otherwise = otherwise
+
+    def __call__(self, retry_state: RetryCallState) -> float:
+        # A Retry-After of 0 says nothing.
+        return _last_answer(retry_state).told or self._otherwise(retry_state)
 
 
 async def _read(response: httpx.Response, request: Mapping[str, Any]) -> Reading:
@@ -139,11 +165,14 @@ def _without_secrets(reading: Reading) -> Reading:
     return replace(reading, problem=replace(reading.problem, message=redact(reading.problem.message)))
 
 
-def _is_worth_repeating(reading: Reading) -> bool:
-    return reading.problem is not None and reading.problem.kind.startswith(RETRIED) and FINAL not in reading.notes
+def _is_worth_repeating(answer: _Answer) -> bool:
+    reading, told = answer
+    if reading.problem is None or FINAL in reading.notes or (told or 0.0) > LONGEST_WAIT:
+        return False
+    return reading.problem.kind.startswith(RETRIED)
 
 
-def _last_reading(state: RetryCallState) -> Reading:
+def _last_answer(state: RetryCallState) -> _Answer:
     assert state.outcome is not None  # noqa: S101 - there was an attempt
-    reading: Reading = state.outcome.result()
-    return reading
+    answer: _Answer = state.outcome.result()
+    return answer

@@ -81,6 +81,9 @@ def is_html(body: bytes, content_type: str) -> bool:
 def first_choice(response: Document | None) -> Document:
     """The choice of index 0, else the first one; empty if there is none."""
     choices = (response or {}).get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict) and choices[0].get("index", 0) == 0:
+        first: Document = choices[0]
+        return first
     objects = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
     return next((choice for choice in objects if choice.get("index", 0) == 0), objects[0] if objects else {})
 

@@ -11,13 +11,16 @@ FAILED = "error"
 
 def reports_error(document: Mapping[str, Any]) -> bool:
     """Whether a completion or chunk reports an error, beside its choices or in one of them."""
-    if _says(document.get("error")):
+    if "error" in document and _says(document["error"]):
         return True
     choices = document.get("choices")
-    return any(
-        isinstance(choice, dict) and (_says(choice.get("error")) or choice.get("finish_reason") == FAILED)
-        for choice in (choices if isinstance(choices, list) else ())
-    )
+    # A loop, as a generator for every chunk of every stream would show in the time.
+    for choice in choices if isinstance(choices, list) else ():
+        if not isinstance(choice, dict):
+            continue
+        if choice.get("finish_reason") == FAILED or ("error" in choice and _says(choice["error"])):
+            return True
+    return False
 
 
 def _says(error: Any) -> bool:

@@ -63,9 +63,15 @@ class EventReader:
             return []
         text = b"".join(self._rest)
         self._after_cr = text.endswith(b"\r")
-        lines = text.splitlines(keepends=True)
-        self._rest = [lines.pop()] if lines and not lines[-1].endswith((b"\n", b"\r")) else []
-        return [event for line in lines if (event := self._line(line.rstrip(b"\r\n"))) is not None]
+        if b"\r" in text:
+            lines = text.splitlines(keepends=True)
+            rest = b"" if lines[-1].endswith((b"\n", b"\r")) else lines.pop()
+            lines = [line.rstrip(b"\r\n") for line in lines]
+        else:
+            lines = text.split(b"\n")
+            rest = lines.pop()
+        self._rest = [rest] if rest else []
+        return self._events(lines)
 
     def end(self) -> list[Event]:
         """The event that is left when the stream has ended without its closing blank line, if there is one."""
@@ -76,9 +82,20 @@ class EventReader:
         self.unfinished = last is not None
         return [] if last is None else [last]
 
-    def _line(self, line: bytes) -> Event | None:
-        if not line:
-            return self._dispatch()
+    def _events(self, lines: list[bytes]) -> list[Event]:
+        """The events that these lines complete."""
+        found = []
+        for line in lines:
+            if line.startswith(b"data: "):
+                self._data.append(line[6:])
+            elif line:
+                self._line(line)
+            elif (event := self._dispatch()) is not None:
+                found.append(event)
+        return found
+
+    def _line(self, line: bytes) -> None:
+        """Take a line that is not empty."""
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":
@@ -87,15 +104,15 @@ class EventReader:
             self._name = value.decode("utf-8", "replace")
         elif field not in FIELDS and len(self.strays) < MOST_STRAYS:
             self.strays.append((self._dispatched, line))
-        return None
 
     def _dispatch(self) -> Event | None:
         name, data = self._name, self._data
-        self._name, self._data = "", []
+        self._name = ""
         if not data:
             return None
+        self._data = []
         self._dispatched += 1
-        return Event(name, b"\n".join(data))
+        return Event(name, data[0] if len(data) == 1 else b"\n".join(data))
 
 
 def event_bytes(document: Any) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import orjson
@@ -11,14 +12,17 @@ DEEPEST = 200
 """Levels of nesting that are read; deeper values could not be written again."""
 
 
-def parse_json(text: bytes) -> Any:
+def parse_json(text: bytes, parse_float: Callable[[str], float] = float) -> Any:
     """The value of a JSON text, exactly: integers of any size and lone surrogates are JSON, ``NaN`` is not.
+
+    Args:
+        parse_float: reads each number that is not an integer.
 
     Raises:
         ValueError: it is not JSON, or nested too deeply.
     """
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse, parse_float=parse_float)
     except RecursionError:
         raise ValueError(f"nested deeper than {DEEPEST} levels") from None
     if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
@@ -32,7 +36,7 @@ def parse_json_fast(text: bytes) -> Any:
     Raises:
         ValueError: it is not JSON, or nested too deeply.
     """
-    if text.count(b"[") + text.count(b"{") > DEEPEST:
+    if len(text) > DEEPEST and text.count(b"[") + text.count(b"{") > DEEPEST:
         return parse_json(text)
     try:
         return orjson.loads(text)

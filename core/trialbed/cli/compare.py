@@ -178,6 +178,8 @@ def _write(found: Comparison, given: Mapping[str, Any], form: str) -> None:
         print_tables(found.tables, sys.stdout)
     elif form == "junit":
         click.echo(_junit(found), nl=False)
+    elif form == "html" and found.page is not None:
+        click.echo(found.page())
     else:
         click.echo(text if form == "json" else records_text(form, found.tables, found.records, "Comparison"))
 
@@ -186,8 +188,8 @@ def _junit(found: Comparison) -> str:
     """A test for each figure with a verdict, which fails where that is worse; one for all where there are none."""
     from trialbed.views import TestCase, TestSuite, junit
 
-    cases = []
-    for record in found.records:
+    cases = list(found.tests)
+    for record in () if cases else found.records:
         if record.get("verdict") and {"candidate", "baseline", "score"} <= record.keys():
             classname = f"{record['candidate']} against {record['baseline']}"
             if record["verdict"] == "worse":

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import click
 
-    from trialbed.views import Table
+    from trialbed.views import Table, TestCase
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class Comparison:
         records: its figures, one per line of CSV, all with the same keys.
         failed: which of the checks that were asked for failed, one line each; any of them is exit code 1.
         incomplete: what could not be determined, one line each; any of them is exit code 3.
+        page: makes the HTML for ``--format html``; None for a page of the tables.
+        tests: for ``--format junit``; without any they are made of the records.
     """
 
     document: Any
@@ -30,6 +32,8 @@ class Comparison:
     records: Sequence[Mapping[str, Any]]
     failed: Sequence[str] = ()
     incomplete: Sequence[str] = ()
+    page: Callable[[], str] | None = None
+    tests: Sequence[TestCase] = ()
 
 
 class Comparer(ABC):

@@ -124,15 +124,20 @@ def _row(plan: Mapping[str, Any]) -> list[str]:
 
 
 def _notes(plans: list[dict[str, Any]], source: str | None) -> Iterator[str]:
+    from trialbed_verify.panel import FEWEST
+
     power = plans[0]["power"]
     yield (
-        f"With so many cases, a vendor like the baseline is called equivalent with a chance of {power:.0%}, and "
+        f"cases: with so many, a vendor like the baseline is called equivalent with a chance of {power:.0%}, and "
         "different in at most 5 % of verifications."
     )
     yield (
         "different from: a vendor that goes wrong in this share of the answers that call tools, or of those that do "
         f"not, is called different with a chance of {power:.0%}."
     )
+    given = plans[0]["given_cases"]
+    if given is not None and given < FEWEST:
+        yield f"With fewer than {FEWEST} cases there is no verdict, whatever the vendor does."
     yield "requests: of baseline and vendor together; each further vendor takes its own trials."
     if any(plan["cases"] is None for plan in plans):
         yield "none: with one trial on a side its own spread is unknown, so no number of cases shows equivalence."

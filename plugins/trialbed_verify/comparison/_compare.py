@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,22 +49,30 @@ class CompareOptions:
     gate_margins: Mapping[str, float] = field(default_factory=dict)
 
 
-def compare(baseline: Results, vendors: Sequence[Results], options: CompareOptions | None = None) -> list[Document]:
+def compare(baseline: Results, vendors: Iterable[Results], options: CompareOptions | None = None) -> list[Document]:
     """Make one document per vendor, with the K2-style keys and Trialbed's own.
 
     p-values are corrected for all vendors and metrics together.
+
+    Args:
+        vendors: each is read when the one before is done with, if they are read as they are iterated over.
 
     Raises:
         UsageError: the requests or settings of two files differ and ``force`` is not set.
     """
     chosen = options or CompareOptions()
-    found = [_Comparison(pair(baseline, vendor, force=chosen.force), chosen) for vendor in vendors]
-    tested = {(number, test.metric): test for number, one in enumerate(found) for test in one.tests}
+    documents: list[Document] = []
+    tested: dict[tuple[int, str], MetricTest] = {}
+    for vendor in vendors:
+        found = _Comparison(pair(baseline, vendor, force=chosen.force), chosen)
+        tested |= {(len(documents), test.metric): test for test in found.tests}
+        documents.append(found.document())
+        # Before the next one is read.
+        del vendor, found
     corrected = holm({key: test.p for key, test in tested.items()})
-    return [
-        one.document([test.as_json() | {"p_holm": corrected[number, test.metric]} for test in one.tests])
-        for number, one in enumerate(found)
-    ]
+    for (number, metric), test in tested.items():
+        documents[number]["tests"].append(test.as_json() | {"p_holm": corrected[number, metric]})
+    return documents
 
 
 class _Comparison:
@@ -81,8 +89,8 @@ class _Comparison:
         self.bootstrap = CaseBootstrap(len(self.pairs), options.resamples, options.seed)
         self.tests: list[MetricTest] = tests(self.pairs, self.baseline, self.vendor, options.seed)
 
-    def document(self, tested: list[Document]) -> Document:
-        """The whole document."""
+    def document(self) -> Document:
+        """The whole document, but for its tests."""
         itself = consistency(self.baseline, self.ours, self.bootstrap)
         return {
             **k2_style(self.pairing),
@@ -105,9 +113,15 @@ class _Comparison:
             },
             "schema_accuracy": {"baseline": schema_accuracy(self.ours), "vendor": schema_accuracy(self.theirs)},
             "figures": {figure: self._figure(figure) for figure in FIGURES},
-            "tests": tested,
+            "tests": [],
             "served": {"baseline": _served(self.ours), "vendor": _served(self.theirs)},
-            "options": {"resamples": self.options.resamples, "seed": self.options.seed, "margin": self.options.margin},
+            "options": {
+                "resamples": self.options.resamples,
+                "seed": self.options.seed,
+                "margin": self.options.margin,
+                "force": self.options.force,
+                "gate_margins": dict(self.options.gate_margins),
+            },
             "notes": [*self.pairing.baseline.notes, *self.pairing.vendor.notes],
         }
 

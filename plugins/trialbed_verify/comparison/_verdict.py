@@ -9,6 +9,7 @@ import numpy as np
 from trialbed.statistics import CaseBootstrap, Equivalence, judge_equivalence
 from trialbed_verify.comparison._consistency import UNKNOWN, self_agreement
 from trialbed_verify.comparison._decisions import Decisions, agreement, f1
+from trialbed_verify.panel import FEWEST
 
 NO_ANSWER = "the vendor gave no valid answer in any case that the baseline answered twice"
 NO_TRIGGER = "neither side called tools in any case that the baseline answered twice"
@@ -24,6 +25,8 @@ def verdict(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, ma
 
     The finding is about decisions as delivered: a failure counts as a missed call where the baseline calls tools.
     """
+    if len(baseline.trials) < FEWEST:
+        return _undecided(f"{len(baseline.trials)} cases are too few for a verdict; it takes {FEWEST} at least", margin)
     delivered = _judge(baseline, vendor, bootstrap, margin, delivered=True)
     answered = _judge(baseline, vendor, bootstrap, margin, delivered=False)
     finding = "inconclusive" if isinstance(delivered, str) else delivered.finding
@@ -34,6 +37,10 @@ def verdict(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, ma
         "delivered": None if isinstance(delivered, str) else _as_json(delivered),
         "answered": None if isinstance(answered, str) else _as_json(answered),
     }
+
+
+def _undecided(reason: str, margin: float) -> dict[str, Any]:
+    return {"finding": "inconclusive", "reason": reason, "margin": margin, "delivered": None, "answered": None}
 
 
 def _judge(

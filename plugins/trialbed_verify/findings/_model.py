@@ -21,6 +21,8 @@ def examine_model(answer: Answer) -> Iterator[Finding]:
 
 def same_model(asked: str, served: str) -> bool:
     """Whether two names can stand for one model: a publisher before it, its snapshot behind it and case may differ."""
+    if asked == served:
+        return True
     one, other = (name.rpartition("/")[2].casefold() for name in (asked, served))
     short, long = sorted((one, other), key=len)
     return long == short or (long.startswith(short) and SNAPSHOT.fullmatch(long, len(short)) is not None)

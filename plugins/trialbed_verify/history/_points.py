@@ -82,11 +82,14 @@ def points_of_files(files: Sequence[Path]) -> list[Point]:
 
     Raises:
         DataError: a file is not a results file of one vendor, or does not tell its time.
+        UsageError: a file is named twice.
     """
     from trialbed_verify.comparison import read_one
 
-    found = []
+    found: list[Point] = []
     for path in files:
+        if any(point.results == str(path.resolve()) for point in found):
+            raise UsageError(f"{path}: named twice; each verification is one point")
         results = read_one(path)
         times = [row.measured.at for row in results.rows if row.measured.at is not None]
         if not times:
@@ -94,7 +97,9 @@ def points_of_files(files: Sequence[Path]) -> list[Point]:
         rows = results.rows
         trials = 1 + max(row.trial for row in rows)
         cases = len(results.cases(by_name=results.names_cases))
-        found.append(Point(max(times), str(results.model), results.vendor, str(path.resolve()), "", "", cases, trials))
+        configuration = next((row.config for row in rows if row.config), "")
+        place = str(path.resolve())
+        found.append(Point(max(times), str(results.model), results.vendor, place, "", configuration, cases, trials))
     return sorted(found, key=lambda point: point.at)
 
 

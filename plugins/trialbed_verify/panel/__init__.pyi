@@ -6,6 +6,7 @@ from ._measures import Measures as Measures
 from ._measures import measure as measure
 from ._panel import PanelOptions as PanelOptions
 from ._panel import judge as judge
+from ._planning import FEWEST as FEWEST
 from ._planning import Plan as Plan
 from ._planning import PlanOptions as PlanOptions
 from ._planning import plan as plan

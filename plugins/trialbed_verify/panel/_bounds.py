@@ -30,17 +30,23 @@ class Mean:
     """A mean over cases.
 
     Attributes:
-        n: cases that it is over.
-        low, high: its 95 % interval, corrected for skewness.
-        least: the one-sided 95 % lower bound; ``most`` the upper one, with an allowance for rare cases not seen.
+        value: over the cases that have one.
+        n: those cases.
+        low, high: its 95 % interval, corrected for skewness; where no case differs from another, with the allowance
+            for rare cases not seen.
+        weighed: the mean that decides, in which missing cases can count as 0.
+        counted: cases that it is over.
+        least: its one-sided 95 % lower bound; ``most`` the upper one, with an allowance for rare cases not seen.
         negative_most: as ``most``, of the mean with the opposite sign.
-        spread: standard deviation over cases.
+        spread: standard deviation over the cases that are counted.
     """
 
     value: float
     n: int
     low: float
     high: float
+    weighed: float
+    counted: int
     least: float
     most: float
     negative_least: float
@@ -49,32 +55,39 @@ class Mean:
 
     def as_json(self) -> dict[str, Any]:
         """For the document."""
-        return {"value": self.value, "low": self.low, "high": self.high, "n": self.n}
+        at_most = max(self.most, self.negative_most)
+        return {"value": self.value, "low": self.low, "high": self.high, "n": self.n, "at_most": at_most}
 
 
 def mean_over_cases(values: Array) -> Mean | None:
-    """The mean of the known values; None if there are none.
+    """The mean of the known values, which lie between -1 and 1; None if there are none.
 
-    Where fewer than half of the cases have a value, the mean is over half of the cases, and the missing ones count as
-    0: a subject that few requests concern can neither hold up a verdict nor decide it alone.
+    Where fewer than half of the cases have a value, the mean that decides is over half of the cases, and the missing
+    ones count as 0: a subject that few requests concern can neither hold up a verdict nor decide it alone.
     """
     known = values[np.isfinite(values)]
     if not len(known):
         return None
-    n = max(len(known), math.ceil(LEAST_SHARE * len(values)))
-    value = float(known.sum()) / n
-    low, high, spread = _interval(known - value, -value, n - len(known))
-    reach = Z * spread / math.sqrt(n)
-    rare = allowance(spread, n)
+    counted = max(len(known), math.ceil(LEAST_SHARE * len(values)))
+    value, weighed = float(known.mean()), float(known.sum()) / counted
+    low, high, _ = _interval(known - value, 0.0, 0)
+    if low == high:
+        high = _of_rare(0.0, len(known), WIDTH)
+        low = -high
+    spread = _interval(known - weighed, -weighed, counted - len(known))[2]
+    reach = Z * spread / math.sqrt(counted)
+    rare = allowance(spread, counted)
     return Mean(
         value=value,
-        n=n,
-        low=value + low,
-        high=value + high,
-        least=value - reach,
-        most=value + rare,
-        negative_least=-value - reach,
-        negative_most=-value + rare,
+        n=len(known),
+        low=max(-1.0, value + low),
+        high=min(1.0, value + high),
+        weighed=weighed,
+        counted=counted,
+        least=weighed - reach,
+        most=weighed + rare,
+        negative_least=-weighed - reach,
+        negative_most=-weighed + rare,
         spread=spread,
     )
 
@@ -121,5 +134,9 @@ def allowance(spread: float, n: int) -> float:
     differ entirely: (mean - observed)^2 = z^2 (spread^2 + (mean - observed)) / n. Without spread it is z^2 / n, about
     Wilson's bound of a proportion of which nothing was seen.
     """
-    half = Z * Z / (2 * n)
-    return half + math.sqrt(half * half + Z * Z * spread * spread / n)
+    return _of_rare(spread, n, Z)
+
+
+def _of_rare(spread: float, n: int, z: float) -> float:
+    half = z * z / (2 * n)
+    return half + math.sqrt(half * half + z * z * spread * spread / n)

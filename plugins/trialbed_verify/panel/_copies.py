@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from trialbed.statistics import wilson_interval
 from trialbed_verify.panel._measures import Measures
 from trialbed_verify.panel._samples import Trials
 
@@ -24,6 +25,9 @@ APART = 0.05
 
 FEWEST = 30
 """Cases from which identical texts tell something."""
+
+CHANCE = 0.001
+"""Chance below which it is no accident that one side's answers never vary and the other's do."""
 
 FAST = 0.1
 """Later trials that take less than this share of the first one's time are faster than a model answers."""
@@ -68,7 +72,7 @@ def without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], Copies]:
                 f"{copies:,} of the {side}'s {before:,} trials are copies of others (the same response id or time, and "
                 "the same text), from a cache or a copied file; they were left out"
             )
-    remarks += _identical(kept, alike, found)
+    remarks += _identical(kept, alike, found) or _uniform(kept, found)
     remarks += _impossible_times(sides, found)
     return [(ours, theirs) for ours, theirs in kept], Copies(tuple(remarks), found)
 
@@ -110,6 +114,12 @@ def _identical_share(cases: Sequence[Sequence[Measures]]) -> float | None:
 
 def _identical(
     kept: list[list[Sequence[Measures]]], alike: Sequence[float | None], found: dict[str, dict[str, Any]]
+) -> list[str]:
+    return list(_identical_remarks(kept, alike, found))
+
+
+def _identical_remarks(
+    kept: list[list[Sequence[Measures]]], alike: Sequence[float | None], found: dict[str, dict[str, Any]]
 ) -> Iterator[str]:
     for place, side in enumerate(SIDES):
         share = alike[place]
@@ -125,6 +135,42 @@ def _identical(
                 pair[0] = pair[0][:1]
             found[side]["voided"] = True
             yield "so one trial per case of the baseline counts, as its own spread is not known"
+
+
+def _uniform(kept: list[list[Sequence[Measures]]], found: dict[str, dict[str, Any]]) -> list[str]:
+    """What answers of any length tell that never vary, where the other side's do.
+
+    Short ones can be alike by themselves, and a vendor may vary more than it should: of a baseline nothing is proved.
+    """
+    counts = [_unvaried([pair[place] for pair in kept]) for place in range(2)]
+    for place, other in ((0, 1), (1, 0)):
+        (alike, total), (others_alike, others) = counts[place], counts[other]
+        if min(total, others) < FEWEST or alike < ALL * total or found[SIDES[place]]["copies"]:
+            continue
+        low, _, _ = wilson_interval(1 - others_alike / others, others)
+        if (1 - low) ** total > CHANCE:
+            continue
+        found[SIDES[place]]["unvaried_share"] = alike / total
+        said = (
+            f"the trials of the {SIDES[place]} are identical word for word in {alike / total:.0%} of the cases, those "
+            f"of the {SIDES[other]} in {others_alike / others:.0%}, although the temperature asked for is not 0"
+        )
+        if place == 1:
+            return [f"{said}: a cache that gives each answer a new id, or a temperature that is ignored"]
+        return [
+            f"{said}: a cache before the baseline looks like this, and so does a vendor that varies more than it "
+            "should. These results cannot tell which; ask the baseline again where no cache can answer"
+        ]
+    return []
+
+
+def _unvaried(cases: Sequence[Sequence[Measures]]) -> tuple[int, int]:
+    """The cases with several sampled answers in which all are identical, and all cases with several."""
+    several = [
+        [trial.digest for trial in trials if trial.answered and trial.sampled] for trials in cases if len(trials) > 1
+    ]
+    several = [digests for digests in several if len(digests) > 1]
+    return sum(len(set(digests)) == 1 for digests in several), len(several)
 
 
 def _impossible_times(sides: Sequence[Trials], found: dict[str, dict[str, Any]]) -> Iterator[str]:

@@ -157,9 +157,9 @@ def _needed(one: Compared, cases: int) -> int | None:
     for mean, margin in ((one.excess, one.gate.margin), (one.distance, one.gate.distance_margin)):
         if mean is None or margin is None:
             continue
-        value = mean.value if one.gate.scale == "fault" else abs(mean.value)
-        scale = cases / mean.n
-        close = value - 2 * mean.spread / math.sqrt(mean.n) < 0
+        value = mean.weighed if one.gate.scale == "fault" else abs(mean.weighed)
+        scale = cases / mean.counted
+        close = value - 2 * mean.spread / math.sqrt(mean.counted) < 0
         if close or value < margin / 2:
             counts.append(math.ceil(scale * cases_for_equivalence(mean.spread, margin, 0.0)))
         elif value > margin:

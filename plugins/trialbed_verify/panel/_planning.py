@@ -156,12 +156,16 @@ def plan(options: PlanOptions) -> Plan:
     used = options.cases or needed
     requests = None if used is None else used * (options.baseline + options.vendor)
     enough = None if options.cases is None else needed is not None and options.cases >= needed
-    found = None if used is None else _found_share(used, options)
+    found = None if used is None or used < FEWEST else _found_share(used, options)
     return Plan(options, needed, requests, found, enough)
 
 
 WHOLE = ("decision", "finish", "availability", "constraints", "protocol", "usage", "model", "text-leaks")
 """Gates that apply to every request; others are taken to apply to half of them."""
+
+
+TRIALS_LOST = 2.0
+"""By how many cases per flip those gates need more."""
 
 
 def _cases(options: PlanOptions) -> int | None:
@@ -182,6 +186,9 @@ def _cases(options: PlanOptions) -> int | None:
                 cases_for_equivalence(excess, gate.margin, power=1 - (1 - power) / 2),
                 cases_for_equivalence(distance, gate.distance_margin, power=power),
             )
+            if gate.name not in WHOLE:
+                # Where decisions vary, some of a case's trials have no call, or no text, so that fewer show its spread.
+                own = math.ceil(own * (1 + TRIALS_LOST * options.flip_rate))
         counts.append(math.ceil(own / share))
     return max(counts)
 

@@ -29,8 +29,19 @@ def rerun_commands(sources: Sequence[Source], documents: Sequence[Document]) -> 
     for baseline, own in by_file.items():
         options = own[0]["options"]
         vendors = [part for one in own for part in ("--vendor", Path(one["vendor"]["file"]).name)]
-        seed = ["--seed", str(options["seed"])] if options["seed"] else []
-        yield shlex.join(["bench", "compare", "--baseline", Path(baseline).name, *vendors, *seed])
+        yield shlex.join(["bench", "compare", "--baseline", Path(baseline).name, *vendors, *_as_compared(options)])
+
+
+def _as_compared(options: Document) -> list[str]:
+    """The options of a comparison, as they are in its document."""
+    given = ((f"--{name}", options.get(name)) for name in ("seed", "margin", "resamples"))
+    words = [word for option, value in given if value for word in (option, f"{value:g}")]
+    words += [word for gate, margin in (options.get("gate_margins") or {}).items() for word in _margin(gate, margin)]
+    return [*words, "--force"] if options.get("force") else words
+
+
+def _margin(gate: str, margin: float) -> tuple[str, str]:
+    return "--gate-margin", f"{gate}={margin:g}"
 
 
 def verify_command(source: Source) -> str:
@@ -42,6 +53,9 @@ def verify_command(source: Source) -> str:
     words = ["bench", "verify", *_test_set(source.summary), "--model", configuration["model"]]
     words += ["--base-url", configuration["base_url"], "--trials", str(about["trials"])]
     words += ["--concurrency", str(about["request_concurrency"])]
+    for option, key in (("--retries", "retries"), ("--timeout", "timeout_s")):
+        if about.get(key) is not None:
+            words += [option, f"{about[key]:g}"]
     for option, key in (("--temperature", "temperature"), ("--max-tokens", "max_tokens")):
         if configuration.get(key) is not None:
             words += [option, str(configuration[key])]

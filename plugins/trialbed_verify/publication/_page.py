@@ -35,6 +35,8 @@ NO_REPLY = (
     "--reply TEXT-FILE."
 )
 
+NO_BASELINE = "There is no baseline among these vendors, so none is judged."
+
 VERDICTS = (
     "equivalent: every gate is shown to lie within its margin. different: a gate is shown to lie beyond it. "
     "inconclusive: neither is shown; the panel says how many cases would show it."
@@ -50,12 +52,14 @@ class Publication:
         sources: every results file on which the page is based.
         reply: the vendor's, if there is one.
         made: when the page is made.
+        notes: what else a reader of the verdicts must know, such as vendors that could not be compared.
     """
 
     comparisons: Sequence[Document]
     sources: Sequence[Source]
     reply: str | None
     made: datetime
+    notes: Sequence[str] = ()
 
     @property
     def title(self) -> str:
@@ -101,10 +105,12 @@ class Publication:
             )
             for one in self.comparisons
         ]
+        said = [f"{note[0].upper()}{note[1:]}." for note in self.notes]
         made = f"Made on {self.made:%Y-%m-%d %H:%M} UTC from the files named below, offline."
         if not rows:
-            return Table("Verdict", notes=["There is no baseline among these vendors, so none is judged.", made])
-        return Table("Verdict", ("vendor", "baseline", "verdict", "gates that differ"), rows, [VERDICTS, made])
+            why = "None of these vendors is judged." if self.notes else NO_BASELINE
+            return Table("Verdict", notes=[why, *said, made])
+        return Table("Verdict", ("vendor", "baseline", "verdict", "gates that differ"), rows, [VERDICTS, *said, made])
 
     def _panel(self, document: Document) -> Iterator[Part]:
         plot = excess_plot(document)
@@ -155,12 +161,37 @@ def excess_plot(document: Document) -> IntervalPlot | None:
     return IntervalPlot(title, points, zero=0.0) if points else None
 
 
-def write_page(path: Path, comparisons: Sequence[Document], files: Sequence[Path], reply: Path | None = None) -> None:
+def page(
+    comparisons: Sequence[Document], files: Sequence[Path], reply: Path | None = None, notes: Sequence[str] = ()
+) -> Publication:
+    """The page of results files, as it is now.
+
+    Args:
+        files: the results files, the baseline's first.
+        reply: a file with the vendor's reply.
+        notes: what else its readers must know, such as vendors that could not be compared.
+
+    Raises:
+        UsageError: the reply cannot be read.
+        DataError: a results file cannot be read.
+    """
+    sources = [read_source(file) for file in dict.fromkeys(files)]
+    return Publication(comparisons, sources, _read(reply), datetime.now(UTC), notes)
+
+
+def write_page(
+    path: Path,
+    comparisons: Sequence[Document],
+    files: Sequence[Path],
+    reply: Path | None = None,
+    notes: Sequence[str] = (),
+) -> None:
     """Write a page: Markdown if the file's name ends in ``.md``, otherwise HTML.
 
     Args:
         files: the results files, the baseline's first.
         reply: a file with the vendor's reply.
+        notes: as for ``page``.
 
     Raises:
         UsageError: the reply cannot be read, or the page cannot be written, or would replace one of the others.
@@ -169,9 +200,8 @@ def write_page(path: Path, comparisons: Sequence[Document], files: Sequence[Path
     read = [*files, *([reply] if reply else [])]
     if path.resolve() in [one.resolve() for one in read]:
         raise UsageError(f"--page {path}: the page would replace a file that it is made from; name another file")
-    sources = [read_source(file) for file in dict.fromkeys(files)]
-    page = Publication(comparisons, sources, _read(reply), datetime.now(UTC))
-    write_text(path, page.markdown() if path.suffix.lower() == ".md" else page.html(), "--page")
+    made = page(comparisons, files, reply, notes)
+    write_text(path, made.markdown() if path.suffix.lower() == ".md" else made.html(), "--page")
 
 
 def _read(reply: Path | None) -> str | None:
@@ -227,6 +257,8 @@ PROVENANCE: Mapping[str, Callable[[Source], Any]] = {
     "temperature": lambda source: _configured(source, "temperature"),
     "extra body": lambda source: _configured(source, "extra_body"),
     "concurrent requests": lambda source: _about(source, "request_concurrency"),
+    "retries": lambda source: _about(source, "retries"),
+    "seconds for an attempt": lambda source: _about(source, "timeout_s"),
     "trialbed": lambda source: _about(source, "trialbed_version"),
     "Python": lambda source: _about(source, "python"),
     "platform": lambda source: _about(source, "platform"),

@@ -56,21 +56,39 @@ def _model(files: Sequence[VerifiedFile]) -> tuple[Document, list[Candidate]]:
     if marked is None or len(files) == 1:
         document["notes"].append(NO_BASELINE if marked is None else NO_OTHER)
         return document, []
-    readable = dict(_readable(files, document["notes"]))
-    baseline = readable.pop(marked, None)
+    baseline = next(_readable([marked], document["notes"]), None)
     if baseline is None:
         document["notes"].append(f"the baseline, {marked.vendor}, has no rows, so vendors were not compared")
         return document, []
-    vendors = [one for one in readable.values() if _has_common(baseline, one, document["notes"])]
-    document["comparisons"] = compare(baseline, vendors, CompareOptions(force=True))
+    vendors: list[Results] = []
+    others = [file for file in files if file is not marked]
+    document["comparisons"] = compare(
+        baseline, _each(others, baseline, vendors, document["notes"]), CompareOptions(force=True)
+    )
     panels = {one["vendor"]["vendor"]: one["panel"] for one in document["comparisons"]}
     return document, _candidates(baseline, vendors, panels, document["notes"])
 
 
-def _readable(files: Sequence[VerifiedFile], notes: list[str]) -> Iterator[tuple[VerifiedFile, Results]]:
+def _each(
+    files: Sequence[VerifiedFile], baseline: Results, vendors: list[Results], notes: list[str]
+) -> Iterator[Results]:
+    """The vendors that have cases in common with the baseline, one in memory at a time.
+
+    Args:
+        vendors: to which each is added once it is done with, without what only comparisons need.
+    """
+    for results in _readable(files, notes):
+        if _has_common(baseline, results, notes):
+            yield results
+            vendors.append(replace(results, rows=tuple(replace(row, measured=None) for row in results.rows)))
+        # Before the next one is read.
+        del results
+
+
+def _readable(files: Sequence[VerifiedFile], notes: list[str]) -> Iterator[Results]:
     for file in files:
         try:
-            yield file, replace(read_one(file.path), vendor=file.vendor, model=file.model)
+            yield replace(read_one(file.path), vendor=file.vendor, model=file.model)
         except DataError as error:
             notes.append(f"{file.vendor} is left out: {_line(error)}")
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
 
 YIELDS = 2
-"""Times that a piece of work yields to the event loop before and after it runs."""
+"""Times that a piece of work yields to the event loop before it runs: once to see what arrived, once to note when."""
 
 INTERVAL = 0.01
 """Seconds between two measurements of the lag."""
@@ -29,15 +27,20 @@ class Pacer:
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Hold this during one piece of work that does not await anything."""
-        async with self._lock:
+    async def __aenter__(self) -> None:
+        """Wait for one's turn; hold it during one piece of work that does not await anything."""
+        await self._lock.acquire()
+        try:
             for _ in range(YIELDS):
                 await asyncio.sleep(0)
-            yield
-            for _ in range(YIELDS):
-                await asyncio.sleep(0)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
 
 
 class LagMeter:

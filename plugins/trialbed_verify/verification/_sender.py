@@ -83,12 +83,12 @@ class Sender:
             BreakerOpen: the case continues where it stopped when it is sent again.
             DriverBroken: the driver of the vendor or of the model failed to prepare the request; nothing was sent.
         """
-        async with self._pacer.turn():
+        async with self._pacer:
             prepared = self._prepared(case)
         pending = await self._complete(case, trial, prepared)
         delivered = False
         try:
-            async with self._pacer.turn():
+            async with self._pacer:
                 delivered = True
                 on_row(self._row(case, trial, prepared, pending))
         except asyncio.CancelledError:

@@ -7,6 +7,8 @@ from ._ranking import ranking_tables as ranking_tables
 from ._reporter import VerificationReporter as VerificationReporter
 from ._suites import suite_records as suite_records
 from ._suites import suite_tables as suite_tables
+from ._tests import comparison_tests as comparison_tests
+from ._tests import verification_tests as verification_tests
 from ._verification import verification_records as verification_records
 from ._verification import verification_tables as verification_tables
 from ._verified import verified_tables as verified_tables

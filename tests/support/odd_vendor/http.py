@@ -44,6 +44,9 @@ HTTP = [
     Odd(f"{RIGHT}: blank lines around the body", reply(body=b"\n\n " + BODY + b"\n\n")),
     Odd(f"{RIGHT}: a charset", reply(body=BODY, kind="application/json; charset=utf-8")),
     Odd(f"{RIGHT}: HTTP 201", reply(body=BODY, status="201 Created")),
+    Odd(f"{RIGHT}: early hints", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + reply(body=BODY)),
+    Odd("NaN in the body", reply(body=BODY.replace(b"1767225600", b"NaN")), "protocol_error", "malformed_body"),
+    Odd("an error that is a text", reply(body=b'{"error": "overloaded"}'), "protocol_error", "error_body"),
     streamed(
         f"{RIGHT}: a stream in gzip",
         reply("Content-Encoding: gzip", body=gzip.compress(STREAM), kind=EVENTS),

@@ -56,6 +56,16 @@ STREAMS = [
         stream(SAID[0], chunk({"content": "sunny in Oslo today."}, "stop"), COUNTED, DONE),
         also=whole,
     ),
+    streamed(
+        f"{RIGHT}: usage all along",
+        stream(
+            *({**part, "usage": {**USAGE, "completion_tokens": 1, "total_tokens": 31}} for part in SAID),
+            ENDED,
+            COUNTED,
+            DONE,
+        ),
+        also=lambda row: whole(row) and row["completion_tokens"] == 9,
+    ),
     streamed(f"{RIGHT}: lines that end in CRLF", as_events(BODY.replace(b"\n", b"\r\n")), also=whole),
     streamed(f"{RIGHT}: lines that end in CR", as_events(BODY.replace(b"\n", b"\r")), also=whole),
     streamed(

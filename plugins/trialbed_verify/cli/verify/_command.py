@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FILE, FOLDER, Finite, FiniteRange, json_option, option, plain_option
 from trialbed_verify.cli._options import csv_option, markdown_option
 
@@ -88,6 +89,7 @@ READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @plain_option("--page", type=FILE, metavar="FILE", help="Write a page to publish: HTML, or Markdown for .md.")
 @markdown_option
 @csv_option
+@format_option("table", "json", "csv", "markdown", "html", "junit")
 @json_option
 def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
     """Verify how well vendors' endpoints call tools.
@@ -102,8 +104,9 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
     from trialbed_verify.cli.verify._test_sets import chosen_test_set, write_chosen
     from trialbed_verify.verification import TestSet
 
+    form = chosen_format(given["form"], as_json=as_json)
     if given["list_models"] or given["list_suites"]:
-        return _lists.listed(models=given["list_models"], as_json=as_json)
+        return _lists.listed(models=given["list_models"], as_json=form == "json")
     if given["write_test_set"]:
         return write_chosen(given["suites"], given["write_test_set"])
     with chosen_test_set(file, given["test_file_path"], given["suites"]) as path:
@@ -113,7 +116,7 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
         warn(cases, targets)
         summaries = _sent(cases, targets, chosen_options(given, targets))
     _record(summaries, targets)
-    return _reported(summaries, targets, given, as_json=as_json)
+    return _reported(summaries, targets, given, form)
 
 
 def _sent(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
@@ -146,14 +149,15 @@ def _record(summaries: list[dict[str, Any]], targets: list[Target]) -> None:
         click.echo(f"Not recorded for bench history: {error}", err=True)
 
 
-def _reported(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], *, as_json: bool) -> int:
+def _reported(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], form: str) -> int:
     from trialbed_verify.cli.verify._report import VerifyReport, compared_targets
 
     comparisons = compared_targets(targets) if given["config"] else None
     report = VerifyReport(summaries, comparisons)
     report.write(given["markdown"], given["csv"])
+    files = [target.output for target in targets]
     if given["page"]:
-        report.write_page(given["page"], [target.output for target in targets])
-    report.print(as_json=as_json)
+        report.write_page(given["page"], files)
+    report.print(form, files)
     report.check()
     return 0

@@ -59,16 +59,18 @@ class VerifyReport:
         """
         from trialbed_verify.publication import write_page
 
-        models = (self.comparisons or {}).get("models", ())
-        write_page(path, [document for model in models for document in model["comparisons"]], files)
+        write_page(path, self._compared(), files, notes=self._notes())
 
-    def print(self, *, as_json: bool) -> None:
-        """Print the report on stdout."""
-        if as_json:
-            whole = self.summaries[0] if self.comparisons is None else {"summaries": self.summaries, **self.comparisons}
+    def print(self, form: str, files: Sequence[Path]) -> None:
+        """Print the report on stdout.
+
+        Args:
+            form: a choice of ``--format``.
+            files: the results of all targets.
+        """
+        if form != "table":
             # Vendors send lone surrogates, which JSON can hold as escapes only.
-            text = json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2)
-            click.echo(text.encode("utf-8", "backslashreplace"))
+            click.echo(self._text(form, files).encode("utf-8", "backslashreplace"))
             return
         from trialbed.drivers import load_driver
         from trialbed.views import print_tables
@@ -77,6 +79,38 @@ class VerifyReport:
         if tables := self._comparison_tables():
             click.echo()
             print_tables(tables, sys.stdout)
+
+    def _text(self, form: str, files: Sequence[Path]) -> str:
+        if form == "json":
+            whole = self.summaries[0] if self.comparisons is None else {"summaries": self.summaries, **self.comparisons}
+            return json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2)
+        if form == "html":
+            from trialbed_verify.publication import page
+
+            return page(self._compared(), files, notes=self._notes()).html()
+        if form == "junit":
+            return self._junit()
+        from trialbed.cli.formats import records_text
+        from trialbed_verify.views import verification_records, verification_tables
+
+        tables = [*verification_tables(self.summaries), *self._comparison_tables()]
+        return records_text(form, tables, list(verification_records(self.summaries)), "Verification")
+
+    def _junit(self) -> str:
+        from trialbed.views import TestSuite, junit
+        from trialbed_verify.views import comparison_tests, verification_tests
+
+        tests = [test for summary in self.summaries for test in verification_tests(summary)]
+        tests += [test for document in self._compared() for test in comparison_tests(document)]
+        return junit([TestSuite("bench verify", tests)], "bench verify")
+
+    def _compared(self) -> list[Document]:
+        """The documents of all comparisons."""
+        return [document for model in (self.comparisons or {}).get("models", ()) for document in model["comparisons"]]
+
+    def _notes(self) -> list[str]:
+        """What stands beside the comparisons, such as vendors that could not be compared."""
+        return [note for model in (self.comparisons or {}).get("models", ()) for note in model["notes"]]
 
     def check(self) -> None:
         """Check that the report is based on answers.

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import orjson
+
 from trialbed.chat import parse_json
 from trialbed.errors import DataError
 
@@ -129,15 +131,16 @@ class TestSet:
         return digest.hexdigest()
 
     def _add(self, index: int, line: bytes, offset: int, seen: dict[bytes, int]) -> None:
+        floats = _Floats()
         try:
-            body = parse_json(line)
+            body = parse_json(line, floats)
         except ValueError as error:
             self.bad_lines.append(BadLine(index, f"not JSON: {error}"))
             return
         if not isinstance(body, dict):
             self.bad_lines.append(BadLine(index, "not a JSON object"))
             return
-        identity = content_digest(body)
+        identity = content_digest(body, plain=floats.plain)
         seen[identity] = seen.get(identity, 0) + 1
         self._offsets.append(offset)
         self._lengths.append(len(line))
@@ -146,7 +149,39 @@ class TestSet:
         self._repeats.append(seen[identity])
 
 
-def content_digest(body: Body) -> bytes:
-    """SHA-256 of a request as canonical JSON: sorted keys, no spaces."""
+class _Floats:
+    """Reads floats.
+
+    Attributes:
+        plain: whether all of them are written alike by every writer of JSON, as they need no exponent.
+    """
+
+    def __init__(self) -> None:
+        self.plain = True
+
+    def __call__(self, text: str) -> float:
+        value = float(text)
+        self.plain = self.plain and repr(value).lstrip("-").replace(".", "", 1).isdigit()
+        return value
+
+
+def content_digest(body: Body, *, plain: bool = False) -> bytes:
+    """SHA-256 of a request as canonical JSON: sorted keys, no spaces.
+
+    Args:
+        plain: whether its floats need no exponent; the text, which is the same, is then made faster.
+    """
+    return hashlib.sha256((_fast(body) if plain else None) or _canonical(body)).digest()
+
+
+def _fast(body: Body) -> bytes | None:
+    try:
+        return orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        # Integers beyond 64 bits, or halves of characters.
+        return None
+
+
+def _canonical(body: Body) -> bytes:
     text = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return text.encode("utf-8", "surrogatepass")

@@ -6,9 +6,12 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from sys import intern
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import orjson
 
 from trialbed.errors import DataError
 
@@ -18,6 +21,8 @@ Decision = Literal["tool_calls", "stop", "other", "none"]
 
 ANSWERS: tuple[Decision, ...] = ("tool_calls", "stop", "other")
 _DECISIONS = frozenset(ANSWERS)
+
+T = TypeVar("T")
 
 UNKNOWN = "unknown_failure"
 """The outcome of a failed row whose tool does not say how it failed."""
@@ -143,7 +148,7 @@ class RowReader:
     def _row(self, number: int, line: bytes, offset: int) -> ResultRow | None:
         where = f"{self.path}, line {number}"
         try:
-            row = json.loads(line)
+            row = _parsed_line(line)
         except (ValueError, RecursionError) as error:
             if not line.endswith(b"\n"):
                 self.torn = number
@@ -155,6 +160,14 @@ class RowReader:
             return _parsed(number, row, self.measure(row, self.path, offset) if self.measure else None)
         except ValueError as error:
             raise DataError(f"{where}: {error}") from error
+
+
+def _parsed_line(line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except ValueError:
+        # Other tools write NaN.
+        return json.loads(line)
 
 
 def _parsed(number: int, row: Body, measured: Any) -> ResultRow:
@@ -178,12 +191,12 @@ def _parsed(number: int, row: Body, measured: Any) -> ResultRow:
         finish_reason=finish_reason,
         valid=_truth(row, "tool_calls_valid"),
         calls=_calls(row),
-        completion_tokens=_figure(row, "completion_tokens") or _figure(usage, "completion_tokens"),
+        completion_tokens=_figure(row, "completion_tokens") or _count(usage, "completion_tokens"),
         total_tokens=_figure(row, "total_tokens") or _total(usage),
         ttft_ms=_figure(row, "ttft_ms"),
         tps=_figure(row, "tps"),
         # In rows of other tools it includes the wait for a free slot and every retry.
-        duration_ms=_figure(row, "duration_ms") if "outcome" in row else None,
+        duration_ms=_own_duration(row) if "outcome" in row else None,
         served=_served(row, response),
         measured=measured,
     )
@@ -204,7 +217,7 @@ def _calls(row: Body) -> tuple[CallRow, ...] | None:
     calls = row.get("calls")
     if not isinstance(calls, list):
         return None
-    return tuple(_call(call) for call in calls)
+    return _shared(tuple(_call(call) for call in calls))
 
 
 def _call(call: Any) -> CallRow:
@@ -218,7 +231,7 @@ def _call(call: Any) -> CallRow:
 
 def _served(row: Body, response: Body) -> tuple[str | None, str | None, str | None]:
     source = _object(row, "served") or response
-    return _text(source, "model"), _text(source, "system_fingerprint"), _text(source, "provider")
+    return _shared((_text(source, "model"), _text(source, "system_fingerprint"), _text(source, "provider")))
 
 
 def _usage(response: Body) -> Body:
@@ -230,8 +243,21 @@ def _usage(response: Body) -> Body:
 
 
 def _total(usage: Body) -> float | None:
-    parts = _figure(usage, "prompt_tokens"), _figure(usage, "completion_tokens")
-    return _figure(usage, "total_tokens") or (None if None in parts else sum(part or 0 for part in parts))
+    parts = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    return _count(usage, "total_tokens") or (None if None in parts else sum(part or 0 for part in parts))
+
+
+def _own_duration(row: Body) -> float | None:
+    """Of a row of ours: 0 is a duration of less than half a millisecond."""
+    return 0.0 if row.get("duration_ms") == 0 and row.get("status") == "success" else _figure(row, "duration_ms")
+
+
+def _count(usage: Body, key: str) -> float | None:
+    """A count as the vendor sent it; what is not a number is not known, as no vendor may escape a verdict by it."""
+    try:
+        return _figure(usage, key)
+    except ValueError:
+        return None
 
 
 def _figure(source: Body, key: str) -> float | None:
@@ -286,12 +312,21 @@ def requested(body: Mapping[str, Any]) -> Requested:
         for key, value in body.items()
         if value is not None and key not in OF_THE_VENDOR and key not in CONTENT
     }
-    return Requested(content, intern(_canonical(rest)))
+    return _shared(Requested(content, intern(_canonical(rest).decode())))
 
 
 def _digest(value: Any) -> str:
-    return intern(hashlib.blake2b(_canonical(value).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
+    return intern(hashlib.blake2b(_canonical(value), digest_size=16).hexdigest())
 
 
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+def _canonical(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+@lru_cache(maxsize=1 << 16)
+def _shared(value: T) -> T:
+    """The first of equal values: the trials of a case, and most answers, have theirs in common."""
+    return value

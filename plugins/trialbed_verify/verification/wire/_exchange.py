@@ -119,7 +119,8 @@ class Exchange:
                 break
             if stream.over:
                 run.finished = self._clock()
-                await self._drain(response, stream)
+                if not response.content.at_eof():
+                    await self._drain(response, stream)
                 break
         run.finished = run.finished or self._clock()
         return stream.end(run.finished)

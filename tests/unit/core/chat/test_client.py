@@ -142,3 +142,30 @@ async def test_an_endpoint_can_say_that_another_attempt_is_of_no_use() -> None:
     assert (reading.outcome, asked) == ("transport_error", 1)
     assert reading.problem is not None
     assert reading.problem.kind == "http_503"
+
+
+def busy(wait: str) -> Reply:
+    return lambda _request: httpx.Response(429, headers={"Retry-After": wait}, text="slow down")
+
+
+async def test_an_endpoint_that_says_how_long_to_wait_is_asked_again_after_that_time() -> None:
+    def own(_state: object) -> float:
+        raise AssertionError("the endpoint's word counts")
+
+    asked: list[httpx.Request] = []
+
+    def reply(seen: httpx.Request) -> httpx.Response:
+        asked.append(seen)
+        return busy("0.001")(seen) if len(asked) == 1 else whole(seen)
+
+    transport = httpx.MockTransport(reply)
+    async with ChatClient("http://model/v1", wait=own, transport=transport) as client:  # type: ignore[arg-type]
+        reading = await client.complete(REQUEST)
+    assert (reading.outcome, len(asked)) == ("stop", 2)
+
+
+@pytest.mark.parametrize(("wait", "asked"), [("0", 2), ("soon", 2), ("61", 1), ("Wed, 21 Oct 2099 07:28:00 GMT", 1)])
+async def test_an_endpoint_that_asks_for_more_than_a_minute_is_not_asked_again(wait: str, asked: int) -> None:
+    reading, count = await ask(busy(wait), whole)
+    assert count == asked
+    assert reading.outcome == ("stop" if asked == 2 else "transport_error")

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from support.played_vendors import message_of, rows
 
-from trialbed.errors import DataError
+from trialbed.errors import DataError, UsageError
 from trialbed_verify.cli.history import command
 from trialbed_verify.history import Point, follow, known_vendors, points, points_of_files, record
 
@@ -97,6 +97,18 @@ def test_files_can_be_named_instead(file: Path, tmp_path: Path) -> None:
     named = points_of_files([tmp_path / "day3.jsonl", tmp_path / "day1.jsonl"])
     assert [point.at[:10] for point in named] == ["2026-03-01", "2026-03-03"]
     assert asdict(named[0])["vendor"] == "acme"
+
+
+def test_a_file_that_is_named_twice_is_refused(file: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="named twice"):
+        points_of_files([tmp_path / "day1.jsonl", tmp_path / "day1.jsonl"])
+
+
+def test_files_of_another_configuration_are_left_out(file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "day2.jsonl"
+    other.write_text(other.read_text().replace('"config": "acme"', '"config": "another"'))
+    found = follow(points_of_files([tmp_path / f"day{day}.jsonl" for day in (1, 2, 3)]))
+    assert [bool(point["left_out"]) for point in found["points"]] == [False, True, False]
 
 
 def test_the_command_lists_shows_and_fails(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

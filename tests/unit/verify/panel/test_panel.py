@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,23 @@ def test_a_copied_baseline_condemns_no_faithful_vendor() -> None:
     assert "800 of the baseline's 1,000 trials are copies" in found.remarks[0]
     assert "the baseline has one trial per case that counts" in found.reason
     assert judged(baseline, played(2, cases=200, flips=0.2, change=wrong_tool(1.0))).finding == "different"
+
+
+def cached(sides: Sides) -> Sides:
+    """Each case's first answer for all its trials, with an id and a time of its own."""
+    return {
+        case: [replace(own[0], response_id=f"{case}-{place}", at=None) for place in range(len(own))]
+        for case, own in sides.items()
+    }
+
+
+@pytest.mark.parametrize("side", ["baseline", "vendor"])
+def test_answers_that_never_vary_where_the_others_do_are_remarked_on(side: str) -> None:
+    sides = {name: played(seed, 3, FEW, flips=0.2) for seed, name in ((1, "baseline"), (2, "vendor"))}
+    sides[side] = cached(sides[side])
+    (remark,) = judged(sides["baseline"], sides["vendor"]).remarks
+    assert f"the trials of the {side} are identical word for word in 100% of the cases" in remark
+    assert ("cannot tell" in remark) == (side == "baseline")
 
 
 def test_response_ids_that_all_answers_share_are_no_sign_of_copies(official: Sides) -> None:

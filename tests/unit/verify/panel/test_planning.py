@@ -96,3 +96,8 @@ def test_the_spread_is_the_worst_for_a_flip_rate() -> None:
     assert spread[1] == pytest.approx((0.4 * 0.02) ** 0.5, rel=0.1)
     assert faithful_spread(0.0, 5, 5) == (0.0, 0.0)
     assert 130 < cases_for_equivalence(0.0, 0.02) < 140
+
+
+def test_below_the_fewest_cases_nothing_is_found() -> None:
+    assert plan(PlanOptions(cases=29)).found is None
+    assert plan(PlanOptions(cases=30)).found is not None

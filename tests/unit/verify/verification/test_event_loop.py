@@ -10,7 +10,7 @@ async def test_pieces_of_work_are_done_one_by_one_with_a_look_at_the_network_bet
     pacer, done = Pacer(), list[str]()
 
     async def work(name: str) -> None:
-        async with pacer.turn():
+        async with pacer:
             done.append(name)
 
     async def network() -> None:
@@ -27,11 +27,11 @@ async def test_pieces_of_work_are_done_one_by_one_with_a_look_at_the_network_bet
 async def test_a_failure_frees_the_desk() -> None:
     pacer = Pacer()
     try:
-        async with pacer.turn():
+        async with pacer:
             raise ValueError("spilt")
     except ValueError:
         pass
-    async with asyncio.timeout(60), pacer.turn():
+    async with asyncio.timeout(60), pacer:
         pass
 
 
