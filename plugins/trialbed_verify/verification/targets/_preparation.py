@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
+
+import orjson
 
 from trialbed.contracts import ModelAdapter, Vendor
 from trialbed_verify.verification.wire import Prepared
@@ -82,8 +85,30 @@ class Preparation:
 
 def request_hash(request: Body) -> str:
     """MD5 of the prepared request with sorted keys, hex: the ``hash`` of K2-style result rows."""
-    text = json.dumps(request, sort_keys=True, ensure_ascii=False)
+    parts = (
+        f"{_text(key)}: {_tools(value) if key == 'tools' else _text(value)}" for key, value in sorted(request.items())
+    )
+    text = f"{{{', '.join(parts)}}}"
     return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _tools(tools: Any) -> str:
+    """The text of tools; many requests have the same, and their text is long."""
+    try:
+        compact = orjson.dumps(tools)
+    except TypeError:
+        return _text(tools)
+    # An infinite number is written as null there.
+    return _text(tools) if b"null" in compact else _text_of(compact)
+
+
+@lru_cache(maxsize=64)
+def _text_of(tools: bytes) -> str:
+    return _text(json.loads(tools))
 
 
 def _with_usage(options: Any) -> Body:

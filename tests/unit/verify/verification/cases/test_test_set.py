@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -68,3 +69,13 @@ def test_a_pipe_is_refused_as_it_cannot_be_read_twice(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         TestSet(tmp_path / "none.jsonl")
+
+
+@pytest.mark.parametrize(
+    "odd", ["1e16", "0.00001", "1e400", "-0.0", "1180591620717411303424", '"\\ud800"', '"é\u2028"', "0.1"]
+)
+def test_an_identity_is_that_of_canonical_json(odd: str, tmp_path: Path) -> None:
+    with TestSet(written(tmp_path / "s.jsonl", f'{{"z": {odd}, "messages": [], "a": 7.0}}')) as cases:
+        (case,) = cases
+    text = json.dumps(case.body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    assert case.identity == hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -98,3 +98,14 @@ def test_the_calls_of_a_raw_completion_are_found_in_its_text() -> None:
         ("functions.get-weather:1", "get-weather"),
     ]
     assert adapter.calls_of("<|tool_calls_section_begin|>" + call) == ("<|tool_calls_section_begin|>" + call, [])
+
+
+ODD_VALUES = (1e16, 1e-5, 1e400, -0.0, 2**70, "\ud800", "é\u2028\x7f", None, {"b": [1.5, 0.1], "a": {}})
+
+
+@pytest.mark.parametrize("odd", ODD_VALUES, ids=repr)
+def test_the_hash_is_that_of_k2_style_tools_whatever_the_tools_hold(odd: Any) -> None:
+    request = prepared({**LINE, "tools": [{"z": odd, "a": "x"}], "odd": odd}).request
+    text = json.dumps(request, sort_keys=True, ensure_ascii=False)
+    wanted = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+    assert prepared({**LINE, "tools": [{"z": odd, "a": "x"}], "odd": odd}).digest == wanted
