@@ -326,7 +326,12 @@ def _canonical(value: Any) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-@lru_cache(maxsize=1 << 16)
 def _shared(value: T) -> T:
     """The first of equal values: the trials of a case, and most answers, have theirs in common."""
+    first: T = _first(value)
+    return first
+
+
+@lru_cache(maxsize=1 << 16)
+def _first(value: Any) -> Any:
     return value
