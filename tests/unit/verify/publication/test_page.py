@@ -102,3 +102,10 @@ async def test_the_command_that_made_results_is_told_by_their_summary(tmp_path: 
     assert "--temperature 0.5 --extra-body '{\"top_p\": 0.9}' --output results.jsonl" in command
     (tmp_path / "summary.json").write_text(json.dumps({"provenance": {"configuration_digest": "another"}}))
     assert "has no summary" in verify_command(read_source(tmp_path / "results.jsonl"))
+
+
+def test_a_vendor_that_could_not_be_compared_is_named(files: list[Path]) -> None:
+    path = files[0].with_name("p.md")
+    write_page(path, [], files, notes=["acme is left out: it has no rows"])
+    assert "Acme is left out: it has no rows." in path.read_text()
+    assert "no baseline among these vendors" not in path.read_text()
