@@ -143,12 +143,33 @@ def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[Ga
     named = next((name for name, far in beyond if far), None)
     if named is not None and p_holm <= ALPHA:
         return "different", f"its {named} is shown to exceed the margin", None
-    if within:
+    seems = _seems(excess, gate.margin, fault=fault)
+    if distance is not None and gate.distance_margin is not None:
+        seems = seems or _seems(distance, gate.distance_margin, fault=True)
+    if excess.n < FEWEST:
+        if not seems:
+            return "too few cases", f"{excess.n} cases have what it compares, too few to judge", None
+        return (
+            "inconclusive",
+            f"beyond the margin in the {excess.n} cases that have it, too few to judge",
+            _needed(one, cases),
+        )
+    if within and not (seems and excess.n < excess.counted and _is_shown(excess, distance)):
         return "equivalent", "shown to be within the margin", None
     if not fault and distance is None:
         return "inconclusive", "one trial per case does not show a side's own spread", None
     needed = _needed(one, cases)
     return "inconclusive", "not shown to be within the margin or beyond it", needed
+
+
+def _seems(mean: Mean, margin: float, *, fault: bool) -> bool:
+    """Whether the figure itself, over the cases that have it, is beyond the margin."""
+    return (mean.value if fault else abs(mean.value)) > margin
+
+
+def _is_shown(excess: Mean, distance: Mean | None) -> bool:
+    """Whether a difference is shown at all, over the cases that have the figure."""
+    return excess.low > 0 or excess.high < 0 or (distance is not None and distance.low > 0)
 
 
 def _needed(one: Compared, cases: int) -> int | None:
@@ -208,6 +229,13 @@ def _conclusion(
         return "different", f"it differs from the baseline in {', '.join(different)}", None
     if unsettled:
         return "inconclusive", _open_reason(unsettled, trials, needed), needed
+    few = ", ".join(result.gate.name for result in results if result.finding == "too few cases")
+    if few:
+        return (
+            "equivalent",
+            f"every gate with {FEWEST} cases or more is shown to be within its margin; not judged: {few}",
+            None,
+        )
     return "equivalent", "every gate is shown to be within its margin", None
 
 

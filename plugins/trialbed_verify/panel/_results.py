@@ -10,7 +10,7 @@ from trialbed_verify.panel._bounds import ALPHA, Mean
 from trialbed_verify.panel._gates import Gate
 
 Finding = Literal["equivalent", "different", "inconclusive"]
-GateFinding = Literal["equivalent", "different", "inconclusive", "not applicable"]
+GateFinding = Literal["equivalent", "different", "inconclusive", "too few cases", "not applicable"]
 
 
 @dataclass(frozen=True)

@@ -166,6 +166,24 @@ def test_few_cases_are_refused_with_a_number_that_would_do() -> None:
     assert found.needed > 100
 
 
+def test_a_subject_of_few_cases_is_never_called_equivalent() -> None:
+    """Nearly all requests are answered with texts; the few calls go to the wrong tool, or to the right one."""
+
+    def rare(sides: Sides) -> Sides:
+        texts = [case for case, own in sides.items() if not any(trial.tools for trial in own)]
+        called = [case for case, own in sides.items() if all(trial.tools for trial in own)]
+        return {case: sides[case] for case in (*texts, *called[:2])}
+
+    baseline, right = (rare(played(seed, 3, 600, flips=0.0)) for seed in (1, 2))
+    wrong = rare(played(2, 3, 600, flips=0.0, change=wrong_tool(1.0)))
+    found = judged(baseline, wrong)
+    assert found.finding == "inconclusive"
+    assert {one.gate.name: one.finding for one in found.gates}["tools"] == "inconclusive"
+    faithful = judged(baseline, right)
+    assert {one.gate.name: one.finding for one in faithful.gates}["tools"] == "too few cases"
+    assert faithful.finding != "different"
+
+
 def test_an_open_verdict_names_the_cases_that_would_do() -> None:
     found = judged(played(1, cases=100, flips=0.2), played(2, cases=100, flips=0.2))
     assert found.finding == "inconclusive"
