@@ -175,6 +175,9 @@ def _is_shown(excess: Mean, distance: Mean | None) -> bool:
 def _needed(one: Compared, cases: int) -> int | None:
     """Cases that would settle the gate, if the vendor is what it seems to be; None if more would not help."""
     counts = [fewest_cases(one.gate.distance_margin or one.gate.margin)]
+    if one.excess is not None and one.excess.n < FEWEST:
+        # So few cases tell nothing about the spread of more.
+        return max(*counts, math.ceil(cases * FEWEST / one.excess.n), cases + 1)
     for mean, margin in ((one.excess, one.gate.margin), (one.distance, one.gate.distance_margin)):
         if mean is None or margin is None:
             continue

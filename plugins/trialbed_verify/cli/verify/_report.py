@@ -70,7 +70,8 @@ class VerifyReport:
         """
         if form != "table":
             # Vendors send lone surrogates, which JSON can hold as escapes only.
-            click.echo(self._text(form, files).encode("utf-8", "backslashreplace"))
+            text = self._text(form, files)
+            click.echo(text.encode("utf-8", "backslashreplace"), nl=not text.endswith("\n"))
             return
         from trialbed.drivers import load_driver
         from trialbed.views import print_tables

@@ -67,7 +67,7 @@ def test_a_dead_vendor_is_different(compared: Any) -> None:
 
 
 def test_where_nobody_calls_nothing_can_be_told(compared: Any) -> None:
-    found = compared([[NO, NO]] * 20, [NO] * 20)["verdict"]
+    found = compared([[NO, NO]] * 30, [NO] * 30)["verdict"]
     assert found["finding"] == "inconclusive"
     assert "neither side called tools" in found["reason"]
 

@@ -33,7 +33,7 @@ def test_a_verification_is_printed_in_each_format(
 ) -> None:
     assert json.loads(printed(summary, "json", tmp_path, capsys)) == summary
     assert printed(summary, "html", tmp_path, capsys).startswith("<!DOCTYPE html>")
-    assert printed(summary, "csv", tmp_path, capsys).count("\n") > 3
+    assert printed(summary, "csv", tmp_path, capsys).startswith("model,vendor,")
     assert "| " in printed(summary, "markdown", tmp_path, capsys)
     root = ElementTree.fromstring(printed(summary, "junit", tmp_path, capsys))
     cases = {case.get("name"): case for case in root.iter("testcase")}
