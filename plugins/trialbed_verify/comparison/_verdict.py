@@ -25,11 +25,13 @@ def verdict(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, ma
 
     The finding is about decisions as delivered: a failure counts as a missed call where the baseline calls tools.
     """
-    if len(baseline.trials) < FEWEST:
-        return _undecided(f"{len(baseline.trials)} cases are too few for a verdict; it takes {FEWEST} at least", margin)
     delivered = _judge(baseline, vendor, bootstrap, margin, delivered=True)
     answered = _judge(baseline, vendor, bootstrap, margin, delivered=False)
     finding = "inconclusive" if isinstance(delivered, str) else delivered.finding
+    cases = len(baseline.trials)
+    if cases < FEWEST and finding == "equivalent":
+        # Where nothing varies in a few cases, resamples vary neither.
+        return _undecided(f"{cases} cases are too few to show equivalence; it takes {FEWEST} at least", margin)
     return {
         "finding": finding,
         "reason": delivered if isinstance(delivered, str) else _reason(delivered),

@@ -92,10 +92,10 @@ def test_the_margin_decides(margin: float) -> None:
     assert found["finding"] == ("equivalent" if margin == 0.05 else "inconclusive")
 
 
-def test_a_handful_of_cases_has_no_verdict() -> None:
+def test_a_handful_of_cases_does_not_show_equivalence() -> None:
     """In five cases that decide alike nothing varies, so that any interval of resamples has no width."""
     same = Decisions(np.array([5.0] * 3 + [0.0] * 2), np.full(5, 5.0), np.zeros(5))
     found = verdict(same, same, CaseBootstrap(5), 0.02)
     assert found["finding"] == "inconclusive"
-    assert found["reason"] == "5 cases are too few for a verdict; it takes 30 at least"
+    assert found["reason"] == "5 cases are too few to show equivalence; it takes 30 at least"
     assert found["delivered"] is found["answered"] is None
