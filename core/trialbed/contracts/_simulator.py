@@ -32,14 +32,20 @@ class ApiRefused(ValueError):
 
 
 class World(ABC):
-    """The state that the Apis of one trial act on: a plain object, made for the trial and gone with it."""
+    """The state that the Apis of one trial act on: a plain object, made for the trial and gone with it.
+
+    Class attributes:
+        checked: whether arguments that do not fit the Api's schema are refused before the world sees them.
+    """
+
+    checked: ClassVar[bool] = True
 
     @abstractmethod
     def call(self, api: Api, arguments: Mapping[str, Json]) -> Json:
         """Do what an Api does, and return its response.
 
         Args:
-            arguments: they fit the Api's schema.
+            arguments: they fit the Api's schema, unless the world has ``checked = False``.
 
         Raises:
             ApiRefused: it cannot be done; nothing has changed.

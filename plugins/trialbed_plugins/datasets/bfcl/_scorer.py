@@ -19,9 +19,6 @@ SCORE = "bfcl_correct"
 NUMBER = re.compile(r"_\d+(-\d+-\d+)?$")
 """What follows the test set's name in the id of a case."""
 
-NOT_FITTING = "Invalid arguments"
-"""How the virtual API's refusal of arguments begins that do not fit their schema."""
-
 
 @hookimpl
 def declare_scores() -> Iterable[str]:
@@ -57,9 +54,9 @@ def _asked(context: ScoreContext) -> list[Call]:
 
 
 def _made(context: ScoreContext) -> list[Call]:
-    """The calls that reached the objects: those whose arguments fit, in the order in which the model made them."""
+    """The calls that reached the objects, in the order in which the model made them."""
     return [
         (call.api.api_name, call.arguments)
         for call in asked_calls(context.wire, context.tools, context.unasked)
-        if call.reached and call.api and isinstance(call.arguments, dict) and not call.problem.startswith(NOT_FITTING)
+        if call.reached and call.api and isinstance(call.arguments, dict)
     ]

@@ -14,11 +14,13 @@ NAME = "bfcl"
 
 
 class CaseWorld(World):
-    """The objects of one case.
+    """The objects of one case, which get what the model sent, as the leaderboard's do.
 
     Args:
         start: what they begin as.
     """
+
+    checked: ClassVar[bool] = False
 
     def __init__(self, start: Mapping[str, Json]) -> None:
         self._objects = CaseObjects(start)

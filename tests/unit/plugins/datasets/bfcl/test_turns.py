@@ -137,6 +137,15 @@ def test_each_trial_has_objects_of_its_own(tmp_path: Path) -> None:
     assert BfclSimulator().world_from(None) is None
 
 
+async def test_objects_get_what_the_model_sent_and_are_no_one_elses(tmp_path: Path) -> None:
+    query = opened(tmp_path)
+    world = BfclSimulator().world_from(query.initial_state)
+    assert world is not None
+    assert not world.checked
+    assert world.call(query.apis[0], {"title": 5}) == {"title": 5, "priority": 1}
+    assert "belongs to a trial" in (await BfclSimulator().simulate(None, "a/b/c", {})).error
+
+
 START = _source.start_of(ROW)
 A, B, CLOSE = (
     ("open_ticket", {"title": "a", "priority": 2}),
