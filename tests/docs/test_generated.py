@@ -17,7 +17,7 @@ def test_the_generated_parts_are_fresh() -> None:
 
 def test_a_stale_part_would_be_found(tmp_path: Path) -> None:
     for file in (ROOT / "docs").rglob("*"):
-        if file.is_file() and file.suffix in (".md", ".py"):
+        if file.is_file() and file.suffix in (".ipynb", ".md", ".py"):
             copy = tmp_path / "docs" / file.relative_to(ROOT / "docs")
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_text(file.read_text())
