@@ -117,7 +117,7 @@ def _on_means(summary: Document, *, times: bool) -> Iterator[str]:
         "are means over the trials that ended with an answer. n= gives the number where it is another. "
         f"[low, high] is the {summary['interval_level']:.0%} Wilson interval, clustered by query."
     )
-    yield f"{text} Times are mean / median." if times else text
+    yield f"{text} Times and tokens are mean / median." if times else text
 
 
 def _on_cached(documents: Sequence[Document]) -> Iterator[str]:

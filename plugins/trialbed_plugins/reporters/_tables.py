@@ -173,7 +173,7 @@ def _cell(name: str, summary: Document) -> str:
     if interval is not None:
         return estimate({"value": value, "low": interval[0], "high": interval[1]}, 2) + _other_n(summary, name)
     median = summary["medians"].get(name)
-    if name.endswith("_time") and median is not None:
+    if name.endswith(("_time", "_tokens")) and median is not None:
         return f"{compact(value)} / {compact(median)}"
     return compact(value) + _other_n(summary, name)
 
