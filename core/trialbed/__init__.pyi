@@ -96,5 +96,6 @@ from .tools import Tool as Tool
 from .tools import tls_for as tls_for
 from .views import Table as Table
 from .views import TableRow as TableRow
+from .views import TestCase as TestCase
 
 __version__: str
