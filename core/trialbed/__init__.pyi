@@ -97,5 +97,6 @@ from .tools import tls_for as tls_for
 from .views import Table as Table
 from .views import TableRow as TableRow
 from .views import TestCase as TestCase
+from .views import TestOutcome as TestOutcome
 
 __version__: str

@@ -9,13 +9,15 @@ from xml.etree import ElementTree as Xml
 
 from trialbed.views._figures import printable
 
+TestOutcome = Literal["passed", "failure", "error"]
+"""The end of a test: ``failure`` for a finding, ``error`` for what could not be found out."""
+
 
 @dataclass(frozen=True)
 class TestCase:
     """One test.
 
     Attributes:
-        outcome: ``failure`` for a finding, ``error`` for what could not be found out.
         kind: of the failure or error, in a word.
         message: what is wrong, in a line.
         text: more of it.
@@ -26,7 +28,7 @@ class TestCase:
     classname: str
     name: str
     seconds: float = 0.0
-    outcome: Literal["passed", "failure", "error"] = "passed"
+    outcome: TestOutcome = "passed"
     kind: str = ""
     message: str = ""
     text: str = ""
