@@ -9,7 +9,11 @@ from typing import Any
 
 from trialbed.contracts import Comparison, Judge
 from trialbed.errors import UsageError
-from trialbed.store import StoredRun, open_store
+from trialbed.store import StoredRun, StoreReader, open_store
+
+Framework = tuple[StoredRun, str]
+Side = tuple[StoredRun, Sequence[str]]
+"""A run and the frameworks of it that are compared."""
 
 
 def setting_names() -> tuple[str, ...]:
@@ -21,6 +25,9 @@ def setting_names() -> tuple[str, ...]:
 
 def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
     """Compare the frameworks of later runs with those of the first, or of one run with its first framework.
+
+    Args:
+        values: runs, or ``RUN/FRAMEWORK`` for one framework of a run.
 
     Raises:
         UsageError: a value is not a stored run, a single run has one framework only, a run lacks trials, or the runs'
@@ -34,16 +41,23 @@ def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> 
         for value in values:
             if Path(value).exists():
                 raise UsageError(f"{value}: --preference needs the answers in the store; name the run by its id")
-        runs = [reader.run(value) for value in values]
+        sides = [_side(reader, value) for value in values]
         if not options.get("allow_incomplete"):
-            _check_complete(runs)
-        documents = asyncio.run(_documents(runs, RunSettings(**given), force=bool(options["force"])))
+            _check_complete([run for run, _ in sides])
+        documents = asyncio.run(_documents(sides, RunSettings(**given), force=bool(options["force"])))
     return Comparison(
         document=documents,
         tables=[preference_table(documents)],
         records=preference_records(documents),
         incomplete=undecided_lines(documents),
     )
+
+
+def _side(reader: StoreReader, value: str) -> Side:
+    """A run with its frameworks, or with the one that is named after a slash."""
+    name, _, framework = value.partition("/")
+    run = reader.run(name)
+    return run, ((run.framework(framework),) if framework else run.config.frameworks)
 
 
 def _check_complete(runs: Sequence[StoredRun]) -> None:
@@ -55,12 +69,12 @@ def _check_complete(runs: Sequence[StoredRun]) -> None:
             )
 
 
-async def _documents(runs: Sequence[StoredRun], settings: Any, *, force: bool) -> list[dict[str, Any]]:
+async def _documents(sides: Sequence[Side], settings: Any, *, force: bool) -> list[dict[str, Any]]:
     from trialbed.engine import judge_report, standing_judge
     from trialbed.judging import judge_label
     from trialbed.preference import Contest, Decision, contests_of, decide, preference_document
 
-    pairs = _pairs(runs)
+    pairs, runs = _pairs(sides), [run for run, _ in sides]
     async with standing_judge(settings) as (judge, completed):
         if type(judge).prefer is Judge.prefer:
             raise UsageError(f"--preference: the judge {completed.judge} does not compare answers; give --judge MODEL")
@@ -81,21 +95,17 @@ async def _documents(runs: Sequence[StoredRun], settings: Any, *, force: bool) -
     return documents
 
 
-Framework = tuple[StoredRun, str]
-
-
-def _pairs(runs: Sequence[StoredRun]) -> list[tuple[Framework, Framework]]:
-    first, *others = runs
-    labels = first.config.frameworks
+def _pairs(sides: Sequence[Side]) -> list[tuple[Framework, Framework]]:
+    (first, labels), *others = sides
     if not others:
         if len(labels) < 2:
             raise UsageError(f"run {first.run_id} has {labels[0]} only; name another run to compare it with")
         return [((first, labels[0]), (first, label)) for label in labels[1:]]
     pairs = []
-    for other in others:
-        if other.run_id == first.run_id:
+    for other, own in others:
+        if other.run_id == first.run_id and set(own) & set(labels):
             raise UsageError(f"run {first.run_id} is named twice; name another run to compare it with")
-        for label in other.config.frameworks:
+        for label in own:
             if label not in labels and len(labels) > 1:
                 raise UsageError(f"run {other.run_id} has {label}, but run {first.run_id} only {', '.join(labels)}")
             pairs.append(((first, label if label in labels else labels[0]), (other, label)))

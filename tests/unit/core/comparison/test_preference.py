@@ -112,6 +112,22 @@ async def test_runs_are_compared(model: JudgeEndpoint, tmp_path: Path) -> None:
     assert runs[1] in found.document[0]["candidate"]
 
 
+async def test_a_framework_of_a_run_is_named_after_a_slash(model: JudgeEndpoint, tmp_path: Path) -> None:
+    import asyncio
+
+    runs = [stored(tmp_path, {"mine": MINE, "theirs": THEIRS}), stored(tmp_path, {"theirs": MINE}, model="other")]
+
+    async def pairs(*values: str) -> list[tuple[str, str]]:
+        found = await asyncio.to_thread(compare_by_preference, values, options(model, tmp_path))
+        return [(each["baseline"], each["candidate"]) for each in found.document]
+
+    mine, theirs = f"mine ({runs[0]})", f"theirs ({runs[0]})"
+    assert await pairs(f"{runs[0]}/theirs", f"{runs[0]}/mine") == [(theirs, mine)]
+    assert await pairs(f"{runs[0]}/mine", runs[1]) == [(mine, f"theirs ({runs[1]})")]
+    with pytest.raises(UsageError, match="is named twice"):
+        await pairs(f"{runs[0]}/mine", runs[0])
+
+
 async def test_what_cannot_be_compared_is_refused(model: JudgeEndpoint, tmp_path: Path) -> None:
     import asyncio
 
