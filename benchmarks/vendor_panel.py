@@ -111,19 +111,28 @@ VENDORS: dict[str, tuple[Vendor, Vendor]] = {
 
 def verdict(flips: float, cases: int, seed: int, decide: Vendor, choose: Vendor) -> str:
     """The verdict on one simulated vendor."""
-    found = list(measured(flips, cases, seed, decide, choose))
-    p_values = holm({number: one.p for number, one in enumerate(found)} | {-n - 1: 1.0 for n in range(OTHERS)})
-    findings = {settle(one, p_values[number], cases).finding for number, one in enumerate(found)}
-    return next(name for name in ("different", "inconclusive", "equivalent") if name in findings)
+    found = list(measured(flips, cases, seed, decide, choose, 1))
+    p_values: dict[int, float] = dict.fromkeys(range(len(found)), 0.0)
+    if "different" in findings(found, p_values, cases):
+        # Only where a bound lies beyond its margin do the p-values matter, and they are most of the work.
+        found = list(measured(flips, cases, seed, decide, choose, DEALS))
+        p_values = holm({number: one.p for number, one in enumerate(found)} | {-n - 1: 1.0 for n in range(OTHERS)})
+    settled_at = findings(found, p_values, cases)
+    return next(name for name in ("different", "inconclusive", "equivalent") if name in settled_at)
 
 
-def measured(flips: float, cases: int, seed: int, decide: Vendor, choose: Vendor) -> Iterator[Compared]:
+def findings(found: list[Compared], p_values: dict[int, float], cases: int) -> set[str]:
+    """What is found at each gate."""
+    return {settle(one, p_values[number], cases).finding for number, one in enumerate(found)}
+
+
+def measured(flips: float, cases: int, seed: int, decide: Vendor, choose: Vendor, deals: int) -> Iterator[Compared]:
     """Both gates of one simulated comparison."""
     random = np.random.default_rng([seed, round(1000 * flips)])
     called, decided = drawn(flips, cases, random, decide)
     tools, _ = drawn(flips, cases, random, choose)
-    yield gate(DECISION, called, np.ones_like(decided), seed)
-    yield gate(TOOLS, tools, called == 1, seed)
+    yield gate(DECISION, called, np.ones_like(decided), seed, deals)
+    yield gate(TOOLS, tools, called == 1, seed, deals)
 
 
 def drawn(flips: float, cases: int, random: np.random.Generator, vendor: Vendor) -> tuple[NDArray[np.int64], Shares]:
@@ -133,24 +142,29 @@ def drawn(flips: float, cases: int, random: np.random.Generator, vendor: Vendor)
     return 1 + (random.random(shares.shape) < shares).astype(np.int64), shares
 
 
-def gate(about: Gate, values: NDArray[np.int64], applies: NDArray[np.bool_], seed: int) -> Compared:
+def gate(about: Gate, values: NDArray[np.int64], applies: NDArray[np.bool_], seed: int, deals: int) -> Compared:
     """A gate over the trials that it applies to."""
     cases = len(values)
     kept = applies.ravel().astype(bool)
     case = np.repeat(np.arange(cases), 2 * TRIALS)[kept]
     vendor = np.tile(np.arange(2 * TRIALS) >= TRIALS, cases)[kept]
     own = blocks(values.reshape(-1, 1)[kept], case, vendor, cases)
-    return told(about, distances(own, "category", cases, DEALS, seed))
+    return told(about, distances(own, "category", cases, deals, seed))
 
 
 def coverages(runs: int) -> Iterator[tuple[float, int, str, tuple[float, float]]]:
-    """How often the 95 % intervals of the decision gate cover the truth."""
+    """How often the 95 % intervals of the decision gate cover the truth, in all cases and in 40 % of them."""
     for flips in FLIP_RATES[1:]:
         cases = plan(PlanOptions(flip_rate=flips)).cases or 0
-        for name, by in (("like the baseline", 0.0), ("moved by 0.1", 0.1)):
-            covered = [covers(flips, cases, seed, moved(by), by) for seed in range(runs)]
+        rows = (
+            ("like the baseline", 0.0, cases),
+            ("moved by 0.1", 0.1, cases),
+            ("like the baseline", 0.0, cases * 2 // 5),
+        )
+        for name, by, judged in rows:
+            covered = [covers(flips, judged, seed, moved(by), by) for seed in range(runs)]
             excess, distance = np.mean(covered, axis=0)
-            yield flips, cases, name, (float(excess), float(distance))
+            yield flips, judged, name, (float(excess), float(distance))
 
 
 @cache

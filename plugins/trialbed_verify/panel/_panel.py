@@ -231,7 +231,7 @@ def _conclusion(
     if different:
         return "different", f"it differs from the baseline in {', '.join(different)}", None
     if unsettled:
-        return "inconclusive", _open_reason(unsettled, trials, needed), needed
+        return "inconclusive", _open_reason(unsettled, cases, trials, needed), needed
     few = ", ".join(result.gate.name for result in results if result.finding == "too few cases")
     if few:
         return (
@@ -242,14 +242,27 @@ def _conclusion(
     return "equivalent", "every gate is shown to be within its margin", None
 
 
-def _open_reason(results: Sequence[GateResult], trials: tuple[float, float], needed: int | None) -> str:
-    names = ", ".join(result.gate.name for result in results)
+def _open_reason(results: Sequence[GateResult], cases: int, trials: tuple[float, float], needed: int | None) -> str:
     single = [side for side, count in zip(("baseline", "vendor"), trials, strict=True) if count < 2]
     if single:
         sides = " and ".join(f"the {side}" for side in single)
         return f"{sides} has one trial per case that counts, so its own spread is unknown; repeat it with --trials 5"
+    names = ", ".join(_open_name(result, cases) for result in results)
     more = f"; about {needed:,} cases with as many trials would do" if needed else ""
-    return f"not settled: {names}{more}"
+    rare = any(map(_is_rare, results))
+    fewer = f", or fewer in which each of these gates has {FEWEST} cases or more" if needed and rare else ""
+    return f"not settled: {names}{more}{fewer}"
+
+
+def _open_name(result: GateResult, cases: int) -> str:
+    """A gate that is not settled, and whether it has too few cases."""
+    if result.excess is None or not _is_rare(result):
+        return result.gate.name
+    return f"{result.gate.name} (too few cases: {result.excess.n} of {cases:,} have what it compares)"
+
+
+def _is_rare(result: GateResult) -> bool:
+    return result.excess is not None and result.excess.n < FEWEST
 
 
 def _whole(samples: Samples, results: Sequence[GateResult], options: PanelOptions) -> float | None:

@@ -20,7 +20,7 @@ def rerun_commands(sources: Sequence[Source], documents: Sequence[Document]) -> 
     """Commands that verify and compare again, one per line."""
     versions = {_version(source) for source in sources} - {None}
     for version in sorted(filter(None, versions)):
-        yield f"pip install 'trialbed=={version}'"
+        yield f"# Trialbed {version}"
     for source in sources:
         yield verify_command(source)
     by_file: dict[str, list[Document]] = {}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from trialbed.views import Table
 
 OTHERS = "Any other vendor gets the name as it stands; `model_id` in its entry gives it another."
-NONE = "No vendor driver is installed; pip install trialbed-vendors."
+NONE = "No vendor driver is installed; install trialbed-vendors, which is in adapters/vendors of Trialbed's checkout."
 
 
 def model_tables(models: Mapping[str, Mapping[str, str]]) -> list[Table]:

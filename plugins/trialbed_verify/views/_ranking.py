@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.views import UNKNOWN, Table, number
@@ -13,11 +13,15 @@ Document = Mapping[str, Any]
 DIGITS = {"tps": 2, "ttft_ms": 1, "avg_token": 1}
 
 
-def ranking_tables(document: Document) -> list[Table]:
-    """A table per model, and one of all if there are several."""
-    tables = [_table(found["model"], found, document) for found in document["models"]]
+def ranking_tables(document: Document, *, reasons: bool = True) -> list[Table]:
+    """A table per model, and one of all if there are several.
+
+    Args:
+        reasons: say why vendors differ from the baseline; tables of their comparisons say so already.
+    """
+    tables = [_table(found["model"], found, document, reasons=reasons) for found in document["models"]]
     if len(tables) > 1:
-        tables.append(_table("all models", document["global"], document, of_all=True))
+        tables.append(_table("all models", document["global"], document, of_all=True, reasons=False))
     if document["notes"]:
         tables.append(Table("Note", notes=[f"{note}." for note in document["notes"]]))
     return tables
@@ -38,7 +42,7 @@ def _rows(standing: Document) -> Iterator[tuple[str, Document]]:
         yield from ((status, row) for row in standing[status])
 
 
-def _table(title: str, standing: Document, document: Document, *, of_all: bool = False) -> Table:
+def _table(title: str, standing: Document, document: Document, *, of_all: bool = False, reasons: bool) -> Table:
     intervals = document["resamples"] is not None
     columns = ["vendor", "rank", *(["rank 95 %"] if intervals else []), "IRF"]
     columns += [METRICS[metric].label for metric in document["metrics"]]
@@ -48,7 +52,7 @@ def _table(title: str, standing: Document, document: Document, *, of_all: bool =
     heading = f"{title}: IRF over {_count(document['metrics'])}, k = {document['k']}"
     if not standing["ranked"]:
         heading += "; no vendor is ranked"
-    return Table.of(heading, columns, rows, _notes(standing, document["metrics"], of_all=of_all))
+    return Table.of(heading, columns, rows, _notes(standing, document["metrics"], of_all=of_all, reasons=reasons))
 
 
 def _count(metrics: Sequence[str]) -> str:
@@ -82,17 +86,31 @@ def _name(row: Document, *, of_all: bool) -> str:
     return f"{row['vendor']} ({row['model']})" if of_all else str(row["vendor"])
 
 
-def _notes(standing: Document, metrics: Sequence[str], *, of_all: bool) -> Iterator[str]:
+def _notes(standing: Document, metrics: Sequence[str], *, of_all: bool, reasons: bool) -> Iterator[str]:
     yield from _ties(standing["ranked"], of_all=of_all)
     yield from _shared_ranks(standing["ranked"], metrics, of_all=of_all)
     for status, words in (("behind", "placed last"), ("not_ranked", "not ranked")):
-        for row in standing[status]:
-            yield f"{_name(row, of_all=of_all)} is {words}: {'; '.join(row['reasons'])}."
-    for _, row in _rows(standing):
-        if _mark(row):
-            yield f"{_name(row, of_all=of_all)} is not the baseline's equal: {row['panel']['reason']}."
-    for _, row in _rows(standing):
-        yield from (f"{_name(row, of_all=of_all)}{'*' * row['is_baseline']}: {note}." for note in row["notes"])
+        found = [(_name(row, of_all=of_all), "; ".join(row["reasons"])) for row in standing[status]]
+        yield from (f"{names} {verb} {words}: {reason}." for names, verb, reason in _alike(found))
+    different = [(_name(row, of_all=of_all), row["panel"]["reason"]) for _, row in _rows(standing) if _mark(row)]
+    if reasons:
+        for names, verb, reason in _alike(different):
+            yield f"{names} {verb} not the baseline's equal{'s' * (verb == 'are')}: {reason}."
+    starred = [
+        (f"{_name(row, of_all=of_all)}{'*' * row['is_baseline']}", note)
+        for _, row in _rows(standing)
+        for note in row["notes"]
+    ]
+    yield from (f"{names}: {note}." for names, _, note in _alike(starred))
+
+
+def _alike(found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Each text once: the names that it is true of, the verb for so many, and the text."""
+    texts: dict[str, list[str]] = {}
+    for name, text in found:
+        texts.setdefault(text, []).append(name)
+    for text, names in texts.items():
+        yield ", ".join(names), "is" if len(names) == 1 else "are", text
 
 
 def _ties(ranked: list[Document], *, of_all: bool) -> Iterator[str]:

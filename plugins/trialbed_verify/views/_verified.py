@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from trialbed.views import Table, estimate
@@ -12,7 +12,7 @@ from trialbed_verify.views._ranking import ranking_tables
 def verified_tables(document: Mapping[str, Any]) -> list[Table]:
     """A table of comparisons for each model, and those of the ranking."""
     ranking = document["ranking"]
-    return [*map(_table, document["models"]), *(ranking_tables(ranking) if ranking else ())]
+    return [*map(_table, document["models"]), *(ranking_tables(ranking, reasons=False) if ranking else ())]
 
 
 def _table(found: Mapping[str, Any]) -> Table:
@@ -38,10 +38,10 @@ def _row(document: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _notes(found: Mapping[str, Any]) -> Iterator[str]:
+    yield from _reasons(found["comparisons"], "panel", "")
+    yield from _reasons(found["comparisons"], "verdict", " by F1 alone")
     for one in found["comparisons"]:
         vendor, pairing = one["vendor"]["vendor"], one["pairing"]
-        yield f"{vendor}: {one['panel']['reason']}."
-        yield f"{vendor}, by F1 alone: {one['verdict']['reason']}."
         left_out = pairing["only_baseline"] + pairing["only_vendor"]
         if left_out:
             yield f"{vendor}: {left_out} rows are left out because only one file has them."
@@ -49,3 +49,12 @@ def _notes(found: Mapping[str, Any]) -> Iterator[str]:
             f"{vendor}: settings of {count} requests differ: {text}." for text, count in pairing["settings"].items()
         )
     yield from (f"{note}." for note in found["notes"])
+
+
+def _reasons(comparisons: Iterable[Mapping[str, Any]], verdict: str, by: str) -> Iterator[str]:
+    """Each reason of a verdict once, with the vendors that it is true of."""
+    vendors: dict[str, list[str]] = {}
+    for one in comparisons:
+        vendors.setdefault(one[verdict]["reason"], []).append(one["vendor"]["vendor"])
+    for reason, names in vendors.items():
+        yield f"{', '.join(names)}{by and ','}{by}: {reason}."

@@ -138,7 +138,7 @@ def _vendor(entry: VendorEntry) -> tuple[str, Vendor]:
     kind = load_vendor(entry.name) if known else Vendor
     vendor = _instance(entry, kind)
     if not vendor.url:
-        hint = " (it publishes none)" if known else ", or install the vendor drivers: pip install trialbed-vendors"
+        hint = " (it publishes none)" if known else ", or install the vendor drivers, trialbed-vendors"
         raise UsageError(f"{entry.where}: the address of {entry.name} is not known; add its `url`{hint}")
     vendor.url = checked_url(vendor.url, f"{entry.where}: the url of {entry.name}")
     return (entry.name if known else ""), vendor

@@ -179,6 +179,8 @@ def test_a_subject_of_few_cases_is_never_called_equivalent() -> None:
     found = judged(baseline, wrong)
     assert found.finding == "inconclusive"
     assert {one.gate.name: one.finding for one in found.gates}["tools"] == "inconclusive"
+    assert "tools (too few cases: 2 of " in found.reason
+    assert " cases with as many trials would do, or fewer in which each of these gates has 30 cases" in found.reason
     faithful = judged(baseline, right)
     assert {one.gate.name: one.finding for one in faithful.gates}["tools"] == "too few cases"
     assert faithful.finding != "different"

@@ -127,3 +127,12 @@ def test_settings_that_a_driver_forces_are_told_and_keep_nobody_out(tmp_path: Pa
     assert {row["vendor"] for row in found["ranking"]["models"][0]["ranked"]} == {"forced", "official"}
     assert "ranked although the files do not contain the same requests" in texts(found)
     assert "short is not ranked, as it lacks cases" in texts(found)
+
+
+def test_a_reason_that_several_vendors_share_stands_once(tmp_path: Path) -> None:
+    turned = ["stop" if end == "tool_calls" else "tool_calls" for end in DECIDED]
+    files = [official(tmp_path), *(verified(tmp_path, name, turned) for name in ("turned", "again"))]
+    said = texts(compare_and_rank(files))
+    assert said.count("it differs from the baseline in") == 1
+    assert "turned, again: it differs from the baseline in " in said
+    assert said.count("F1 minus the baseline's self-F1") == 1
