@@ -152,7 +152,7 @@ def _notes(document: Document) -> Iterator[str]:
         if queries[key]:
             yield f"{queries[key]} queries are left out, as only {side['name']} has them."
     for key, (ours, theirs) in document["settings"].items():
-        yield f"{SETTINGS[key]} differs: {json.dumps(ours)} and {json.dumps(theirs)}."
+        yield f"{SETTINGS[key]}: {json.dumps(ours)} and {json.dumps(theirs)}, which are not the same."
     for side in (baseline, candidate):
         if side["failures"]:
             yield f"{side['name']}: trials that failed: {counts(side['failures'])}."

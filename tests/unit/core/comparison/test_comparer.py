@@ -109,7 +109,7 @@ def test_settings_that_differ_are_named_with_their_values(write) -> None:
     found = compared(a, b)
     names = ["scripted:gold", "told"]  # a document without a name is of a version that told the model's own
     assert found.document[0]["settings"] == {"model": ["scripted:gold", "gpt-4o"], "model_name": names, "seed": [0, 7]}
-    assert 'model differs: "scripted:gold" and "gpt-4o".' in text(found)
+    assert 'model: "scripted:gold" and "gpt-4o", which are not the same.' in text(found)
     assert "only 1 queries" in text(found).lower()
 
 
