@@ -171,7 +171,7 @@ def _score(name: str, baseline: Side, candidate: Side, options: CompareOptions) 
         "bounded": name in baseline.bounded,
         "baseline": fmean(ours[query_id] for query_id in common) if common else None,
         "candidate": fmean(theirs[query_id] for query_id in common) if common else None,
-        "difference": _difference(differences, options, quality=name in baseline.quality).as_json(),
+        "difference": _difference(differences, options, bounded=name in baseline.bounded | baseline.quality).as_json(),
         "better": sum(difference > 0 for difference in differences.values()),
         "worse": sum(difference < 0 for difference in differences.values()),
     }
@@ -181,10 +181,10 @@ def _findings(names: Sequence[str], baseline: Side, candidate: Side, options: Co
     return paired_findings([(baseline, candidate)], options.margin, [name for name in HEADLINE if name in names])
 
 
-def _difference(differences: Mapping[Any, float], options: CompareOptions, *, quality: bool) -> Estimate:
+def _difference(differences: Mapping[Any, float], options: CompareOptions, *, bounded: bool) -> Estimate:
     if not differences:
         return Estimate(None, None, 0)
-    if quality:
+    if bounded:
         values = list(differences.values())
         return Estimate(fmean(values), paired_interval(values), len(values))
     import numpy as np

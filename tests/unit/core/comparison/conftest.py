@@ -38,7 +38,10 @@ def write(tmp_path: Path) -> Write:
         ]
         document = {
             "metadata": ABOUT | {"agent_name": name} | about,
-            "summary": {"intervals": {"sopr_score": [0, 1], "api_f1": [0, 1]}},
+            "summary": {
+                "intervals": {"sopr_score": [0, 1], "api_f1": [0, 1], "gold_offered": [0, 1]},
+                "quality_scores": ["sopr_score", "api_f1"],
+            },
             "results": results,
         }
         path = tmp_path / f"{name}_{about.get('run_id', '')}.json"

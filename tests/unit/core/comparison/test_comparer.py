@@ -61,6 +61,13 @@ def test_repeats_of_a_query_count_as_one(write) -> None:
     assert (score["baseline"], score["difference"]["value"], score["n"]) == (0.75, 0.25, 2)
 
 
+@pytest.mark.parametrize("score", ["sopr_score", "gold_offered"])
+def test_no_share_is_known_exactly_where_no_query_changed(write, score: str) -> None:
+    found = compared(*(write(name, {number: {score: 1.0} for number in range(20)}) for name in "ab"))
+    difference = found.document[0]["scores"][score]["difference"]
+    assert difference["low"] < -0.1 < 0.1 < difference["high"]
+
+
 def test_a_failure_of_the_agent_is_zero_and_one_of_the_rig_is_not_measured(write) -> None:
     a = write("a", {1: scores(1.0), 2: scores(1.0), 3: scores(1.0)})
     b = write("b", {1: scores(1.0), 2: "crash", 3: "server"})
