@@ -70,7 +70,8 @@ def nothing_left(tmp_path: Path) -> Iterator[None]:
     before = own.num_fds()
     children = _children(own)
     yield
-    assert _children(own) == children
+    # Others that were there, such as a database's, may end meanwhile.
+    assert [child for child in _children(own) if child not in children] == []
     assert own.num_fds() <= before
     assert _started_by_workers(tmp_path) == []
 
