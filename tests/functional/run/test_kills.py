@@ -79,7 +79,7 @@ def check(machine: Machine, documents: dict[int, dict[str, Any]]) -> None:
             assert len(attempts) == len(queries)
             assert {(attempt.attempt, attempt.status) for attempt in attempts} <= {(0, "answered")}
             assert all(attempt.wire.model_calls and attempt.scores for attempt in attempts)
-            assert run.status == "running" or queries == set(run.config.query_ids)
+            assert run.status == "interrupted" or queries == set(run.config.query_ids)
         unfinished = [run.config.seed for run in runs if run.status != "finished"]
         stored = {run.run_id: {attempt.token for attempt in run.attempts()} for run in runs}
     assert len(set(unfinished)) == len(unfinished)
