@@ -10,14 +10,13 @@ from trialbed.contracts import DatasetDriver
 from trialbed.errors import UsageError
 from trialbed_plugins.datasets._listed import ListedDataset
 from trialbed_plugins.datasets.bfcl._objects import object_class
+from trialbed_plugins.datasets.bfcl._requests import turns_query_of, with_functions
 from trialbed_plugins.datasets.bfcl._source import (
     CATEGORIES,
     TURNS,
     data_folder,
     query_of,
     read_rows,
-    turns_query_of,
-    with_functions,
 )
 
 NAME = "bfcl"

@@ -12,10 +12,14 @@ from trialbed.records import Score
 from trialbed.results import asked_calls
 from trialbed.scoring import ScoreContext
 from trialbed_plugins.datasets.bfcl._checker import Call, problem_of
-from trialbed_plugins.datasets.bfcl._source import CATEGORIES, CATEGORY, TURNS, data_folder, read_rows, start_of
+from trialbed_plugins.datasets.bfcl._requests import start_of, turns_of
+from trialbed_plugins.datasets.bfcl._source import CATEGORIES, CATEGORY, TURNS, data_folder, read_rows
 from trialbed_plugins.datasets.bfcl._turns import problem_of_turns
 
 SCORE = "bfcl_correct"
+INSTEAD = ("error", "server_error", "rate_limit", "hang")
+"""Faults on purpose that take the place of an answer."""
+
 NUMBER = re.compile(r"_\d+(-\d+-\d+)?$")
 """What follows the test set's name in the id of a case."""
 
@@ -38,7 +42,8 @@ async def score_trial(context: ScoreContext) -> list[Score]:
     if row is None:
         return []
     if category in TURNS:
-        problem = await asyncio.to_thread(problem_of_turns, start_of(row), row.get("answers", ()), _made(context))
+        turns = turns_of(_made(context))
+        problem = await asyncio.to_thread(problem_of_turns, start_of(row), row.get("answers", ()), turns)
     else:
         problem = problem_of(category, row["function"], row.get("answers", ()), _asked(context))
     return [Score(name=SCORE, value=0.0 if problem else 1.0, detail={"problem": problem})]
@@ -54,9 +59,13 @@ def _asked(context: ScoreContext) -> list[Call]:
 
 
 def _made(context: ScoreContext) -> list[Call]:
-    """The calls that reached the objects, in the order in which the model made them."""
+    """The calls that reached the objects, in the order in which the model made them.
+
+    A fault on purpose that took the place of an answer kept its call from them.
+    """
+    kept_off = {call.started for call in context.wire.api_calls if call.fault in INSTEAD}
     return [
         (call.api.api_name, call.arguments)
         for call in asked_calls(context.wire, context.tools, context.unasked)
-        if call.reached and call.api and isinstance(call.arguments, dict)
+        if call.reached and call.api and isinstance(call.arguments, dict) and call.started not in kept_off
     ]

@@ -1,8 +1,7 @@
 """The leaderboard's rules of which calls are right in a test set of several turns.
 
 Those of its own checker (``bfcl-eval`` 2026.3.23): after each turn the objects are as the right calls leave them, and
-what the right calls of the turn returned is among what the calls so far returned. The calls of a trial are not divided
-into turns, as the agent has all requests at once: they are right if they can be divided so that each turn is.
+what the right calls of the turn returned is among what the calls so far returned.
 """
 
 from __future__ import annotations
@@ -32,53 +31,44 @@ def right_call(text: str) -> RightCall:
     return node.func.id, [ast.literal_eval(item) for item in node.args], named
 
 
-def problem_of_turns(start: Mapping[str, Any], right: Sequence[Sequence[str]], calls: Sequence[Call]) -> str:
+def problem_of_turns(start: Mapping[str, Any], right: Sequence[Sequence[str]], made: Sequence[Sequence[Call]]) -> str:
     """Why calls are wrong; empty if they are right.
 
     Args:
         start: what the objects of the case begin as.
-        right: the right calls of each turn. A turn that has none is not checked.
-        calls: what the model called, in its order.
+        right: the right calls of each turn. After a turn that has none, nothing is checked.
+        made: what the model called in each turn, in its order. What it called after the last turn belongs to that.
     """
     try:
         turns = [[right_call(text) for text in turn] for turn in right]
     except (TypeError, ValueError, SyntaxError) as error:
         return f"the right calls cannot be read: {error}"
-    return _Play(start, calls).problem(turns)
+    if len(made) < len(turns):
+        return f"it ended with request {len(made)} of {len(turns)}"
+    last = [call for turn in made[len(turns) - 1 :] for call in turn]
+    play = _Play(start)
+    for place, (wanted, found) in enumerate(zip(turns, [*made[: len(turns) - 1], last], strict=True)):
+        problem = play.problem(wanted, found)
+        if problem:
+            return f"turn {place + 1}: {problem}"
+    return ""
 
 
 class _Play:
     """Plays the calls of a trial beside the right ones."""
 
-    def __init__(self, start: Mapping[str, Any], calls: Sequence[Call]) -> None:
+    def __init__(self, start: Mapping[str, Any]) -> None:
         self._found, self._right = CaseObjects(start), CaseObjects(start)
-        self._left = list(reversed(calls))
         self._responses: Counter[str] = Counter()
 
-    def problem(self, turns: Sequence[Sequence[RightCall]]) -> str:
-        """What is wrong with the calls, if each turn ends as early as it can; the last with the last call."""
-        for place, turn in enumerate(turns):
-            wanted = Counter(self._right.response(name, named, given) for name, given, named in turn)
-            if not turn:
-                continue
-            if not self._left:
-                return f"turn {place + 1}: nothing was called"
-            problem = self._played(wanted, to_the_end=place + 1 == len(turns))
-            if problem:
-                return f"turn {place + 1}: {problem}"
-        return ""
-
-    def _played(self, wanted: Counter[str], *, to_the_end: bool) -> str:
-        problem = ""
-        while self._left:
-            name, arguments = self._left.pop()
-            self._responses[self._found.response(name, arguments)] += 1
-            problem = self._problem(wanted)
-            if not problem and not to_the_end:
-                return ""
-        return problem
-
-    def _problem(self, wanted: Counter[str]) -> str:
+    def problem(self, right: Sequence[RightCall], made: Sequence[Call]) -> str:
+        """What is wrong with the calls of the next turn."""
+        self._responses.update(self._found.response(name, arguments) for name, arguments in made)
+        wanted = Counter(self._right.response(name, named, given) for name, given, named in right)
+        if not right:
+            return ""
+        if not made:
+            return "nothing was called"
         differences = list(self._found.differences(self._right))
         if differences:
             return f"{', '.join(differences)} is not as the right calls leave it"

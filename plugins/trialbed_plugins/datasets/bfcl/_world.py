@@ -1,33 +1,38 @@
-"""The world of a case of several turns: the leaderboard's own objects."""
+"""The world of a case of several turns: the leaderboard's own objects, and the requests that are still to come."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from trialbed.contracts import ApiRefused, Simulation, Simulator, World
 from trialbed.records import Api, Json
 from trialbed_plugins.datasets.bfcl._objects import CaseObjects, text_of
+from trialbed_plugins.datasets.bfcl._requests import NEXT, function_called
 
 NAME = "bfcl"
+NO_MORE = "There are no more requests. Give your answer."
 
 
 class CaseWorld(World):
     """The objects of one case, which get what the model sent, as the leaderboard's do.
 
     Args:
-        start: what they begin as.
+        start: what they begin as, with the ``requests`` after the first.
     """
 
     checked: ClassVar[bool] = False
 
-    def __init__(self, start: Mapping[str, Json]) -> None:
+    def __init__(self, start: Mapping[str, Any]) -> None:
         self._objects = CaseObjects(start)
+        self._requests = iter(start.get("requests", ()))
 
     def call(self, api: Api, arguments: Mapping[str, Json]) -> Json:
-        """Call a function of the objects."""
-        result = self._objects.call(api.api_name, arguments)
+        """Call a function of the objects, or give the next request."""
+        if api.api_name == NEXT:
+            return next(self._requests, NO_MORE)
+        result = self._objects.call(*function_called(api.api_name, arguments))
         if isinstance(result, str) and result.startswith("Error during execution:"):
             raise ApiRefused(result)
         text = text_of(result)

@@ -23,6 +23,7 @@ from trialbed_plugins.datasets.bfcl import (
     problem_of_turns,
     score_trial,
 )
+from trialbed_plugins.datasets.bfcl._requests import MORE, function_called, start_of, turns_of
 from trialbed_plugins.datasets.bfcl._turns import right_call
 
 CODE = """
@@ -69,6 +70,11 @@ ROW = {
     "involved_classes": ["TicketAPI"],
     "excluded_function": ["count"],
 }
+LATE = ROW | {
+    "id": "multi_turn_miss_func_0",
+    "question": [*ROW["question"], []],
+    "missed_function": {"2": ["close_ticket"]},
+}
 RIGHT = [["open_ticket('a', priority=2)"], ["open_ticket(title='b')", "close_ticket('old')"]]
 
 
@@ -84,6 +90,11 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, *lines in (
         ("BFCL_v4_multi_turn_base", ROW),
         ("possible_answer/BFCL_v4_multi_turn_base", {"id": ROW["id"], "ground_truth": RIGHT}),
+        ("BFCL_v4_multi_turn_miss_func", LATE),
+        (
+            "possible_answer/BFCL_v4_multi_turn_miss_func",
+            {"id": LATE["id"], "ground_truth": [RIGHT[0], [], ["close_ticket('old')"]]},
+        ),
         (
             "multi_turn_func_doc/ticket_api",
             function("open_ticket", title="string", priority="integer"),
@@ -107,21 +118,60 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     _source.read_rows.cache_clear()
 
 
-def opened(tmp_path: Path) -> Query:
-    (query,) = BfclDriver().open("multi_turn_base", tmp_path).queries()
+def opened(tmp_path: Path, name: str = "multi_turn_base") -> Query:
+    (query,) = BfclDriver().open(name, tmp_path).queries()
     return query
 
 
-def test_a_case_is_all_of_its_requests_with_the_functions_of_its_classes(tmp_path: Path) -> None:
+def played(query: Query) -> list[Any]:
+    """What the objects answer to the right calls, and to one call after them."""
+    world = BfclSimulator().world_from(query.initial_state)
+    assert world is not None
+    apis = {api.ref: api for api in query.apis}
+    return [world.call(apis[call.api], call.arguments or {}) for call in (*query.gold_calls, query.gold_calls[1])]
+
+
+def test_a_case_is_its_first_request_and_a_tool_gives_the_others(tmp_path: Path) -> None:
     query = opened(tmp_path)
-    assert query.text.endswith(":\n\n1. Open a ticket 'a'.\n\n2. And now 'b'.")
-    assert [api.api_name for api in query.apis] == ["open_ticket", "close_ticket"]
-    assert [call.arguments for call in query.gold_calls] == [
-        {"title": "a", "priority": 2},
-        {"title": "b"},
-        {"title": "old"},
+    assert query.text.endswith("The first request:\n\nOpen a ticket 'a'.")
+    assert [api.api_name for api in query.apis] == ["open_ticket", "close_ticket", "next_request"]
+    assert [(call.api.api_name, call.arguments) for call in query.gold_calls] == [
+        ("open_ticket", {"title": "a", "priority": 2}),
+        ("next_request", {}),
+        ("open_ticket", {"title": "b"}),
+        ("close_ticket", {"title": "old"}),
     ]
+    found = played(query)
+    assert (found[1], found[-1]) == ("And now 'b'.", "There are no more requests. Give your answer.")
     assert BfclDriver().open("multi_turn_base", tmp_path).simulator == "bfcl"
+
+
+def test_functions_that_come_later_are_described_then_and_called_by_name(tmp_path: Path) -> None:
+    query = opened(tmp_path, "multi_turn_miss_func")
+    assert [api.api_name for api in query.apis] == ["open_ticket", "next_request", "use_function"]
+    assert [(call.api.api_name, call.arguments) for call in query.gold_calls[1:]] == [
+        ("next_request", {}),
+        ("next_request", {}),
+        ("use_function", {"function": "close_ticket", "arguments": {"title": "old"}}),
+    ]
+    found = played(query)
+    assert found[2].startswith(MORE)
+    assert '"name": "close_ticket"' in found[2]
+    assert found[3] == {"closed": 3}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "called"),
+    [
+        ({"function": "f", "arguments": {"a": 1}}, ("f", {"a": 1})),
+        ({"function": "f", "arguments": '{"a": 1}'}, ("f", {"a": 1})),
+        ({"function": "f", "arguments": "{"}, None),
+        ({"function": "f"}, None),
+        ({"function": 5, "arguments": {}}, None),
+    ],
+)
+def test_a_function_that_came_later_is_called_with_its_arguments(arguments: Any, called: Any) -> None:
+    assert function_called("use_function", arguments) == (called or ("use_function", arguments))
 
 
 def test_each_trial_has_objects_of_its_own(tmp_path: Path) -> None:
@@ -146,33 +196,37 @@ async def test_objects_get_what_the_model_sent_and_are_no_one_elses(tmp_path: Pa
     assert "belongs to a trial" in (await BfclSimulator().simulate(None, "a/b/c", {})).error
 
 
-START = _source.start_of(ROW)
+START = start_of(ROW)
 A, B, CLOSE = (
     ("open_ticket", {"title": "a", "priority": 2}),
     ("open_ticket", {"title": "b"}),
     ("close_ticket", {"title": "old"}),
 )
-COUNT = ("count", {})
+COUNT, NEXT = ("count", {}), ("next_request", {})
 
 
 @pytest.mark.parametrize(
     ("calls", "problem"),
     [
-        ([A, B, CLOSE], ""),
-        ([A, CLOSE, B], ""),
-        ([COUNT, A, COUNT, B, CLOSE, COUNT], ""),
-        ([A, ("nothing", {}), B, CLOSE], ""),
-        ([B, A, CLOSE], "turn 1: TicketAPI.tickets is not as the right calls leave it"),
-        ([A, B], "turn 2: TicketAPI.tickets is not as"),
-        ([A], "turn 2: nothing was called"),
-        ([], "turn 1: nothing was called"),
-        ([A, B, CLOSE, ("open_ticket", {"title": "c"})], "turn 2: TicketAPI.tickets is not as"),
-        ([A, B, CLOSE, ("kill", {})], ""),
-        ([("open_ticket", {"title": "a", "priority": 1}), B, CLOSE], "turn 1: TicketAPI.tickets is not as"),
+        ([A, NEXT, B, CLOSE], ""),
+        ([A, NEXT, CLOSE, B], ""),
+        ([COUNT, A, COUNT, NEXT, B, CLOSE, COUNT], ""),
+        ([A, NEXT, B, NEXT, CLOSE, NEXT], ""),
+        ([A, ("nothing", {}), NEXT, B, CLOSE], ""),
+        ([A, B, NEXT, CLOSE], "turn 1: TicketAPI.tickets is not as the right calls leave it"),
+        ([B, A, NEXT, CLOSE], "turn 1: TicketAPI.tickets is not as"),
+        ([A, NEXT, B], "turn 2: TicketAPI.tickets is not as"),
+        ([A, NEXT], "turn 2: nothing was called"),
+        ([NEXT, A, B, CLOSE], "turn 1: nothing was called"),
+        ([A, B, CLOSE], "it ended with request 1 of 2"),
+        ([], "it ended with request 1 of 2"),
+        ([A, NEXT, B, CLOSE, ("open_ticket", {"title": "c"})], "turn 2: TicketAPI.tickets is not as"),
+        ([A, NEXT, B, CLOSE, ("kill", {})], ""),
+        ([("open_ticket", {"title": "a", "priority": 1}), NEXT, B, CLOSE], "turn 1: TicketAPI.tickets is not as"),
     ],
 )
 def test_calls_are_right_if_every_turn_ends_as_the_right_calls_leave_it(calls: Any, problem: str) -> None:
-    found = problem_of_turns(START, RIGHT, calls)
+    found = problem_of_turns(START, RIGHT, turns_of(calls))
     assert problem in found
     assert bool(found) is bool(problem)
 
@@ -180,20 +234,21 @@ def test_calls_are_right_if_every_turn_ends_as_the_right_calls_leave_it(calls: A
 def test_what_the_right_calls_return_must_be_returned() -> None:
     right = [["open_ticket('a')", "count()"]]
     once = ("open_ticket", {"title": "a"})
-    assert problem_of_turns(START, right, [once, COUNT]) == ""
-    assert problem_of_turns(START, right, [once]) == "turn 1: nothing returned 2"
-    assert problem_of_turns(START, [["count()", "count()"]], [COUNT]) == "turn 1: nothing returned 1"
+    assert problem_of_turns(START, right, [[once, COUNT]]) == ""
+    assert problem_of_turns(START, right, [[once]]) == "turn 1: nothing returned 2"
+    assert problem_of_turns(START, [["count()", "count()"]], [[COUNT]]) == "turn 1: nothing returned 1"
 
 
 def test_turns_without_right_calls_are_not_checked() -> None:
-    assert problem_of_turns(START, [[], RIGHT[0], []], [COUNT, A, B]) == ""
+    assert problem_of_turns(START, [[], RIGHT[0], []], [[COUNT], [A], [B]]) == ""
+    assert problem_of_turns(START, [[], RIGHT[0]], [[B], [A]]) != ""
 
 
 @pytest.mark.parametrize("text", ["open_ticket(f())", "a.b()", "__import__('os').system('true')", "1", "f(", "f(*x)"])
 def test_right_calls_hold_values_and_nothing_is_evaluated(text: str) -> None:
     with pytest.raises((TypeError, ValueError, SyntaxError)):
         right_call(text)
-    assert "the right calls cannot be read" in problem_of_turns(START, [[text]], [A])
+    assert "the right calls cannot be read" in problem_of_turns(START, [[text]], [[A]])
 
 
 @pytest.mark.parametrize("arguments", [{"base": 10, "exponent": 10**9}, {"base": 10**2000, "exponent": 1}])
@@ -215,9 +270,15 @@ async def test_trials_are_scored_by_what_their_calls_did(tmp_path: Path, priorit
         ToolSpec(name=api.api_name, description="", parameters=api.parameters_schema(), api=api.ref)
         for api in query.apis
     )
-    made = [(query.apis[0], {"title": "a", "priority": priority}), (query.apis[0], {"title": "b"})]
-    made.append((query.apis[1], {"title": "old"}))
-    calls = tuple(api_call("a").model_copy(update={"api": api.ref, "arguments": given}) for api, given in made)
+    opening, closing, following = query.apis
+    made: list[tuple[Any, dict[str, Any]]] = [(opening, {"title": "a", "priority": priority}), (following, {})]
+    made += [(opening, {"title": "b"}), (closing, {"title": "old"})]
+    calls = tuple(
+        api_call("a").model_copy(update={"api": api.ref, "arguments": given, "started": float(place)})
+        for place, (api, given) in enumerate(made)
+    )
+    # A fault on purpose kept this one from the objects.
+    calls += (calls[0].model_copy(update={"started": 0.5, "fault": "server_error", "error": "down", "status": 503}),)
     trial = dataclasses.replace(context((), calls), query=query, tools=tools)
     (score,) = await score_trial(trial)
     assert (score.name, score.value) == (_scorer.SCORE, value)

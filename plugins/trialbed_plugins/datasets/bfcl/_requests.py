@@ -1,0 +1,150 @@
+"""Cases of several turns as queries: the agent is given a request, and asks for the next one with a tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query
+from trialbed_plugins.datasets.bfcl._checker import Call
+from trialbed_plugins.datasets.bfcl._objects import MODULES
+from trialbed_plugins.datasets.bfcl._source import TOOL, api_of, read_lines, ref_of
+from trialbed_plugins.datasets.bfcl._turns import right_call
+
+NEXT, USE = "next_request", "use_function"
+"""The Apis that no class has: one gives the next request, the other calls a function that came with a later one."""
+
+TASK = (
+    "You are given several requests, one after the other. Do for each what you can with the tools, and then call "
+    f"{TOOL}_{NEXT}, also if there is nothing that you can do: it returns the next request, or says that there are no "
+    "more. Answer then.\n\nThe first request:\n\n{request}"
+)
+
+MORE = "I have updated some more functions you can choose from. What about now?"
+"""What the leaderboard says when functions come later."""
+
+HOW = f"Call them with {TOOL}_{USE}:"
+
+Row = Mapping[str, Any]
+
+
+def with_functions(folder: Path, rows: Mapping[str, Row]) -> dict[str, dict[str, Any]]:
+    """The cases of a test set of several turns, each with the functions of its classes.
+
+    ``function`` has those that are there from the first request on, ``later`` those that come with a turn.
+
+    Raises:
+        DataError: a file cannot be read.
+    """
+    documents = {
+        name: read_lines(folder / "multi_turn_func_doc" / f"{module}.json")
+        for name, module in MODULES.items()
+        if any(name in row["involved_classes"] for row in rows.values())
+    }
+    return {number: {**row, **_functions(row, documents)} for number, row in rows.items()}
+
+
+def _functions(row: Row, documents: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    left_out = set(row.get("excluded_function", ()))
+    known = {
+        function["name"]: function
+        for name in row["involved_classes"]
+        for function in documents[name]
+        if function["name"] not in left_out
+    }
+    later = {
+        turn: [known.pop(name) for name in names if name in known]
+        for turn, names in row.get("missed_function", {}).items()
+    }
+    return {"function": list(known.values()), "later": later}
+
+
+def start_of(row: Row) -> dict[str, Any]:
+    """What the objects of a case of several turns begin as."""
+    return {
+        "classes": list(row["involved_classes"]),
+        "config": row["initial_config"],
+        "long_context": "long_context" in row["id"],
+    }
+
+
+def turns_query_of(row: Row) -> Query:
+    """A case of several turns as a query: the first request, and the right calls in order, with those between turns."""
+    requests = list(_requests(row))
+    later = [function for functions in row["later"].values() for function in functions]
+    apis = [*map(api_of, row["function"]), NEXT_API, *([USE_API] if later else [])]
+    return Query(
+        query_id=row["id"],
+        text=TASK.format(request=requests[0]),
+        apis=tuple(apis),
+        gold_calls=tuple(_gold_calls(row, later)),
+        initial_state=start_of(row) | {"requests": requests[1:]},
+    )
+
+
+def _requests(row: Row) -> Iterator[str]:
+    for place, turn in enumerate(row["question"]):
+        text = "\n".join(message["content"] for message in turn)
+        functions = row["later"].get(str(place))
+        if functions:
+            text = "\n\n".join((*filter(None, [text]), MORE, HOW, json.dumps(functions, ensure_ascii=False)))
+        yield text
+
+
+def _gold_calls(row: Row, later: Sequence[Row]) -> Iterator[GoldCall]:
+    here = {function["name"]: function for function in row["function"]}
+    there = {function["name"]: function for function in later}
+    for place, turn in enumerate(row.get("answers", ())):
+        if place:
+            yield GoldCall(api=NEXT_API.ref, arguments={})
+        for name, given, named in map(right_call, turn):
+            arguments = _named((here | there)[name], given, named)
+            if name in here:
+                yield GoldCall(api=ref_of(name), arguments=arguments)
+            else:
+                yield GoldCall(api=USE_API.ref, arguments={"function": name, "arguments": arguments})
+
+
+def _named(function: Row, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a right call, each with its name."""
+    return dict(zip(function["parameters"]["properties"], given, strict=False)) | dict(named)
+
+
+def _api(name: str, description: str, *parameters: Parameter) -> Api:
+    ref: ApiRef = ref_of(name)
+    return Api(**ref.model_dump(), description=description, required_parameters=parameters)
+
+
+NEXT_API = _api(NEXT, "Returns the user's next request, or says that there are no more.")
+USE_API = _api(
+    USE,
+    "Calls a function that the user has described in a request.",
+    Parameter(name="function", description="the function's name"),
+    Parameter(name="arguments", type="DICT", description="its arguments by name"),
+)
+
+
+def function_called(name: str, arguments: Mapping[str, Any]) -> Call:
+    """The function that a call is of: the one that it names, where it is one of ``use_function``."""
+    if name != USE:
+        return name, arguments
+    function, given = arguments.get("function"), arguments.get("arguments")
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError:
+            return name, arguments
+    return (function, given) if isinstance(function, str) and isinstance(given, dict) else (name, arguments)
+
+
+def turns_of(calls: Sequence[Call]) -> list[list[Call]]:
+    """Calls, divided where the agent asked for the next request."""
+    turns: list[list[Call]] = [[]]
+    for name, arguments in calls:
+        if name == NEXT:
+            turns.append([])
+        else:
+            turns[-1].append(function_called(name, arguments))
+    return turns
