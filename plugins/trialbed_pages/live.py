@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from trialbed.store import StoreReader
 
 EVERY = 1.0
-"""Seconds between two looks at the store."""
+"""Seconds between two looks at the store, at least."""
+
+REST = 9.0
+"""How many times as long as a look at the store takes, it is left in peace: a large run is not slowed down."""
 
 
 async def progress_events(
@@ -22,14 +26,16 @@ async def progress_events(
     """
     last = b""
     while not await gone():
+        began = time.monotonic()
         found, running = await asyncio.to_thread(_progress, reader(), run_id)
+        took = time.monotonic() - began
         if found != last:
             last = found
             yield b"event: progress\ndata: " + found + b"\n\n"
         if not running:
             yield b"event: end\ndata: {}\n\n"
             return
-        await asyncio.sleep(every)
+        await asyncio.sleep(max(every, REST * took))
 
 
 def _progress(reader: StoreReader, run_id: str) -> tuple[bytes, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from trialbed_pages.runs.run import mean_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 SIGNS = {"right": "✓", "part": "◐", "wrong": "✗", "none": UNKNOWN}
 """What a cell of the grid shows beside its colour."""
@@ -43,6 +45,14 @@ def multiline(text: object) -> str:
     return "\n".join(printable(line) for line in redact(str(text)).expandtabs(4).split("\n"))
 
 
+def breakable(text: object) -> Markup:
+    """A name that a narrow column may break between its parts: the framework's, the profile's and the release's."""
+    from markupsafe import Markup, escape
+
+    parts = re.split(r"(?<=:)|(?===)|(?<=/)", printable(text))
+    return Markup("<wbr>").join(escape(part) for part in parts)
+
+
 def json_shown(text: str) -> str:
     """JSON with indents; a text that is none as it is."""
     try:
@@ -67,6 +77,7 @@ def _environment() -> Environment:
         "number": number,
         "printable": printable,
         "multiline": multiline,
+        "breakable": breakable,
         "json_shown": json_shown,
         "mean": mean_text,
         "urlencode_all": urlencode,

@@ -55,6 +55,7 @@ SHARED: tuple[click.Option, ...] = (
         help="Largest difference that counts as equivalent. [default: 0.05 in a run's scores, 0.02 in vendors' F1]",
     ),
     make_option("--seed", type=click.IntRange(min=0), default=0, help="Seed of all random draws."),
+    SingleOption(["--legend"], is_flag=True, help="Say below the tables what each figure means."),
     SingleOption(["--markdown"], type=FILE, metavar="FILE", help="Write the tables as Markdown."),
     SingleOption(["--csv"], type=FILE, metavar="FILE", help="Write the figures as CSV."),
 )
@@ -175,7 +176,9 @@ def _write(found: Comparison, given: Mapping[str, Any], form: str) -> None:
     if given["csv"]:
         write_text(given["csv"], csv_text(found.records), "--csv")
     if form == "table":
-        print_tables(found.tables, sys.stdout)
+        print_tables(found.tables, sys.stdout, explained=given["legend"])
+        if not given["legend"] and any(table.legend for table in found.tables):
+            click.echo("What each figure means: the same command with --legend")
     elif form == "junit":
         click.echo(_junit(found), nl=False)
     elif form == "html" and found.page is not None:

@@ -19,7 +19,9 @@ from trialbed.cli.stored import Since, print_json, store_option
 
 if TYPE_CHECKING:
     from trialbed.records import RunStatus
-    from trialbed.store import StoredRun, StoredTrial
+    from trialbed.store import RunColumns, StoredRun
+
+JUDGED = "sopr_score"
 
 STATUSES = ("running", "interrupted", "incomplete", "finished")
 
@@ -113,8 +115,8 @@ def command(
 
 def _row(run: StoredRun) -> dict[str, Any]:
     """What a list of runs says of one."""
-    trials, config = run.trials(), run.config
-    ended = {status: sum(1 for trial in trials if trial.status == status) for status in ("answered", "failed")}
+    columns, config = run.columns((JUDGED,)), run.config
+    ended = {status: sum(1 for trial in columns.trials if trial.status == status) for status in ("answered", "failed")}
     return {
         "run_id": run.run_id,
         "created_at": run.created_at.isoformat(),
@@ -131,7 +133,7 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "overall_time": run.overall_time,
         "tags": list(run.tags),
         "note": run.note,
-        "sopr_score": {name: _mean(name, trials) for name in config.frameworks},
+        "sopr_score": {name: _mean(name, columns) for name in config.frameworks},
     }
 
 
@@ -144,19 +146,14 @@ def _records(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             yield {**own, "framework": framework, "sopr_score": mean}
 
 
-def _mean(framework: str, trials: Sequence[StoredTrial]) -> float | None:
+def _mean(framework: str, columns: RunColumns) -> float | None:
     """The mean of ``sopr_score`` over the trials of a framework that were measured; failed ones are 0."""
     from statistics import fmean
 
-    values = []
-    for trial in trials:
-        score = trial.score("sopr_score")
-        if trial.key.framework != framework or trial.status == "not measured":
-            continue
-        if trial.status == "failed":
-            values.append(0.0)
-        elif score is not None and score.value is not None:
-            values.append(score.value)
+    known = columns.values.get(JUDGED, {})
+    own = [trial for trial in columns.trials if trial.key.framework == framework]
+    values = [known[trial.row] for trial in own if trial.status == "answered" and trial.row in known]
+    values += [0.0 for trial in own if trial.status == "failed"]
     return fmean(values) if values else None
 
 
@@ -177,7 +174,7 @@ def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
     place = store or store_file()
     with open_store(place) as reader:
         found = {run.run_id: run for run in map(reader.run, runs)}
-        trials = {run.run_id: len(run.trials()) for run in found.values()}
+        trials = {run.run_id: len(run.columns().trials) for run in found.values()}
     for run in found.values():
         if run.status == "running":
             raise UsageError(f"run {run.run_id} is under way; end it first")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from trialbed.cli.options import option
+from trialbed.cli.options import option, plain_option
 
 if TYPE_CHECKING:
     from trialbed.contracts import Reporter
@@ -22,6 +22,8 @@ UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 store_option = option(
     "--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]", show_default=False
 )
+
+legend_option = plain_option("--legend", is_flag=True, help="Say below the tables what each figure means.")
 
 
 class Since(click.ParamType[datetime]):
@@ -102,8 +104,11 @@ def trials_of(run_id: str, store: str | None, begin: str, most: int = 100) -> li
     return list(islice((name for name in names if name.startswith(begin)), most))
 
 
-def run_reporter(name: str) -> Reporter:
+def run_reporter(name: str, *, explained: bool = False) -> Reporter:
     """The reporter of this name for results of runs.
+
+    Args:
+        explained: whether it is to say what each figure means.
 
     Raises:
         UsageError, DriverError: there is none, or it shows something else.
@@ -114,4 +119,6 @@ def run_reporter(name: str) -> Reporter:
     reporter = cast("type[Reporter]", load_driver("reporters", name))
     if reporter.shows != "run":
         raise UsageError(f"--reporter: {name!r} shows the results of `bench {reporter.shows}`, not those of a run")
-    return reporter()
+    made = reporter()
+    made.explained = explained
+    return made

@@ -65,7 +65,11 @@ def _table(document: Document) -> Table:
     rows = [
         (_label(name), *_cells(found), *finding_cells(findings.get(name))) for name, found in document["scores"].items()
     ]
-    return Table.of(title, columns, rows, _notes(document))
+    table = Table.of(title, columns, rows, _notes(document), _legend(document))
+    # The title has both names; and a verdict that stands in another block than its difference could not be read.
+    short = replace(table, columns=("", "baseline", "candidate", *columns[3:]))
+    fewer = replace(short.without("queries"), narrow=short.without("queries", "baseline", "candidate"))
+    return replace(table, narrow=replace(short, narrow=fewer))
 
 
 def finding_cells(finding: Document | None) -> tuple[str, str]:
@@ -137,13 +141,17 @@ def _with_sign(value: float | None, *, bounded: bool) -> str:
     return f"+{text}" if value is not None and value > 0 else text
 
 
-def _notes(document: Document) -> Iterator[str]:
-    candidate, baseline, queries = document["candidate"], document["baseline"], document["queries"]
+def _legend(document: Document) -> Iterator[str]:
     yield (
-        f"difference is {candidate['name']} less {baseline['name']}, query by query, with its 95% interval over "
-        "queries that both have. A failed trial is 0 in scores of quality; other figures are of answered trials."
+        f"difference is {document['candidate']['name']} less {document['baseline']['name']}, query by query, with its "
+        "95% interval over queries that both have. A failed trial is 0 in scores of quality; other figures are of "
+        "answered trials."
     )
     yield from verdict_notes(list(document["findings"].values()))
+
+
+def _notes(document: Document) -> Iterator[str]:
+    candidate, baseline, queries = document["candidate"], document["baseline"], document["queries"]
     if JUDGED in document["scores"]:
         notes = (judge_note(side["evaluator_model"], side.get("judge")) for side in (baseline, candidate))
         yield from dict.fromkeys(filter(None, notes))

@@ -13,9 +13,13 @@ class Reporter(ABC):
     Class attributes:
         shows: what its documents are of: ``run``, or another command's name. ``bench run --reporter NAME`` takes those
             of ``run``.
+
+    Attributes:
+        explained: whether readers asked what each figure means, with ``--legend``; set before ``report`` is called.
     """
 
     shows: ClassVar[str] = "run"
+    explained: bool = False
 
     @abstractmethod
     def report(self, documents: Sequence[Mapping[str, Any]], stream: TextIO) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,10 @@ class Table:
         title: may be empty.
         columns: the headings; the first is that of the labels.
         rows: each with as many cells as there are columns after the first. None for a text that is all notes.
-        notes: how to read the figures, and what else readers must know.
+        notes: what readers must know beside the figures.
         pinned: how many of the first columns after the labels are repeated in each block of a folded table.
         narrow: what a terminal shows instead where the table is wider than it; it may have one of its own.
+        legend: what the rows and figures mean, for readers who ask.
     """
 
     title: str
@@ -42,11 +43,31 @@ class Table:
     notes: Sequence[str] = ()
     pinned: int = field(default=0, kw_only=True)
     narrow: Table | None = field(default=None, kw_only=True)
+    legend: Sequence[str] = field(default=(), kw_only=True)
 
     @classmethod
-    def of(cls, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str] = ()) -> Table:
+    def of(
+        cls,
+        title: str,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        notes: Iterable[str] = (),
+        legend: Iterable[str] = (),
+    ) -> Table:
         """A table of rows that are given as texts, the label first."""
-        return cls(title, columns, [TableRow(row[0], tuple(row[1:])) for row in rows], list(notes))
+        return cls(title, columns, [TableRow(row[0], tuple(row[1:])) for row in rows], list(notes), legend=list(legend))
+
+    def without(self, *columns: str) -> Table:
+        """The same without some of its columns after the first."""
+        kept = [place for place, name in enumerate(self.columns[1:]) if name not in columns]
+        rows = [replace(row, cells=tuple(row.cells[place] for place in kept)) for row in self.rows]
+        return replace(self, columns=(self.columns[0], *(self.columns[1:][place] for place in kept)), rows=rows)
+
+    def transposed(self) -> Table:
+        """The same with a row for each of its columns."""
+        rows = zip(self.columns[1:], *(row.cells for row in self.rows), strict=True)
+        labels = (self.columns[0], *(row.label.strip() for row in self.rows))
+        return Table(self.title, labels, [TableRow(row[0], row[1:]) for row in rows], self.notes, legend=self.legend)
 
     @property
     def lines(self) -> list[tuple[str, ...]]:

@@ -23,22 +23,25 @@ GAP = 2
 UNLIMITED = 10_000
 
 
-def print_tables(tables: Iterable[Table], stream: TextIO) -> None:
+def print_tables(tables: Iterable[Table], stream: TextIO, *, explained: bool = True) -> None:
     """Write tables for a terminal; plain where the stream is not a terminal.
 
     A table that is wider than the terminal is folded: long texts go over several lines, and the columns stand in
     blocks below each other. No number is ever cut; a terminal narrower than one column is written beyond its edge.
     A file or a pipe, which has no width unless ``COLUMNS`` gives it one, gets tables as wide as they are.
+
+    Args:
+        explained: whether the legends are written too, below the notes.
     """
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
     room = console.width if console.is_terminal or "COLUMNS" in os.environ else UNLIMITED
     for place, table in enumerate(tables):
         if place:
             console.print()
-        _print(console, table, room)
+        _print(console, table, room, explained=explained)
 
 
-def _print(console: Console, table: Table, room: int) -> None:
+def _print(console: Console, table: Table, room: int, *, explained: bool) -> None:
     while table.narrow is not None and _width(_natural([table.columns, *table.lines])) > room:
         table = table.narrow
     in_corner = bool(table.rows) and not table.columns[0] and cell_len(table.title) <= LABEL_WIDTH
@@ -55,9 +58,10 @@ def _print(console: Console, table: Table, room: int) -> None:
         console.width = max(width, _width(widths[index] for index in block))
         console.print(_block(columns, table.rows, widths, block))
         console.width = width
-    if table.rows and table.notes:
+    notes = [*table.notes, *(table.legend if explained else ())]
+    if table.rows and notes:
         console.print()
-    for note in table.notes:
+    for note in notes:
         # In a file or a pipe, a note is one line, so that it can be searched for.
         console.print(Text(printable(note)), soft_wrap=room == UNLIMITED)
 

@@ -77,6 +77,10 @@ def _lines(table: Table, mark: str) -> Iterator[str]:
     elif table.notes:
         yield from (f"* {escaped(note)}" for note in table.notes)
         yield ""
+    if table.legend:
+        yield from ("<details><summary>What the figures mean</summary>", "")
+        yield from (f"* {escaped(note)}" for note in table.legend)
+        yield from ("", "</details>", "")
 
 
 def _line(cells: Iterable[str], *, escape: bool = True) -> str:

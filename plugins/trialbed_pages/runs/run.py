@@ -30,7 +30,8 @@ def run_page(figures: RunFigures, score: str) -> dict[str, Any]:
 
 def _run_page(figures: RunFigures, score: str) -> dict[str, Any]:
     run = figures.run
-    rows = [_row(figures, name, score) for name in run.config.frameworks]
+    # The best first; those of one mean stay in the run's order.
+    rows = sorted((_row(figures, name, score) for name in run.config.frameworks), key=_place)
     return {
         "run": run,
         "score": score,
@@ -46,6 +47,12 @@ def _run_page(figures: RunFigures, score: str) -> dict[str, Any]:
         "ended": len(figures.columns.trials),
         "total": figures.planned * len(rows),
     }
+
+
+def _place(row: Mapping[str, Any]) -> float:
+    """Where a framework stands among the others: below all where its score is not known."""
+    value: float | None = row["chosen"].value
+    return 1.0 if value is None else -value
 
 
 def differences(figures: RunFigures) -> dict[str, Any]:
@@ -65,8 +72,21 @@ def _differences(figures: RunFigures) -> dict[str, Any]:
         "scores": [name for name in COMPARED if any(one.score == name for one in found)],
         "findings": found,
         "ranks": ranks,
+        "rank_plots": [_bands(score, own) for score, own in ranks.items()],
         "margin": MARGIN,
     }
+
+
+def _bands(score: str, ranks: Mapping[str, tuple[int, int]]) -> IntervalPlot:
+    """The ranks that are left open to each framework, the best first."""
+    ordered = sorted(ranks.items(), key=lambda item: item[1])
+    points = [
+        Point(name, low if low == high else None, low, high, str(low) if low == high else f"{low} to {high}")
+        for name, (low, high) in ordered
+    ]
+    return IntervalPlot(
+        f"Ranks by {score}; frameworks overlap where no difference is shown", points, (0.5, len(ranks) + 0.5)
+    )
 
 
 def _row(figures: RunFigures, name: str, score: str) -> dict[str, Any]:

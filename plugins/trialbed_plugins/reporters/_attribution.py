@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from trialbed.attribution import STAGES, USED, percentages
@@ -38,7 +39,8 @@ def attribution_tables(documents: Sequence[Document]) -> list[Table]:
     columns = [_column(one, lost) for one in counts]
     labels = ["gold calls", *(f"  {stage}" for stage in lost), "used"]
     rows = [TableRow(label, tuple(cells)) for label, *cells in zip(labels, *columns, strict=True)]
-    return [Table(TITLE, ("", *names), rows, list(_notes(documents, lost)))]
+    table = Table(TITLE, ("", *names), rows, list(_examples(documents, lost)), legend=list(_legend(lost)))
+    return [replace(table, narrow=table.transposed())]
 
 
 def _column(counts: Mapping[str, int], lost: Sequence[str]) -> list[str]:
@@ -55,12 +57,16 @@ def _column(counts: Mapping[str, int], lost: Sequence[str]) -> list[str]:
     ]
 
 
-def _notes(documents: Sequence[Document], lost: Sequence[str]) -> Iterator[str]:
+def _legend(lost: Sequence[str]) -> Iterator[str]:
     yield (
         "Each gold call is counted at the first stage that it did not pass, over the trials that were measured; "
         "results[i].gold_calls of the document has each with its reason."
     )
     yield from (f"{stage}: {LEGEND[stage]}." for stage in lost)
+
+
+def _examples(documents: Sequence[Document], lost: Sequence[str]) -> Iterator[str]:
+    """Where each framework lost most, with its first call."""
     for document in documents:
         counts = document["summary"]["attribution"]["counts"]
         most = max(lost, key=lambda stage: counts[stage])

@@ -24,7 +24,7 @@ def comparison_tables(documents: Sequence[Document]) -> list[Table]:
     tables = [_table(kind, own) for kind, own in kinds.items() if any(one["scores"] for _, one in own)]
     if tables:
         tables[0] = replace(tables[0], notes=[*tables[0].notes, *rank_notes(_ranks(documents))])
-    return [replace(table, notes=_untold(table, tables[:place])) for place, table in enumerate(tables)]
+    return [replace(table, legend=_untold(table, tables[:place])) for place, table in enumerate(tables)]
 
 
 def _ranks(documents: Sequence[Document]) -> dict[str, dict[str, tuple[int, int]]]:
@@ -37,16 +37,18 @@ def _ranks(documents: Sequence[Document]) -> dict[str, dict[str, tuple[int, int]
 
 
 def _untold(table: Table, earlier: Sequence[Table]) -> list[str]:
-    """The notes of a table that do not stand below an earlier one."""
-    told = {note for other in earlier for note in other.notes}
-    return [note for note in table.notes if note not in told]
+    """The legend of a table without what stands below an earlier one."""
+    told = {note for other in earlier for note in other.legend}
+    return [note for note in table.legend if note not in told]
 
 
 def _table(kind: str, found: Sequence[Compared]) -> Table:
     title = f"compared with {found[0][1]['against']}" if kind == "reference" else "native compared with controlled"
     scores = dict.fromkeys(score for _, one in found for score in one["scores"])
     rows = [row for score in scores for row in _rows(kind, score, found)]
-    return Table(title, COLUMNS, rows, [*_notes(kind, found), *_causes(found)])
+    table = Table(title, COLUMNS, rows, list(_causes(found)), legend=list(_legend(kind, found)))
+    # A verdict that stands in another block than its difference could not be read.
+    return replace(table, narrow=table.without("changed"))
 
 
 def _rows(kind: str, score: str, found: Sequence[Compared]) -> Iterator[TableRow]:
@@ -64,7 +66,7 @@ def _label(kind: str, document: Document) -> str:
     return name if kind == "reference" else name.replace(f"{PROFILE}{NATIVE}", "", 1)
 
 
-def _notes(kind: str, found: Sequence[Compared]) -> Iterator[str]:
+def _legend(kind: str, found: Sequence[Compared]) -> Iterator[str]:
     findings = [finding for _, one in found for finding in one["scores"].values()]
     yield (
         "difference: the mean over the queries that both have, with its 95% interval; a failed trial is 0. "

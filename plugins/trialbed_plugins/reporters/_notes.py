@@ -1,8 +1,8 @@
-"""The notes below a run's table: how to read it, and what must be known beside it."""
+"""The notes below a run's table: what must be known beside it; and its legend, which says how to read it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.calibration import judge_note
@@ -60,27 +60,35 @@ def _tells(name: str, summaries: Sequence[Document]) -> bool:
     return any(summary.get(f"{AVERAGE}{name}") not in (None, IDEAL[name]) for summary in summaries)
 
 
-def run_notes(documents: Sequence[Document], *, scores: Collection[str] | None = None) -> Iterator[str]:
-    """The notes.
+def run_notes(documents: Sequence[Document]) -> Iterator[str]:
+    """What must be known beside the figures.
 
     Args:
         documents: as ``comparable`` gives them.
-        scores: those in the table; None for all, with times.
     """
     shown = telling_names([document["summary"] for document in documents])
-    if scores is not None:
-        shown = [name for name in shown if name in scores]
     yield from _on_incomplete(documents, shown)
     if shown:
-        yield from _on_means(documents[0]["summary"], times=scores is None)
+        level = documents[0]["summary"]["interval_level"]
+        yield f"[low, high]: {level:.0%} interval. Times and tokens: mean / median, or the median."
     if JUDGED in shown:
         yield from _on_judge(documents[0]["metadata"])
-    yield from (f"{name}: {meaning}." for name, meaning in LEGEND.items() if name in shown)
-    if scores is None:
-        yield from _on_cached(documents)
+    yield from _on_cached(documents)
     for document in documents:
-        for note in _own(document, times=scores is None):
+        for note in _own(document):
             yield f"{document['metadata']['agent_name']}: {note}"
+
+
+def run_legend(documents: Sequence[Document]) -> Iterator[str]:
+    """How the figures are to be read.
+
+    Args:
+        documents: as ``comparable`` gives them.
+    """
+    shown = telling_names([document["summary"] for document in documents])
+    if shown:
+        yield from _on_means(documents[0]["summary"])
+    yield from (f"{name}: {meaning}." for name, meaning in LEGEND.items() if name in shown)
 
 
 def _over_common(summary: Document) -> dict[str, Any]:
@@ -111,13 +119,13 @@ def _on_incomplete(documents: Sequence[Document], shown: Sequence[str]) -> Itera
         )
 
 
-def _on_means(summary: Document, *, times: bool) -> Iterator[str]:
-    text = (
+def _on_means(summary: Document) -> Iterator[str]:
+    yield (
         "Scores of quality are means over every trial that was measured, with 0 for each that failed; other figures "
         "are means over the trials that ended with an answer. n= gives the number where it is another. "
-        f"[low, high] is the {summary['interval_level']:.0%} Wilson interval, clustered by query."
+        f"[low, high] is the {summary['interval_level']:.0%} Wilson interval, clustered by query. Times and tokens are "
+        "mean / median, or the median where there is one figure."
     )
-    yield f"{text} Times and tokens are mean / median." if times else text
 
 
 def _on_cached(documents: Sequence[Document]) -> Iterator[str]:
@@ -139,7 +147,7 @@ def _on_judge(about: Document) -> Iterator[str]:
         yield note
 
 
-def _own(document: Document, *, times: bool) -> Iterator[str]:
+def _own(document: Document) -> Iterator[str]:
     about, summary = document["metadata"], document["summary"]
     if about["deviations"]:
         yield f"declared deviations: {'; '.join(about['deviations'])}"
@@ -148,8 +156,7 @@ def _own(document: Document, *, times: bool) -> Iterator[str]:
     yield from _on_repeats(summary)
     yield from _on_claims(summary["claims"])
     yield from _on_wire(summary, about["max_tokens"])
-    if times:
-        yield from _on_first_trials(summary["first_trials"], summary["denominators"].get("wall_time"))
+    yield from _on_first_trials(summary["first_trials"], summary["denominators"].get("wall_time"))
     yield from _on_repeated(summary["repeated"])
 
 

@@ -29,7 +29,11 @@ class TableReporter(Reporter):
     def report(self, documents: Documents, stream: TextIO) -> None:
         """Write the table of one run."""
         if documents:
-            views.print_tables(_tables(documents), stream)
+            tables = _tables(documents)
+            if not self.explained:
+                command = f"bench show {documents[0]['metadata']['run_id']} --legend"
+                tables.append(views.Table("", notes=[f"What each figure means: {command}"]))
+            views.print_tables(tables, stream, explained=self.explained)
 
 
 class MarkdownReporter(Reporter):

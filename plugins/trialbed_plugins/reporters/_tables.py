@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from trialbed.judging import JUDGED
 from trialbed.views import UNKNOWN, IntervalPlot, Point, Table, TableRow, compact, counts, estimate
-from trialbed_plugins.reporters._notes import AVERAGE, LEGEND, comparable, run_notes, score_names, telling_names
+from trialbed_plugins.reporters._notes import (
+    AVERAGE,
+    LEGEND,
+    comparable,
+    run_legend,
+    run_notes,
+    score_names,
+    telling_names,
+)
 
 Document = Mapping[str, Any]
 
@@ -14,11 +25,14 @@ REFERENCE = "reference"
 """The framework that the others are compared with; it is repeated in every block of a folded table."""
 
 
+MEDIANS = ("_time", "_tokens")
+"""How figures end whose median says more than their mean."""
+
 MOST_COLUMNS = 4
 """Frameworks from more than which on a terminal that is too narrow shows them as rows."""
 
-NARROW_SCORES = ("sopr_score", "api_call_score", "total_tokens", "wall_time")
-NARROW_COLUMNS = ("", "answered", "sopr_score", "api_call", "tokens", "time")
+HEADLINE = {"api_call_score": "api_call", "total_tokens": "tokens", "wall_time": "time, s"}
+"""Figures that stand first where frameworks are rows, beside ``sopr_score``, and their headings there."""
 
 
 def run_table(documents: Sequence[Document]) -> Table:
@@ -26,30 +40,47 @@ def run_table(documents: Sequence[Document]) -> Table:
     names = [document["metadata"]["agent_name"] for document in documents]
     pinned = 1 if names[0] == REFERENCE and len(names) > 1 else 0
     shown = comparable(documents)
-    notes = list(run_notes(shown))
-    narrow = _narrow_table(shown) if len(names) > MOST_COLUMNS else None
-    return Table(_heading(documents[0]), ("", *names), _rows(shown), notes, pinned=pinned, narrow=narrow)
-
-
-def _narrow_table(documents: Sequence[Document]) -> Table:
-    """The most important figures, with a row for each framework."""
-    rows = [
-        TableRow(document["metadata"]["agent_name"], tuple(_narrow_cells(document["summary"])))
-        for document in documents
-    ]
-    times = "tokens and time are medians per trial, time of wall_time in seconds."
-    more = "Other figures: in the result documents, or wherever there is room, as in a file."
-    return Table(
-        _heading(documents[0]), NARROW_COLUMNS, rows, [*run_notes(documents, scores=NARROW_SCORES), times, more]
+    table = Table(
+        _heading(documents[0]),
+        ("", *names),
+        _rows(shown),
+        list(run_notes(shown)),
+        pinned=pinned,
+        legend=list(run_legend(shown)),
     )
+    return replace(table, narrow=_narrow_table(table, shown)) if len(names) > MOST_COLUMNS else table
 
 
-def _narrow_cells(summary: Document) -> Iterator[str]:
-    yield f"{summary['answered_count']}/{_planned(summary)}"
-    yield _cell("sopr_score", summary)
-    calls = summary.get(f"{AVERAGE}api_call_score")
-    yield UNKNOWN if calls is None else f"{calls:.2f}"
-    yield from (compact(summary["medians"].get(name)) for name in ("total_tokens", "wall_time"))
+def _narrow_table(table: Table, documents: Sequence[Document]) -> Table:
+    """A row for each framework, which can be compared down each column: the most important figures first."""
+    summaries = [document["summary"] for document in documents]
+    found = [(heading, [cell(summary) for summary in summaries]) for heading, cell in _narrow_columns(summaries)]
+    shown = [(heading, cells) for heading, cells in found if set(cells) - {UNKNOWN, ""}]
+    rows = [
+        TableRow(document["metadata"]["agent_name"], tuple(cells[place] for _, cells in shown))
+        for place, document in enumerate(documents)
+    ]
+    return Table(table.title, ("", *(heading for heading, _ in shown)), rows, table.notes, legend=table.legend)
+
+
+def _narrow_columns(summaries: Sequence[Document]) -> Iterator[tuple[str, Callable[[Document], str]]]:
+    yield "answered", lambda summary: f"{summary['answered_count']}/{_planned(summary)}"
+    yield JUDGED, partial(_cell, JUDGED)
+    yield from ((heading, partial(_one_figure, name)) for name, heading in HEADLINE.items())
+    for status in ("failed", "not measured"):
+        yield status, lambda summary, status=status: counts(_kinds(status, summary))
+    if all("solved_count" in summary for summary in summaries):
+        yield "solved/unsure/unsolved", _status_counts
+    for name in telling_names(summaries):
+        if name not in HEADLINE and name != JUDGED:
+            yield _with_unit(name), partial(_one_figure, name)
+
+
+def _one_figure(name: str, summary: Document) -> str:
+    """A score without its interval: the median of times and tokens, the mean of others."""
+    median = summary["medians"].get(name) if name.endswith(MEDIANS) else None
+    value = summary.get(f"{AVERAGE}{name}") if median is None else median
+    return UNKNOWN if value is None else f"{value:.2f}" if name in summary["intervals"] else compact(value)
 
 
 def run_plots(documents: Sequence[Document]) -> list[IntervalPlot]:
@@ -157,12 +188,15 @@ def _status_counts(summary: Document) -> str:
 
 
 def _average(name: str, summaries: Sequence[Document]) -> Iterator[TableRow]:
-    unit = ", s" if name.endswith("_time") else ""
-    yield TableRow(f"{name}{unit}", tuple(_cell(name, summary) for summary in summaries))
+    yield TableRow(_with_unit(name), tuple(_cell(name, summary) for summary in summaries))
     if name == "model_time":
         halves = tuple(_middle_half(name, summary) for summary in summaries)
         if set(halves) != {UNKNOWN}:
             yield TableRow("model_time, middle half, s", halves)
+
+
+def _with_unit(name: str) -> str:
+    return f"{name}, s" if name.endswith("_time") else name
 
 
 def _cell(name: str, summary: Document) -> str:
@@ -173,7 +207,7 @@ def _cell(name: str, summary: Document) -> str:
     if interval is not None:
         return estimate({"value": value, "low": interval[0], "high": interval[1]}, 2) + _other_n(summary, name)
     median = summary["medians"].get(name)
-    if name.endswith(("_time", "_tokens")) and median is not None:
+    if name.endswith(MEDIANS) and median is not None:
         return f"{compact(value)} / {compact(median)}"
     return compact(value) + _other_n(summary, name)
 

@@ -19,7 +19,7 @@ from trialbed.cli.options import json_option, option, plain_option
 from trialbed.cli.run._regressions import baseline_sides, check_baseline, regressed
 from trialbed.cli.run._sweep import check_sweep, sweep_table
 from trialbed.cli.setting_options import setting_options
-from trialbed.cli.stored import run_reporter, show_command
+from trialbed.cli.stored import legend_option, run_reporter, show_command
 
 if TYPE_CHECKING:
     from trialbed.contracts import Reporter
@@ -65,6 +65,7 @@ Examples:
     help="Reporter that prints the results, where it is none of the formats; repeatable.",
     shell_complete=completes(drivers("reporters")),
 )
+@legend_option
 @plain_option("--fresh", is_flag=True, help="Discard an unfinished run of this configuration and start over.")
 @plain_option("--retry-failed", is_flag=True, help="Repeat the failed trials of the last run of this configuration.")
 @plain_option(
@@ -97,6 +98,7 @@ def command(
     form: str | None,
     reporters: tuple[str, ...],
     as_json: bool,
+    legend: bool,
     **given: Any,
 ) -> int:
     """Run trials and report how well frameworks use tools.
@@ -117,7 +119,7 @@ def command(
     check_scores(thresholds, given["repeat"] or 1)
     names = _reporters(form, reporters, as_json=as_json)
     as_json = not names
-    chosen = {name: run_reporter(name) for name in names}
+    chosen = {name: run_reporter(name, explained=legend) for name in names}
     sides = baseline_sides(baseline, given["store"]) if baseline is not None else []
     if isinstance(given["max_tools"], tuple):
         check_sweep({name: given[name] for name in ("retry_failed", "extend")})

@@ -10,7 +10,7 @@ from trialbed.cli.completion import complete_trial, completes, drivers, runs, st
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option
-from trialbed.cli.stored import store_option
+from trialbed.cli.stored import legend_option, store_option
 
 EPILOG = """\b
 Examples:
@@ -43,6 +43,7 @@ Examples:
     help="Reporter that prints the results of a run, where it is none of the formats.",
     shell_complete=completes(drivers("reporters")),
 )
+@legend_option
 @store_option
 @data_dir_option
 @json_option
@@ -56,6 +57,7 @@ def command(
     full: bool,
     form: str | None,
     reporter: str | None,
+    legend: bool,
     store: str | None,
     data_dir: Path | None,
     as_json: bool,
@@ -86,7 +88,8 @@ def command(
                 return
             from trialbed.cli.show._run import show_run
 
-            show_run(found, queries, reporter=reporter or form, store=store, as_json=form == "json")
+            form = reporter or form
+            show_run(found, queries, reporter=form, store=store, as_json=form == "json", legend=legend)
             return
         if reporter is not None or form not in ("table", "json"):
             raise click.UsageError("one trial is shown as a table or as json; leave out --format and --reporter")

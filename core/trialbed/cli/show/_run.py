@@ -27,7 +27,13 @@ TOLD_BY_NAME = ("frameworks", "commands", "dataset")
 
 
 def show_run(
-    run: StoredRun, queries: Mapping[int | str, Query] | None, *, reporter: str, store: str | None, as_json: bool
+    run: StoredRun,
+    queries: Mapping[int | str, Query] | None,
+    *,
+    reporter: str,
+    store: str | None,
+    as_json: bool,
+    legend: bool = False,
 ) -> None:
     """Print a run.
 
@@ -35,11 +41,12 @@ def show_run(
         queries: its queries by id; None where the dataset is out of reach.
         reporter: prints the results.
         store: as the user named it, for the command that is shown.
+        legend: whether the table is to say what each figure means.
     """
     from trialbed.engine import stored_documents
     from trialbed.results import trial_name, worst_queries
 
-    chosen = run_reporter("table" if as_json else reporter)
+    chosen = run_reporter("table" if as_json else reporter, explained=legend)
     documents = stored_documents(run, queries)
     worst = worst_queries(documents)
     if as_json:

@@ -39,7 +39,16 @@ def test_the_waterfall_goes_from_all_gold_calls_to_those_that_were_used(monkeypa
     assert max(map(len, lines)) <= 80
     words = " ".join(text.split())
     assert "langgraph:native: wrong arguments, first in query 7: Atlas: City (missing: name)." in words
-    assert "reference: " not in words[words.index("Each gold call") :]
+    assert "reference: " not in words[words.index("langgraph:native: wrong") :]
+
+
+def test_frameworks_are_rows_where_they_do_not_fit_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = shown(*(with_lost(f"framework-{place}:controlled", 45, not_called=15) for place in range(12)))
+    lines = text[text.index("where gold calls were lost") :].splitlines()
+    assert lines[0].split()[-5:] == ["gold", "calls", "not", "called", "used"]
+    assert lines[2].split() == ["framework-0:controlled", "60", "100%", "-15", "25%", "45", "75%"]
+    assert max(map(len, lines)) <= 80
 
 
 def test_where_nothing_was_lost_there_is_no_table() -> None:

@@ -17,11 +17,15 @@ def show(monkeypatch: pytest.MonkeyPatch) -> Show:
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
 
-    def show(documents: Sequence[Mapping[str, Any]], width: int = 80, terminal: bool = False) -> str:
+    def show(
+        documents: Sequence[Mapping[str, Any]], width: int = 80, terminal: bool = False, explained: bool = False
+    ) -> str:
         monkeypatch.setenv("COLUMNS", str(width))
         monkeypatch.setenv("TERM", "xterm-256color")
         stream = Terminal() if terminal else io.StringIO()
-        TableReporter().report(documents, stream)
+        reporter = TableReporter()
+        reporter.explained = explained
+        reporter.report(documents, stream)
         return stream.getvalue()
 
     return show
@@ -44,7 +48,7 @@ def test_figures_stand_with_interval_unit_and_denominator(show: Show) -> None:
     assert "0.0123" in line(text, "wall_time, s")
     assert "20 of 20" in line(text, "trials answered")
     assert "15/2/3" in line(text, "solved/unsure/unsolved")
-    assert "95% Wilson interval, clustered" in " ".join(text.split())
+    assert "[low, high]: 95% interval." in text
 
 
 def test_the_heading_says_what_was_measured(show: Show) -> None:
@@ -81,9 +85,31 @@ def test_many_frameworks_are_rows_where_they_do_not_fit_side_by_side(show: Show)
     assert show(documents, 400).count("\nsopr_score ") == 1
     lines = show(documents, 80).splitlines()
     rows = [row for row in lines if row.startswith("framework-")]
-    assert [row.split()[0] for row in rows] == names
-    assert all("20/20" in row and len(row) <= 80 for row in rows)
-    assert "Other figures: in the result documents, or wherever there is room, as in a file." in lines
+    assert [row.split()[0] for row in rows[:12]] == names
+    assert all("20/20" in row for row in rows[:12])
+    assert all(len(row) <= 80 for row in rows)
+
+
+def test_rows_of_frameworks_have_every_figure_and_are_never_torn_apart(show: Show) -> None:
+    names = [f"framework-{place}:controlled" for place in range(12)]
+    documents = [
+        document(name, average_api_call_score=0.25, average_api_f1=0.5, average_framework_time=0.125) for name in names
+    ]
+    for each in documents:
+        each["summary"]["medians"]["framework_time"] = 0.0625
+        each["summary"]["intervals"]["api_f1"] = [0.1, 0.9]
+    documents[3]["summary"] |= {"failed_count": 2, "answered_count": 18, "failures": [reason("crash", 2)]}
+    lines = show(documents, 80).splitlines()
+    heads = [place for place, row in enumerate(lines) if row.startswith("──")]
+    blocks = [lines[place + 1 : place + 13] for place in heads]
+    assert all([row.split()[0] for row in block] == names for block in blocks)
+    words = " ".join(" ".join(lines[place - 1].split()) for place in heads)
+    for heading in ("answered sopr_score api_call tokens time, s", "failed", "solved/unsure/unsolved", "api_f1"):
+        assert heading in words
+    rows = " ".join(" ".join(row.split()) for block in blocks for row in block)
+    assert "2 crash" in rows
+    assert "0.0625" in rows
+    assert "0.125" not in rows
 
 
 def test_differences_fit_a_terminal_of_80_columns(show: Show) -> None:
@@ -116,6 +142,10 @@ def test_differences_fit_a_terminal_of_80_columns(show: Show) -> None:
     assert "  openai-agents:native   -0.25 [-0.35, -0.15]  4 of 60  <0.001            worse" in shown
     assert "  openai-agents:native   -0.25 [-0.35, -0.15]  4 of 60   0.410  too few (1,400)" in shown
     assert "\nnative compared with controlled\n" in shown
+    wide = {**few, "n": 300, "better": list(range(200)), "worse": list(range(200, 300))}
+    long = document("openai-agents:controlled")
+    long["summary"]["comparisons"] = [{"kind": "reference", "against": "reference", "scores": {"sopr_score": wide}}]
+    assert "  openai-agents:controlled  -0.25 [-0.35, -0.15]  0.410  too few (1,400)" in show([document(), long], 80)
     words = " ".join(shown.split())
     assert "openai-agents:native: lower on 2 queries (first: 1): an error ended the run (ModelBehaviorError)." in words
 
@@ -127,8 +157,13 @@ def test_the_reference_stands_in_every_block(show: Show) -> None:
     assert {head[0] for head in heads} == {"reference"}
 
 
-def test_what_scores_mean_stands_below_and_only_of_those_shown(show: Show) -> None:
-    text = " ".join(show([document()]).split())
+def test_what_scores_mean_is_said_to_those_who_ask_and_only_of_those_shown(show: Show) -> None:
+    short = " ".join(show([document()]).split())
+    assert "tasks solved" not in short
+    assert short.endswith("What each figure means: bench show r1 --legend")
+    text = " ".join(show([document()], explained=True).split())
+    assert "95% Wilson interval, clustered" in text
+    assert "--legend" not in text
     assert "sopr_score: tasks solved, as the judge finds (unsure counts half)" in text
     assert "api_f1" not in text
 
