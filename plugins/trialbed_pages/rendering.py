@@ -49,7 +49,7 @@ def breakable(text: object) -> Markup:
     """A name that a narrow column may break between its parts: the framework's, the profile's and the release's."""
     from markupsafe import Markup, escape
 
-    parts = re.split(r"(?<=:)|(?===)|(?<=/)", printable(text))
+    parts = re.split(r"(?<=:)|(?===)|(?<=/)", printable(str(text)))
     return Markup("<wbr>").join(escape(part) for part in parts)
 
 

@@ -71,12 +71,16 @@ def _narrow_columns(summaries: Sequence[Document]) -> Iterator[tuple[str, Callab
     yield JUDGED, partial(_cell, JUDGED)
     yield from ((heading, partial(_one_figure, name)) for name, heading in HEADLINE.items())
     for status in ("failed", "not measured"):
-        yield status, lambda summary, status=status: counts(_kinds(status, summary))
+        yield status, partial(_ends, status)
     if all("solved_count" in summary for summary in summaries):
         yield "solved/unsure/unsolved", _status_counts
     others = [name for name in telling_names(summaries) if name not in HEADLINE and name != JUDGED]
     for name in sorted(others, key=lambda name: name != OVERHEAD):
         yield _with_unit(name), partial(_one_figure, name)
+
+
+def _ends(status: str, summary: Document) -> str:
+    return counts(_kinds(status, summary))
 
 
 def _one_figure(name: str, summary: Document) -> str:
@@ -169,7 +173,7 @@ def _planned(summary: Document) -> int:
 
 def _ended(status: str, summaries: Sequence[Document]) -> list[TableRow]:
     """The trials that failed or were not measured, by kind, if there are any."""
-    cells = tuple(counts(_kinds(status, summary)) for summary in summaries)
+    cells = tuple(_ends(status, summary) for summary in summaries)
     return [TableRow(status, cells, alarming=True)] if any(cells) else []
 
 
