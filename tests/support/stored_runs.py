@@ -172,6 +172,7 @@ def trial(framework: str, query_id: int | str, *, wrong: bool) -> TrialResult:
         wire=wire(wrong=wrong),
         timing=Timing(wall=1, model=0.5, tool=0.1, framework=0.4),
         selected_tools=("weather_now",),
+        topped_up_tools=("weather_now",) if wrong else (),
         scores=() if failure else scores,
     )
 

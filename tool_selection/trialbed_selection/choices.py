@@ -35,3 +35,11 @@ class ExplainedSelector(ToolSelector):
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
         """The Apis of the choices."""
         return [choice.api for choice in self.choices(query, max_tools=max_tools)]
+
+
+def chosen(selector: ToolSelector, query: Query, max_tools: int) -> list[Choice]:
+    """What a selector chooses, best first, each Api once; one that does not say why is named by its class."""
+    if isinstance(selector, ExplainedSelector):
+        return selector.choices(query, max_tools=max_tools)
+    refs = list(dict.fromkeys(selector.select(query, max_tools=max_tools)))[:max_tools]
+    return [Choice(api=ref, by=type(selector).__name__) for ref in refs]

@@ -6,14 +6,14 @@ from typing import Any
 
 from trialbed.contracts import ToolSelector
 from trialbed.records import Query
-from trialbed_selection.choices import Choice, ExplainedSelector
+from trialbed_selection.choices import chosen
 
 
 def explained(selector: ToolSelector, query: Query, max_tools: int) -> dict[str, Any]:
     """A selector's choices for a query, each with its rank and reason, and the gold Apis that are missing."""
-    choices = _choices(selector, query, max_tools)
+    choices = chosen(selector, query, max_tools)
     gold = set(query.gold_apis)
-    chosen = {choice.api for choice in choices}
+    offered = {choice.api for choice in choices}
     return {
         "query_id": query.query_id,
         "query": query.text,
@@ -26,12 +26,5 @@ def explained(selector: ToolSelector, query: Query, max_tools: int) -> dict[str,
             }
             for place, choice in enumerate(choices)
         ],
-        "missed": [[ref.category, ref.tool_name, ref.api_name] for ref in query.gold_apis if ref not in chosen],
+        "missed": [[ref.category, ref.tool_name, ref.api_name] for ref in query.gold_apis if ref not in offered],
     }
-
-
-def _choices(selector: ToolSelector, query: Query, max_tools: int) -> list[Choice]:
-    if isinstance(selector, ExplainedSelector):
-        return selector.choices(query, max_tools=max_tools)
-    refs = list(dict.fromkeys(selector.select(query, max_tools=max_tools)))[:max_tools]
-    return [Choice(api=ref, by=type(selector).__name__) for ref in refs]

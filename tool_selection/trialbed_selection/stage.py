@@ -8,6 +8,7 @@ from trialbed.contracts import SelectionStage, ToolSelector
 from trialbed.errors import DataError
 from trialbed.records import Api, ApiRef, Query, ToolSpec
 from trialbed_selection.catalog import Catalog
+from trialbed_selection.choices import chosen
 
 
 class Stage:
@@ -30,14 +31,16 @@ class Stage:
         Raises:
             DataError: the selector chose an Api that neither the dataset nor the query has.
         """
-        chosen = list(dict.fromkeys(selector.select(query, max_tools=max_tools)))[:max_tools]
+        choices = list({choice.api: choice for choice in chosen(selector, query, max_tools)}.values())[:max_tools]
         try:
-            return self._catalog.specs(chosen, query.apis)
+            tools = self._catalog.specs([choice.api for choice in choices], query.apis)
         except KeyError as error:
             raise DataError(
                 f"{type(selector).__name__} chose {error.args[0]!r} for query {query.query_id!r}, which is in neither "
                 "the dataset nor the query; a selector must return identities of the Apis that it was given"
             ) from error
+        filled = {choice.api for choice in choices if choice.topped_up}
+        return tuple(tool.model_copy(update={"topped_up": True}) if tool.api in filled else tool for tool in tools)
 
 
 def open_selection(apis: Sequence[Api]) -> SelectionStage:

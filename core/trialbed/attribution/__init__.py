@@ -3,10 +3,11 @@
 from trialbed.attribution._documents import attribute_documents
 from trialbed.attribution._evidence import Uses
 from trialbed.attribution._reliance import relied_on
-from trialbed.attribution._stages import STAGES, AttributedCall, Stage, attribute
+from trialbed.attribution._stages import ENDED, STAGES, AttributedCall, Stage, attribute
 from trialbed.attribution._waterfall import USED, percentages, waterfall
 
 __all__ = [
+    "ENDED",
     "STAGES",
     "USED",
     "AttributedCall",

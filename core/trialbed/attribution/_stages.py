@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from trialbed.alignment import AlignedCall, align_gold_calls
 from trialbed.attribution._evidence import Uses
 from trialbed.records import ApiCall, GoldCall, LostCall, Query, ToolSpec, TrialResult
-from trialbed.results import NOT_MADE, AskedCall, asked_calls
+from trialbed.results import NOT_MADE, AskedCall, asked_calls, failed
 
 Stage = Literal[
     "not offered",  # its Api was not among the tools that the model was offered
@@ -26,6 +26,12 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 
 Loss = tuple[Stage, str]
 """A stage, and the reason in words."""
+
+ENDED = "the framework ended the run at a call that cannot be made"
+"""How the reason of a loss begins where a framework did not tell the model what is wrong with its call."""
+
+NOT_BY_FRAMEWORK = ("limit", "model", "endpoint", "server")
+"""Kinds of failure that end a run without the framework's doing."""
 
 MAX_REASON = 300
 """Characters of a reason."""
@@ -61,12 +67,15 @@ def attribute(
     names = {tool.api: tool.name for tool in tools}
     schemas = {tool.api: tool.parameters for tool in tools}
     impossible = {lost.tool: lost for lost in result.wire.lost}
+    ended = _ended(result)
     found = []
     for aligned in align_gold_calls(query.gold_calls, calls, tools).gold:
         name = names.get(aligned.gold.api)
         loss = _before_the_call(aligned, name, impossible.get(name or ""), result) or _after_it(
             aligned, schemas.get(aligned.gold.api, {}), query, result, calls
         )
+        if loss and ended and _was_to_be_repeated(aligned.call, loss, result):
+            loss = loss[0], f"{ENDED}: {ended}"
         found.append(AttributedCall(aligned.gold, *_short(loss)) if loss else AttributedCall(aligned.gold))
     return tuple(found)
 
@@ -105,6 +114,23 @@ def _after_it(
     if result.outcome.failure is not None:
         return "trial failed", f"after the call{_failure(result)}"
     return _unused(call, query, result, calls)
+
+
+def _ended(result: TrialResult) -> str:
+    """What is wrong with the model's last calls, where none of them can be made and the framework did not say so."""
+    turns, failure = result.wire.model_calls, result.outcome.failure
+    if not turns or failed(turns[-1]) or (failure is not None and failure.kind in NOT_BY_FRAMEWORK):
+        return ""
+    wrong = [call.problem for call in turns[-1].tool_calls]
+    return (wrong[0] or "") if wrong and all(wrong) else ""
+
+
+def _was_to_be_repeated(call: AskedCall | None, loss: Loss, result: TrialResult) -> bool:
+    """Whether the model could have made a lost call after its last answer: it was in that, or was yet to come."""
+    last = result.wire.model_calls[-1]
+    return (
+        loss[0] == "not called" if call is None else not call.reached and call.started >= last.started + last.duration
+    )
 
 
 def _violates(call: AskedCall, schema: Mapping[str, Any]) -> bool:

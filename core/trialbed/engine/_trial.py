@@ -88,6 +88,7 @@ class TrialRunner:
             wire=wire,
             timing=timing,
             selected_tools=tuple(tool.name for tool in spec.tools),
+            topped_up_tools=tuple(tool.name for tool in spec.tools if tool.topped_up),
             scores=scores,
             evaluation_time=time.perf_counter() - started,
             attempt=attempt,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Field
+
 from trialbed.records._apis import Api, ApiRef
 from trialbed.records._base import Json, Record
 
@@ -44,12 +46,18 @@ class Query(Record):
 
 
 class ToolSpec(Record):
-    """An Api as an agent sees it, as data: model-safe name, description, JSON Schema of the arguments."""
+    """An Api as an agent sees it, as data: model-safe name, description, JSON Schema of the arguments.
+
+    Attributes:
+        topped_up: whether it fills up a model's choice of tools, which was too short. The record as JSON lacks it:
+            agents do not learn of it.
+    """
 
     name: str
     description: str
     parameters: dict[str, Any]
     api: ApiRef
+    topped_up: bool = Field(default=False, exclude=True)
 
 
 class ScriptedCall(Record):

@@ -88,6 +88,7 @@ class TrialResult(Record):
             there is no adapter.
         earlier: how the trial ended in a worker that had run others, before it was repeated in a fresh one: it failed
             there without a single model request, which may have been the fault of an earlier trial.
+        topped_up_tools: those of ``selected_tools`` that fill up a model's choice, which was too short.
     """
 
     trial: str
@@ -102,6 +103,7 @@ class TrialResult(Record):
     attempt: int = 0
     adapter_digest: str = ""
     earlier: tuple[Outcome, ...] = ()
+    topped_up_tools: tuple[str, ...] = ()
 
     @property
     def status(self) -> TrialStatus:

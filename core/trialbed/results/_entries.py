@@ -49,6 +49,7 @@ def entry(
         "gold_responses": _gold_responses(gold),
         "selected_tools_count": len(result.selected_tools),
         "selected_tools": list(result.selected_tools),
+        "topped_up_tools": list(result.topped_up_tools),
         "system_answer_time": result.outcome.wall_time,
         "system_answer": {"final_answer": answer.final_answer, "has_finish": finished},
         "scores": _scores(result, quality, finished=finished),

@@ -138,10 +138,14 @@ def insert_selection(
 ) -> None:
     """Keep what a query was offered, unless the run has it already."""
     bodies = Bodies()
-    digest = bodies.add(encode([tool.model_dump() for tool in tools]))
+    digest = bodies.add(encode([_described(tool) for tool in tools]))
     bodies.insert(connection)
     row = {"run_id": run_id, "query_id": encode_id(query_id), "selector": selector, "tools": digest}
     insert_new(connection, selections, [with_checksum(row)])
+
+
+def _described(tool: ToolSpec) -> dict[str, Any]:
+    return tool.model_dump() | ({"topped_up": True} if tool.topped_up else {})
 
 
 def read_selection(connection: Connection, run_id: str, query_id: int | str) -> tuple[ToolSpec, ...] | None:

@@ -90,6 +90,11 @@ class StoredTrial:
         return self._record.selected_tools
 
     @property
+    def topped_up_tools(self) -> tuple[str, ...]:
+        """Those of ``selected_tools`` that fill up a choice of the selector's model, which was too short."""
+        return self._record.topped_up_tools
+
+    @property
     def scores(self) -> tuple[Score, ...]:
         """Every score, with what it rests on in ``detail`` (a judge's reason and votes) or why it has no value.
 

@@ -9,6 +9,7 @@ from trialbed.errors import DataError
 from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query
 from trialbed_selection import open_selection
 from trialbed_selection.catalog import MAX_DESCRIPTION
+from trialbed_selection.choices import Choice, ExplainedSelector
 from trialbed_selection.selectors import QuerySelector
 
 
@@ -67,6 +68,21 @@ def test_choices_are_cut_and_each_is_one_tool() -> None:
     selector = Chooses(apis[2].ref, apis[2].ref, apis[0].ref, apis[1].ref)
     tools = open_selection(apis).tools(query(), selector, max_tools=2)
     assert [tool.name for tool in tools] == ["a_1", "a_3"]
+
+
+class Explains(ExplainedSelector):
+    def __init__(self, *choices: Choice) -> None:
+        self.found = choices
+
+    def choices(self, query: Query, *, max_tools: int) -> list[Choice]:
+        return list(self.found)
+
+
+def test_tools_that_fill_up_a_choice_are_marked() -> None:
+    apis = [api("a", "1"), api("a", "2")]
+    selector = Explains(Choice(api=apis[1].ref, by="model"), Choice(api=apis[0].ref, by="words", topped_up=True))
+    tools = open_selection(apis).tools(query(), selector, max_tools=2)
+    assert [(tool.name, tool.topped_up) for tool in tools] == [("a_1", True), ("a_2", False)]
 
 
 def test_a_choice_nobody_knows_is_an_error_that_names_the_selector() -> None:

@@ -57,7 +57,9 @@ def losers(document: Mapping[str, Any]) -> Counter[str]:
 
 
 def _loser(call: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
-    if call["reason"].startswith(OF_THE_OFFER):
+    from trialbed.attribution import ENDED
+
+    if call["reason"].startswith((OF_THE_OFFER, ENDED)):
         return "framework"
     if call["lost"] == "trial failed":
         return FAILURES.get((entry.get("error") or {}).get("kind", ""), "framework")
@@ -72,7 +74,8 @@ def sweep_table(documents: Sequence[Mapping[str, Any]]) -> Table:
     notes = (
         "tools: the most that were offered. selector to rig: gold calls that each lost, of all. "
         "selector: not offered; model: not called, with wrong arguments or without use of the result; "
-        "framework: offered wrongly, not made or failed; rig: failed at the virtual API or in Trialbed.",
+        "framework: offered wrongly, not made, failed, or ended at a call that the model could have mended; "
+        "rig: failed at the virtual API or in Trialbed.",
         *_incomplete(documents),
     )
     return Table.of("score against number of tools", columns, _rows(documents), notes)

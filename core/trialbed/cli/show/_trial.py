@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from trialbed.store import StoredRun, StoredTrial
 
 
+SHOWN = 5
+"""Tools that are named in a line."""
+
+
 def show_trial(run: StoredRun, trial: StoredTrial, query: Query | None, *, full: bool, as_json: bool) -> None:
     """Print a trial.
 
@@ -61,6 +65,16 @@ def _head(run: StoredRun, result: TrialResult) -> Iterator[Line]:
     parts = {"model": timing.model, "tools": timing.tool, "framework": timing.framework, "waiting": timing.waiting}
     times = ", ".join(f"{name} {time:.3f}" for name, time in parts.items() if time or name != "waiting")
     yield Line(f"run {run.run_id}, model {run.config.model}, seed {result.seed}; {timing.wall:.3f} s: {times}")
+    yield from _filled_up(result)
+
+
+def _filled_up(result: TrialResult) -> Iterator[Line]:
+    """The tools on offer that the selector's model did not choose, where there are any."""
+    names = result.topped_up_tools
+    if names:
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        shown = ", ".join(names[:SHOWN])
+        yield Line(f"tools: {len(result.selected_tools)}, of which {len(names)} fill up the choice: {shown}{more}")
 
 
 def _titled(title: str, lines: Sequence[Line]) -> Iterator[Line]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.scoring import NOON, api_call, gold_call, model_call, ref, sent_call, tool
 
-from trialbed.attribution import AttributedCall, attribute
+from trialbed.attribution import ENDED, AttributedCall, attribute
 from trialbed.records import (
     Answer,
     ApiCall,
@@ -61,6 +61,9 @@ def test_a_result_that_reaches_the_answer_is_not_lost() -> None:
 
 
 UNKNOWN = model_call(sent=[sent_call("a", "{", "invalid json")])
+OTHER = model_call(sent=[sent_call("b", "{", "invalid json")])
+BESIDE = model_call(sent=[sent_call("b", "{", "invalid json"), sent_call("b")])
+LIMIT = Failure(kind="limit", message="stopped by the limit")
 NOT_MADE = model_call(sent=[sent_call("a", '{"city": "Pelluin"}')])
 WRONG_NOT_MADE = model_call(sent=[sent_call("a", "{}")])
 
@@ -72,7 +75,12 @@ WRONG_NOT_MADE = model_call(sent=[sent_call("a", "{}")])
         (trial([api_call("b", {"city": "Pelluin"})]), "not called", "the model did not ask for it"),
         (trial([api_call("a", {"city": "?"})]), "wrong arguments", 'city: "?" instead of "Pelluin"'),
         (trial([api_call("a", {}, error="no city")]), "wrong arguments", "city is missing; it failed: no city"),
-        (trial(asked=[UNKNOWN]), "wrong arguments", "invalid json"),
+        (trial(asked=[UNKNOWN, model_call(started=1)]), "wrong arguments", "invalid json"),
+        (trial(asked=[UNKNOWN]), "wrong arguments", f"{ENDED}: invalid json"),
+        (trial(asked=[UNKNOWN], failure=CRASH), "wrong arguments", f"{ENDED}: invalid json"),
+        (trial(asked=[UNKNOWN], failure=LIMIT), "wrong arguments", "invalid json"),
+        (trial(asked=[BESIDE]), "not called", "the model did not ask for it"),
+        (trial(asked=[OTHER]), "not called", f"{ENDED}: invalid json"),
         (
             trial(asked=[WRONG_NOT_MADE]),
             "wrong arguments",

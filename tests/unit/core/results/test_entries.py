@@ -93,6 +93,13 @@ def test_claimed_tokens_stand_beside(run: Run, queries: Queries, make: Make) -> 
     assert found["tokens"]["claimed"] == {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}
 
 
+def test_tools_that_fill_up_a_choice_are_named(run: Run, queries: Queries, make: Make) -> None:
+    trial = make().model_copy(update={"topped_up_tools": ("weather_now",)})
+    document = result_document(run, "reference", queries, [trial], {})
+    Draft202012Validator(document_schema()).validate(document)
+    assert [entry["topped_up_tools"] for entry in document["results"]] == [["weather_now"]]
+
+
 def test_gold_calls_that_the_run_made_stand_in_each_entry_of_their_query(
     run: Run, queries: Queries, results: list[TrialResult]
 ) -> None:

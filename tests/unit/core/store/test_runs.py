@@ -85,12 +85,14 @@ def test_discarding_a_run_takes_all_of_it_and_nothing_else(
 
 def test_the_first_selection_stays(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
     tool = ToolSpec(name="n", description="d", parameters={"type": "object"}, api=make_trial().wire.api_calls[0].api)
+    filling = tool.model_copy(update={"name": "m", "topped_up": True})
+    assert "topped_up" not in filling.model_dump_json()
     store.create_run(make_run())
     assert store.selection("r1", 1) is None
-    store.add_selection("r1", 1, "query", (tool,))
+    store.add_selection("r1", 1, "query", (tool, filling))
     store.add_selection("r1", 1, "query", ())
     store.add_selection("r1", "1", "query", ())
-    assert store.selection("r1", 1) == (tool,)
+    assert store.selection("r1", 1) == (tool, filling)
     assert store.selection("r1", "1") == ()
 
 

@@ -6,6 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from trialbed.attribution import ENDED
 from trialbed.cli.options import NumberOrNumbers
 from trialbed.cli.run import command
 from trialbed.cli.run._sweep import losers, sweep_table
@@ -31,12 +32,13 @@ def test_each_lost_call_has_a_loser() -> None:
         call("not called", "the model did not ask for it"),
         call("wrong arguments", "city is missing"),
         call("wrong arguments", "the framework's offer: arguments"),
+        call("not called", f"{ENDED}: not JSON"),
         call("not made"),
         call("not used"),
         call("api failed", "500"),
     ]
     found = losers(document("a", 8, {"gold_calls": calls}, {}))
-    assert found == {"calls": 9, "selector": 1, "framework": 3, "model": 3, "rig": 1}
+    assert found == {"calls": 10, "selector": 1, "framework": 4, "model": 3, "rig": 1}
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ def test_a_run_has_every_form(bench: Any) -> None:
 def test_a_trial_shows_which_call_went_wrong_and_why(bench: Any, name: str) -> None:
     shown = bench("show", "latest", name).output
     assert shown.startswith("langgraph:native on query 1: answered\n")
+    assert "\ntools: 1, of which 1 fill up the choice: weather_now\n" in shown
     problems = shown[shown.index("What went wrong") : shown.index("What the server saw")]
     assert "call 1: Weather/now was refused: 'city' is a required property\n      sent: {}" in problems
     assert "Unsolved: it lacks 21" in problems
