@@ -106,6 +106,14 @@ class EnvironmentStore:
             return None
         return InstalledEnvironment.read(self.folder / cached.environment)
 
+    def serving(self) -> Iterator[tuple[str, InstalledEnvironment]]:
+        """Each framework as it was asked for here, such as ``crewai==1.2``, with the environment that it gets now."""
+        for cached in self.resolutions():
+            request = Request(FrameworkSpec.parse(cached.label))
+            found = self.find(request) if self.resolution(request) == cached else None
+            if found is not None:
+                yield cached.label, found
+
     def with_last_choices(self, request: Request) -> Request:
         """The request with the adapter and the lock that were given for it last, where it has none of its own."""
         cached = self.resolution(request)

@@ -105,7 +105,7 @@ def check(
 
 @command.command("list", epilog="Example: bench adapter list --deviations")
 @plain_option(
-    "--deviations", is_flag=True, help="Load each adapter in its own process and count the deviations it declares."
+    "--deviations", is_flag=True, help="Load each adapter in its own process and show the deviations it declares."
 )
 @env_dir_option
 @json_option
@@ -113,6 +113,7 @@ def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
     """List frameworks, their profiles and where each is installed.
 
     A framework is installed here or in its own environment; for others, the command that installs it is shown.
+    Environments that a run from here would not use are listed by `bench env list` alone.
     No adapter is loaded, except with --deviations, which shows how each framework deviates from the contract
     according to its adapter.
     """
@@ -121,12 +122,20 @@ def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
 
     found = places(environment_store(env_dir))
     if deviations:
-        found = list(with_deviations(found))
+        from rich.console import Console
+        from rich.progress import track
+
+        shown = Console(stderr=True)
+        loaded = track(with_deviations(found), "Loading adapters", len(found), console=shown, transient=True)
+        found = list(loaded)
     if as_json:
         _print_json([place.as_json() for place in found])
         return
     titles = ["framework", "profiles", "version", "adapter", "where", "deviations"]
     _print_table(titles[: None if deviations else -1], [place.as_row() for place in found])
+    for place in found:
+        for declared in place.deviations or ():
+            click.echo(f"{declared['profile'] or place.framework}: {declared['text']}")
     for place in found:
         if place.problem:
             click.echo(f"{place.framework}: {place.problem}", err=True)

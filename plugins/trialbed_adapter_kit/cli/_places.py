@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -38,6 +38,7 @@ class Place:
         where: ``here`` is this interpreter, ``environment`` one of its own, ``absent`` nowhere yet.
         version: of the framework; empty where metadata do not tell.
         environment: the name of the framework's own environment.
+        runs: the frameworks, as they are asked for with ``--framework``, that run in this environment.
         python: the interpreter that has the adapter.
         get: the command that gets an absent one.
         profiles: those that its adapter has; empty if it has none.
@@ -51,6 +52,7 @@ class Place:
     adapter: str = ""
     adapter_version: str = ""
     environment: str = ""
+    runs: tuple[str, ...] = ()
     python: str = ""
     get: str = ""
     profiles: tuple[str, ...] = ()
@@ -71,13 +73,19 @@ class Place:
 
 
 def places(store: EnvironmentStore) -> list[Place]:
-    """Every framework that is installed here, has an environment of its own, or could have: one entry per place."""
-    environments = list(store)
+    """Every framework that is installed here, has an environment of its own, or could have: one entry per place.
+
+    Of the environments, those that a run from here would use: what newer ones replaced, and what belongs to another
+    installation of Trialbed, is listed by ``bench env list`` alone.
+    """
+    serving: dict[str, tuple[InstalledEnvironment, list[str]]] = {}
+    for label, environment in store.serving():
+        serving.setdefault(environment.name, (environment, []))[1].append(label)
     installed = {framework_name(driver.name): driver for driver in list_drivers("frameworks")}
-    there = installed.keys() | {item.metadata.name for item in environments}
+    there = installed.keys() | {item.metadata.name for item, _ in serving.values()}
     found = [
         *(_here(name, driver) for name, driver in installed.items()),
-        *map(_own, environments),
+        *(_own(item, sorted(labels)) for item, labels in serving.values()),
         *map(_absent, set(FIRST_PARTY) - there),
     ]
     return sorted(found, key=lambda place: (place.framework, place.where != "here", place.version))
@@ -103,7 +111,7 @@ def _version(driver: DriverInfo) -> str:
         return ""
 
 
-def _own(installed: InstalledEnvironment) -> Place:
+def _own(installed: InstalledEnvironment, labels: Sequence[str]) -> Place:
     metadata = installed.metadata
     return Place(
         metadata.name,
@@ -112,6 +120,7 @@ def _own(installed: InstalledEnvironment) -> Place:
         metadata.adapter,
         metadata.adapter_version,
         environment=installed.name,
+        runs=tuple(labels),
         python=installed.environment.python,
         profiles=profiles_of(metadata.name, installed.environment),
     )

@@ -14,7 +14,14 @@ import pytest
 from support.distributions import FRAMEWORKS
 
 from trialbed.cli import main
-from trialbed.environments import FIRST_PARTY, EnvironmentMetadata
+from trialbed.environments import (
+    FIRST_PARTY,
+    EnvironmentMetadata,
+    EnvironmentStore,
+    FrameworkSpec,
+    InstalledEnvironment,
+    Request,
+)
 
 FakeDistribution = Callable[..., Path]
 
@@ -59,9 +66,9 @@ def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dic
     return {place["framework"]: place for place in places}
 
 
-def build(shelf: Path, name: str, framework_version: str) -> Path:
+def build(shelf: Path, name: str, framework_version: str, digest: str = "0123456789ab") -> Path:
     """An environment as ``bench env add`` leaves it, whose interpreter is this one without its path."""
-    folder = shelf / f"{name}-0123456789ab"
+    folder = shelf / f"{name}-{digest}"
     metadata = EnvironmentMetadata(
         name=name,
         framework_version=framework_version,
@@ -69,7 +76,7 @@ def build(shelf: Path, name: str, framework_version: str) -> Path:
         adapter_version="0.1.0",
         python="CPython",
         packages=(),
-        lock_digest="0123456789ab",
+        lock_digest=digest,
         size=1,
         created_at=datetime.now(UTC),
         uv="0",
@@ -80,6 +87,9 @@ def build(shelf: Path, name: str, framework_version: str) -> Path:
     python.chmod(0o755)
     (folder / "environment.json").write_text(metadata.model_dump_json())
     (folder / "lock.txt").write_text("")
+    installed = InstalledEnvironment.read(folder)
+    assert installed
+    EnvironmentStore(shelf).save_resolution(Request(FrameworkSpec.parse(name)), installed)
     return python
 
 
@@ -124,6 +134,17 @@ def test_an_environment_is_a_place_of_its_own(shelf: Path, capsys: pytest.Captur
     place = listed(capsys)["crewai"]
     assert (place["where"], place["environment"]) == ("environment", "crewai-0123456789ab")
     assert (place["version"], place["adapter"], place["python"]) == ("1.2.3", "trialbed-crewai", str(python))
+    assert place["runs"] == ["crewai"]
+
+
+def test_an_environment_that_a_newer_one_replaced_is_not_listed(
+    shelf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(shelf, "crewai", "1.2.3")
+    build(shelf, "crewai", "1.3.0", "ba9876543210")
+    assert main(["adapter", "list", "--json"]) == 0
+    found = [place for place in json.loads(capsys.readouterr().out) if place["framework"] == "crewai"]
+    assert [place["version"] for place in found] == ["1.3.0"]
 
 
 @pytest.mark.slow(20)
@@ -170,6 +191,7 @@ def test_an_adapter_that_cannot_be_loaded_is_broken_and_hides_no_other(
     shown = [line.split() for line in out.splitlines()]
     assert ["bad", "trialbed-bad", "3.1", "here", "broken"] in shown
     assert ["acme", "7.8", "(with", "core", "9)", "trialbed-acme", "0.3", "here", "2"] in shown
+    assert "acme: adds a line" in out
     assert "bad: frameworks: 'bad' of trialbed-bad 3.1 cannot be loaded" in err
     assert "no licence" in err
 
