@@ -3,6 +3,7 @@
 from trialbed.results._asked import NOT_MADE, AskedCall, asked_calls
 from trialbed.results._calls import (
     Comparison,
+    canonical,
     claimed_pairs,
     compare_calls,
     observed_pairs,
@@ -23,6 +24,7 @@ __all__ = [
     "Comparison",
     "WorstQuery",
     "asked_calls",
+    "canonical",
     "check_folder",
     "claimed_pairs",
     "compare_calls",

@@ -33,8 +33,8 @@ def asked(*calls: SentCall, **fields: Any) -> ModelCall:
     return ModelCall(**{"started": 0, "duration": 0, "status": 200, **sizes, "tool_calls": calls, **fields})
 
 
-def called(error: str = "") -> ApiCall:
-    return ApiCall(started=0, duration=0, api=API, offered=True, arguments={}, error=error)
+def called(error: str = "", **arguments: Any) -> ApiCall:
+    return ApiCall(started=0, duration=0, api=API, offered=True, arguments=arguments, error=error)
 
 
 def trial(*requests: ModelCall, failure: tuple[FailureKind, str] | None = None, **wire: Any) -> TrialResult:
@@ -46,11 +46,13 @@ def trial(*requests: ModelCall, failure: tuple[FailureKind, str] | None = None, 
         outcome=Outcome(started_at=NOW, wall_time=1, failure=found),
         wire=WireLog(trial="token-token", opened_at=NOW, model_calls=requests, **wire),
         timing=Timing(wall=1, model=0, tool=0, framework=1),
-        selected_tools=(),
+        selected_tools=("now",),
     )
 
 
 GOOD = SentCall(name="now", arguments="{}")
+RENAMED = SentCall(name="mcp_now", arguments="{}", tool="now")
+OTHER = SentCall(name="now", arguments='{"unit": 1}')
 CONTROLLED = trial(asked(GOOD), asked(), api_calls=(called(),))
 
 
@@ -62,7 +64,7 @@ CONTROLLED = trial(asked(GOOD), asked(), api_calls=(called(),))
         (trial(failure=("timeout", "no answer in 3 s")), "an error ended the run (timeout)"),
         (
             trial(asked(status=403, cause="limit", limit="max_steps"), failure=("limit", "PermissionDenied: over")),
-            "a limit ended the run (max_steps)",
+            "a limit ended the run (max_steps); the controlled profile is told of it and ends by itself",
         ),
         (
             trial(asked(), lost=(LostCall(position=0, tool="now", reason="not offered"),)),
@@ -78,17 +80,31 @@ CONTROLLED = trial(asked(GOOD), asked(), api_calls=(called(),))
         ),
         (trial(asked(GOOD)), "the run ended after calls, without asking the model about their results"),
         (
-            trial(asked(GOOD), asked(), api_calls=(called("invalid"),)),
-            "calls that the Api refused, from schemas or arguments that the framework changed",
+            trial(asked(GOOD), asked(), api_calls=(called("invalid", unit=1),)),
+            "calls whose arguments the framework changed, and the Api then refused",
         ),
         (
-            trial(asked(GOOD), asked(), filled=(FilledArgument(position=0, tool="now", argument="unit"),)),
+            trial(asked(OTHER), asked(), api_calls=(called("invalid", unit=1),)),
+            "the model asked for other calls than under the controlled profile",
+        ),
+        (trial(asked(RENAMED), asked()), "calls that the framework did not make"),
+        (
+            trial(asked(GOOD), asked(), api_calls=(called(),), filled=(FilledArgument(position=0, tool="now", argument="unit"),)),
             "optional arguments that the framework offered as required",
         ),
-        (trial(asked(SentCall(name="mcp_now", arguments="{}", tool="now")), asked()), "renamed tools"),
-        (trial(asked(GOOD), asked(GOOD), asked()), "requests of the framework's own"),
-        (trial(asked()), "the framework ended the run early"),
-        (trial(asked(GOOD), asked()), UNTOLD),
+        (
+            trial(
+                asked(RENAMED),
+                asked(SentCall(name="now", arguments="{}", problem="unknown tool")),
+                asked(),
+                api_calls=(called(),),
+            ),
+            "renamed tools: the model called one by another name",
+        ),
+        (trial(asked(RENAMED), asked(), asked(), api_calls=(called(),)), "requests of the framework's own"),
+        (trial(asked()), "the model asked for other calls than under the controlled profile"),
+        (trial(), "the framework ended the run early"),
+        (trial(asked(RENAMED), asked(), api_calls=(called(),)), UNTOLD),
     ],
 )
 def test_the_wire_tells_the_cause(native: TrialResult, cause: str) -> None:
