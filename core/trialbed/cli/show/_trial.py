@@ -48,7 +48,9 @@ def _lines(run: StoredRun, result: TrialResult, found: Sequence[TrialProblem], q
     yield from _titled("What the server saw", list(conversation(result.wire)))
     answer = result.outcome.answer
     if answer is not None:
-        yield from _titled(f"Answer ({answer.finish or 'did not finish'})", [Line(answer.final_answer or "(empty)", 1)])
+        ended = answer.finish or "did not finish"
+        counted = ended if result.status == "answered" else "does not count, as the trial failed"
+        yield from _titled(f"Answer ({counted})", [Line(answer.final_answer or "(empty)", 1)])
     yield from _titled("What the agent claims", list(claims(result)))
     yield from _titled("Scores", scores(result) or [Line("None, as the trial did not end with an answer.", 1)])
     failure = result.outcome.failure

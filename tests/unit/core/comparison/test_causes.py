@@ -52,6 +52,7 @@ def trial(*requests: ModelCall, failure: tuple[FailureKind, str] | None = None, 
 
 GOOD = SentCall(name="now", arguments="{}")
 RENAMED = SentCall(name="mcp_now", arguments="{}", tool="now")
+FILLED = FilledArgument(position=0, tool="now", argument="unit")
 OTHER = SentCall(name="now", arguments='{"unit": 1}')
 CONTROLLED = trial(asked(GOOD), asked(), api_calls=(called(),))
 
@@ -89,7 +90,7 @@ CONTROLLED = trial(asked(GOOD), asked(), api_calls=(called(),))
         ),
         (trial(asked(RENAMED), asked()), "calls that the framework did not make"),
         (
-            trial(asked(GOOD), asked(), api_calls=(called(),), filled=(FilledArgument(position=0, tool="now", argument="unit"),)),
+            trial(asked(GOOD), asked(), api_calls=(called(),), filled=(FILLED,)),
             "optional arguments that the framework offered as required",
         ),
         (

@@ -8,7 +8,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from trialbed.records import ApiCall, GoldAnswer, Query, Run, TrialResult, Usage
+from trialbed.records import ApiCall, Failure, GoldAnswer, Query, Run, TrialResult, Usage
 from trialbed.results import document_schema, result_document
 
 Make = Callable[..., TrialResult]
@@ -118,3 +118,13 @@ def test_gold_calls_that_the_run_made_stand_in_each_entry_of_their_query(
     assert (summary["average_gold_answer_time"], summary["denominators"]["gold_answer_time"]) == (3.0, 4)
     bare = result_document(run, "reference", queries, results, {})["results"][2]
     assert (bare["gold_answer_time"], bare["gold_api_responses"], bare["gold_responses"]) == (None, None, None)
+
+
+def test_the_answer_of_a_failed_trial_is_empty(make: Make, run: Run, queries: Queries) -> None:
+    """What an agent makes of a refusal is in its claims, and no answer for those who evaluate the document."""
+    made = make(1)
+    failure = Failure(kind="limit", message="stopped by the limit")
+    failed = made.model_copy(update={"outcome": made.outcome.model_copy(update={"failure": failure})})
+    (found,) = result_document(run, "reference", queries, [failed], {})["results"]
+    assert (found["final_answer"], found["system_answer"]) == ("", {"final_answer": "", "has_finish": False})
+    assert found["answer_details"]
