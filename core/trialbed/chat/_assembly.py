@@ -19,8 +19,8 @@ CHUNK = "chat.completion.chunk"
 HEAD = ("id", "created", "model", "system_fingerprint", "provider")
 """What a completion says about itself beside its choices."""
 
-STABLE = ("id", "model")
-"""Of these, what every chunk must say alike."""
+STABLE = frozenset(("id", "created", "model"))
+"""Of these, what every chunk must have, and say alike."""
 
 EXTRA = (*REASONING, "refusal")
 """Texts of a message beside its content."""
@@ -63,9 +63,10 @@ class Assembly:
         head = self._head
         for key in HEAD:
             value = chunk.get(key)
-            if value is None:
-                continue
-            if key not in head:
+            if value is None or value == "":
+                if key in STABLE:
+                    self._note("chunk_field_missing")
+            elif key not in head:
                 head[key] = value
             elif head[key] != value and key in STABLE:
                 self._note(f"{key}_changed")
@@ -89,6 +90,8 @@ class Assembly:
                     self._note("choice_index_missing")
                     number = position
                 token |= self._choice(number).add(choice)
+            else:
+                self._note("choice_not_object")
         return token
 
     def completion(self) -> dict[str, Any]:
@@ -182,7 +185,10 @@ class _Choice:
         return any(part.get(key) for part in parts for key in ("text", "summary", "data"))
 
     def _add_logprobs(self, logprobs: Any) -> None:
-        for key, tokens in logprobs.items() if isinstance(logprobs, dict) else ():
+        if not isinstance(logprobs, dict):
+            self._note("logprobs_wrong")
+            return
+        for key, tokens in logprobs.items():
             if isinstance(tokens, list):
                 self._logprobs.setdefault(key, []).extend(tokens)
 
@@ -208,6 +214,8 @@ class _Choice:
         index = piece.get("index")
         if type(index) is int:
             known = self._by_index.get(index)
+            if known is None and index != len(self._by_index):
+                self._note("call_index_wrong")
             if known is None or known.is_over(piece, self._names):
                 known = self._by_index[index] = self._new(known)
             return known
@@ -234,13 +242,19 @@ class _Call:
         self._arguments: list[str] = []
 
     def add(self, piece: Chunk, note: Note = lambda _kind: None) -> bool:
-        self.identity = self.identity or piece.get("id")
+        identity = piece.get("id")
+        if identity and self.identity and identity != self.identity:
+            note("call_id_changed")
+        self.identity = self.identity or identity
         if self._type is None and not self._names and not piece.get("type"):
             note("call_type_missing")
         self._type = self._type or piece.get("type")
         function = piece.get("function")
         if not isinstance(function, dict):
-            return False
+            custom = piece.get("custom")
+            if not isinstance(custom, dict):
+                return False
+            function = {"name": custom.get("name"), "arguments": custom.get("input")}
         name, arguments = function.get("name"), function.get("arguments")
         if isinstance(name, str) and name:
             self._names.append(name)
@@ -277,8 +291,10 @@ class _Call:
         return before._complete() and _name(self._names, offered) == _name(before._names, offered)
 
     def document(self, names: Collection[str]) -> dict[str, Any]:
-        function = {"name": _name(self._names, names), "arguments": "".join(self._arguments)}
-        return {"id": self.identity, "type": self._type or "function", "function": function}
+        name, text = _name(self._names, names), "".join(self._arguments)
+        if self._type == "custom":
+            return {"id": self.identity, "type": "custom", "custom": {"name": name, "input": text}}
+        return {"id": self.identity, "type": self._type or "function", "function": {"name": name, "arguments": text}}
 
     def _complete(self) -> bool:
         if not self._names or not self._arguments:

@@ -11,7 +11,8 @@ FAILED = "error"
 
 def reports_error(document: Mapping[str, Any]) -> bool:
     """Whether a completion or chunk reports an error, beside its choices or in one of them."""
-    if "error" in document and _says(document["error"]):
+    # Some servers send an error as an object of its own, {"object": "error", "message": …}.
+    if document.get("object") == FAILED or ("error" in document and _says(document["error"])):
         return True
     choices = document.get("choices")
     # A loop, as a generator for every chunk of every stream would show in the time.

@@ -123,6 +123,9 @@ class StreamReader:
             self._notes.setdefault("bytes_after_done" if after_done else "line_without_field", _shown(line))
 
     def _chunk(self, event: Event, now: float) -> None:
+        if event.name == "error":
+            self._broken("error_event", f"the stream reports an error: {_shown(event.data)}")
+            return
         try:
             chunk = parse_json_fast(event.data)
         except ValueError as error:
@@ -130,7 +133,7 @@ class StreamReader:
             return
         if not isinstance(chunk, dict):
             self._broken("malformed_event", f"an event is not a JSON object: {_shown(event.data)}")
-        elif event.name == "error" or reports_error(chunk):
+        elif reports_error(chunk):
             self._broken("error_event", f"the stream reports an error: {_shown(event.data)}")
         else:
             self._add(chunk, now)
@@ -154,7 +157,8 @@ class StreamReader:
 
     def _ended_early(self, cut: str | None) -> None:
         if self.state is State.WAITING and cut is None:
-            self._broken("empty_stream", "the body ended before the first event")
+            line = f", with {_shown(self._events.strays[0][1])}" if self._events.strays else ""
+            self._broken("empty_stream", f"the body ended before the first event{line}")
         elif self.state is State.FINISHED:
             self._broken("no_done", f"the stream ended after the finish reason, without [DONE]{_because(cut)}")
         else:

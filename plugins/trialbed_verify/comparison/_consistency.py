@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from trialbed.statistics import CaseBootstrap
 from trialbed_verify.comparison._decisions import Agreement, Decisions, agreement, decisions, f1, similarity
 from trialbed_verify.comparison._results import Results, Trials
+from trialbed_verify.comparison._unvaried import f1_of, with_width
 
 UNKNOWN = (
     "the baseline has one trial per case, so its self-consistency is unknown; repeat it with bench verify --trials 5"
@@ -63,12 +64,18 @@ def consistency(side: Decisions, trials: Sequence[Trials], bootstrap: CaseBootst
     cases = int(found.known.sum())
     if not cases:
         return None
+    self_f1 = bootstrap.estimate(f1, *found.agreement.errors, n=cases)
+    flips = bootstrap.estimate(flip_rate, *found.agreement.table, n=cases)
+    called = sum(float(column.sum()) for column in found.agreement.errors)
+    if called:
+        share = float(found.agreement.tp.sum()) / called
+        self_f1 = with_width(self_f1, share, found.agreement.concerned, f1_of)
     return {
         "cases": cases,
         "trials": int(side.trials.max()),
-        "self_f1": bootstrap.estimate(f1, *found.agreement.errors, n=cases).as_json(),
+        "self_f1": self_f1.as_json(),
         "pairs_of_trials": _spread(_pairwise(trials)),
-        "flip_rate": bootstrap.estimate(flip_rate, *found.agreement.table, n=cases).as_json(),
+        "flip_rate": with_width(flips, flips.value or 0.0, cases).as_json(),
         "stable_cases": int(found.stable.sum()),
     }
 

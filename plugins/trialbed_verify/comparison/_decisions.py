@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from trialbed.statistics import CaseBootstrap, Estimate, clustered_interval
 from trialbed_verify.comparison._pairing import Pair
 from trialbed_verify.comparison._results import Trials
+from trialbed_verify.comparison._unvaried import f1_of, with_width
 from trialbed_verify.verification.results import ANSWERS, Decision, ResultRow
 
 Column = NDArray[np.float64]
@@ -143,6 +144,11 @@ class Agreement:
         """The number of cases compared."""
         return int(sum(column.sum() for column in self.table) + 0.5)
 
+    @property
+    def concerned(self) -> int:
+        """The number of cases in which either side calls tools: F1 rests on them alone."""
+        return int((self.tp + self.fp + self.fn > 0).sum())
+
     def only(self, chosen: Any) -> Agreement:
         """Restrict to some cases; the others count as 0."""
         return Agreement(*(column * chosen for column in self.table))
@@ -169,8 +175,22 @@ def similarity(found: Agreement, bootstrap: CaseBootstrap) -> dict[str, Any]:
         **{name.upper(): float(getattr(found, name).sum()) for name in ("tp", "fp", "fn", "tn")},
         "precision": _share(found.tp, found.tp + found.fp).as_json(),
         "recall": _share(found.tp, found.tp + found.fn).as_json(),
-        **{name: estimate.as_json() for name, estimate in drawn.items()},
+        **{name: estimate.as_json() for name, estimate in _with_widths(found, drawn).items()},
     }
+
+
+def _with_widths(found: Agreement, drawn: dict[str, Estimate]) -> dict[str, Estimate]:
+    """The figures, with intervals that have a width where no resample differs from another."""
+    tp, fp, fn, tn = (float(column.sum()) for column in found.table)
+    cases, called = tp + fp + fn + tn, tp + fp + fn
+    if not called:
+        return drawn
+    chance = ((tp + fn) * (tp + fp) + (fp + tn) * (fn + tn)) / cases**2
+    wide = dict(drawn)
+    wide["f1"] = with_width(drawn["f1"], tp / called, found.concerned, f1_of)
+    wide["kappa"] = with_width(drawn["kappa"], (tp + tn) / cases, found.cases, lambda p: (p - chance) / (1 - chance))
+    wide["chance_f1"] = with_width(drawn["chance_f1"], drawn["chance_f1"].value or 0.0, found.cases)
+    return wide
 
 
 def _share(part: Column, whole: Column) -> Estimate:

@@ -32,6 +32,11 @@ def verdict(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, ma
     if cases < FEWEST and finding == "equivalent":
         # Where nothing varies in a few cases, resamples vary neither.
         return _undecided(f"{cases} cases are too few to show equivalence; it takes {FEWEST} at least", margin)
+    called = agreement(baseline, vendor, delivered=True).concerned
+    if called < FEWEST and finding == "equivalent":
+        # F1 does not see the other cases.
+        what = f"tools are called in {called} of the {cases} cases, too few to show equivalence"
+        return _undecided(f"{what}; it takes {FEWEST} at least", margin)
     return {
         "finding": finding,
         "reason": delivered if isinstance(delivered, str) else _reason(delivered),

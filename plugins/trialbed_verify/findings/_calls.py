@@ -43,22 +43,30 @@ def _form(call: Mapping[str, Any], number: int, ids: set[str]) -> Iterator[Findi
         said = "no type" if kind is None else f"the type {kind}"
         yield finding("call_type_missing" if kind is None else "call_type_wrong", f"call {number} has {said}", call)
     if kind == "custom":
+        yield from _function(call.get("custom"), f"call {number}", call, "input")
         return
+    yield from _function(function, f"call {number}", call)
+
+
+def _function(function: Any, which: str, evidence: Any = None, given: str = "arguments") -> Iterator[Finding]:
+    """What is wrong with a function, or a custom tool, as a call names it with what it is given."""
+    shown = function if evidence is None else evidence
     if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not function["name"]:
-        yield finding("call_function_missing", f"call {number} names no function", call)
+        yield finding("call_function_missing", f"{which} names no function", shown)
         return
-    arguments = function.get("arguments")
-    if arguments is None:
-        yield finding("arguments_missing", f"call {number} has no arguments", call)
-    elif not isinstance(arguments, str):
-        name = type(arguments).__name__
-        yield finding("arguments_not_text", f"the arguments of call {number} are a {name}, not a string", call)
+    value = function.get(given)
+    if value is None:
+        yield finding("arguments_missing", f"{which} has no {given}", shown)
+    elif not isinstance(value, str):
+        yield finding("arguments_not_text", f"the {given} of {which} is a {type(value).__name__}, not a string", shown)
 
 
 def _endings(answer: Answer) -> Iterator[Finding]:
     legacy = answer.message.get("function_call")
     if legacy and not answer.request.get("functions"):
         yield finding("legacy_function_call", "the call came as function_call, the form before tools", legacy)
+    if isinstance(legacy, dict) and legacy:
+        yield from _function(legacy, "the function_call")
     if answer.reason == "tool_calls" and not (answer.calls or legacy):
         yield finding("tool_calls_without_calls", "the finish reason is tool_calls, but there are no calls")
     elif answer.calls and answer.reason not in ENDS and not (answer.is_forced and answer.reason == "stop"):

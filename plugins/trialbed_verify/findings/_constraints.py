@@ -11,6 +11,7 @@ from trialbed.chat import parse_json_fast
 from trialbed.json_schemas import JsonSchema, Undecided, UnusableSchema
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
+from trialbed_verify.findings._usage import MOST_LETTERS, SLACK, least_letters
 
 CUT = ("length", "content_filter")
 """Finish reasons of answers that ended early."""
@@ -29,6 +30,8 @@ def examine_constraints(answer: Answer) -> Iterator[Finding]:
     yield from _stops(answer, request.get("stop"))
     if request.get("logprobs"):
         yield from _logprobs(answer)
+    if answer.reasoning and _without_reasoning(request):
+        yield finding("reasoning_unwanted", "there is reasoning, and the request switches it off", answer.reasoning)
 
 
 def _choice_of_tools(answer: Answer, choice: Any) -> Iterator[Finding]:
@@ -78,7 +81,7 @@ def _format(answer: Answer, wanted: Mapping[str, Any]) -> Iterator[Finding]:
     try:
         value = parse_json_fast(answer.content.encode("utf-8", "surrogatepass"))
     except ValueError as error:
-        yield finding("not_json", f"the text is not JSON: {error}", answer.content)
+        yield finding("not_json", f"the text is not JSON: {error}", answer.content or answer.message)
         return
     if kind == "json_object" and not isinstance(value, dict):
         yield finding("not_json", "the text is JSON, but not an object", answer.content)
@@ -109,12 +112,29 @@ def _length(answer: Answer) -> Iterator[Finding]:
     limits = [answer.request.get(key) for key in ("max_completion_tokens", "max_tokens")]
     limit = min((limit for limit in limits if isinstance(limit, int) and limit > 0), default=None)
     tokens = answer.usage.get("completion_tokens")
-    if limit is None or tokens is None:
+    if limit is None:
         return
-    if tokens > limit * len(answer.choices):
+    allowed = limit * max(1, len(answer.choices))
+    letters = least_letters(answer.everything_said) if len(answer.everything_said) > MOST_LETTERS * allowed else 0
+    if tokens is not None and tokens > allowed:
         yield finding("more_than_max_tokens", f"{tokens} tokens, and {limit} are allowed", answer.reported_usage)
+    elif letters > MOST_LETTERS * allowed + SLACK:
+        # Whatever the vendor counts.
+        yield finding("more_than_max_tokens", f"{letters} characters, and {limit} tokens are allowed", answer.content)
+    elif tokens is None:
+        return
     elif answer.reason == "length" and tokens < limit / 2:
         yield finding("length_before_limit", f"cut at {tokens} tokens, and {limit} are allowed", answer.reported_usage)
+
+
+def _without_reasoning(request: Mapping[str, Any]) -> bool:
+    """Whether a request switches reasoning off, in one of the ways of vendors."""
+    template, thinking = request.get("chat_template_kwargs"), request.get("thinking")
+    switches = [request.get("enable_thinking")]
+    if isinstance(template, dict):
+        switches += [template.get("enable_thinking"), template.get("thinking")]
+    disabled = isinstance(thinking, dict) and thinking.get("type") == "disabled"
+    return request.get("reasoning_effort") == "none" or disabled or False in switches
 
 
 def _number(answer: Answer, wanted: Any) -> Iterator[Finding]:

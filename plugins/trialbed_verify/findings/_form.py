@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trialbed_verify.findings._answers import Answer
@@ -31,7 +31,9 @@ def _document(answer: Answer) -> Iterator[Finding]:
     response = answer.response
     missing = [name for name, kind in FIELDS.items() if not isinstance(response.get(name), kind) or not response[name]]
     created = response.get("created")
-    if created == 0 and "created" in missing:
+    if isinstance(created, bool):
+        missing = sorted({*missing, "created"})
+    elif created == 0 and "created" in missing:
         missing.remove("created")
     if missing:
         named = {name: response.get(name) for name in missing}
@@ -44,6 +46,12 @@ def _document(answer: Answer) -> Iterator[Finding]:
 
 
 def _choices(answer: Answer) -> Iterator[Finding]:
+    sent = answer.response.get("choices")
+    if isinstance(sent, list) and len(answer.choices) < len(sent):
+        yield finding("choice_not_object", "a choice is not an object", sent)
+    for choice in answer.choices:
+        if choice is not answer.choice and not (_has_message(choice) and choice.get("finish_reason")):
+            yield finding("choice_incomplete", "a further choice has no message or no finish reason", choice)
     indices = [choice.get("index") for choice in answer.choices]
     whole = [index for index in indices if isinstance(index, int) and not isinstance(index, bool)]
     if len(whole) < len(indices):
@@ -52,6 +60,10 @@ def _choices(answer: Answer) -> Iterator[Finding]:
         yield finding("choice_index_wrong", "no choice has the index 0", indices)
     if len(set(whole)) < len(whole):
         yield finding("choice_index_duplicate", "two choices have the same index", indices)
+
+
+def _has_message(choice: Mapping[str, Any]) -> bool:
+    return isinstance(choice.get("message"), dict) or isinstance(choice.get("text"), str)
 
 
 def _message(answer: Answer) -> Iterator[Finding]:
@@ -72,8 +84,16 @@ def _are_logprobs(logprobs: Any) -> bool:
     if not all(isinstance(tokens, list | None) for tokens in lists):
         return False
     found = [token for tokens in lists[:2] for token in tokens or ()]
-    return all(isinstance(token, dict) and _is_logprob(token.get("logprob")) for token in found)
+    return all(_is_token(token) and all(map(_is_token, _alternatives(token))) for token in found)
 
 
-def _is_logprob(value: Any) -> bool:
+def _is_token(token: Any) -> bool:
+    if not isinstance(token, dict) or not isinstance(token.get("token"), str):
+        return False
+    value = token.get("logprob")
     return isinstance(value, int | float) and not isinstance(value, bool) and value <= 0
+
+
+def _alternatives(token: Mapping[str, Any]) -> list[Any]:
+    found = token.get("top_logprobs")
+    return found if isinstance(found, list) else []

@@ -52,6 +52,7 @@ _CALLS = {
     "arguments_missing": "a call has no arguments, or null",
     "arguments_not_text": "the arguments of a call are not a string of JSON but an object, a list or another value",
     "call_function_missing": "a call has no `function` with a name",
+    "call_id_changed": "the pieces of a streamed call have different ids",
     "call_id_duplicate": "two calls of an answer have the same id",
     "call_id_missing": "a call has no id, or an empty one",
     "call_id_not_text": "the id of a call is not a string",
@@ -66,9 +67,12 @@ _CALLS = {
 }
 _FORM = {
     "body_not_utf8": "a body of JSON that is not in UTF-8",
+    "choice_incomplete": "a choice beside the first has no message or no finish reason",
     "choice_index_duplicate": "two choices have the same index",
     "choice_index_missing": "a choice has no index, or one that is not a whole number",
     "choice_index_wrong": "no choice has the index 0",
+    "choice_not_object": "a choice is not an object",
+    "chunk_field_missing": "a chunk has no `id`, `created` or `model`, or an empty one",
     "choices_not_list": "`choices` of a chunk is missing or not a list",
     "content_not_text": "the content of a message is neither a string nor null",
     "created_wrong": "`created` is not a time in whole seconds since 1970",
@@ -87,6 +91,8 @@ _STREAM = {
     "tokens_after_finish": "tokens came after the finish reason",
 }
 _ODD = {
+    "call_index_wrong": "the indices of streamed calls do not count from 0",
+    "created_changed": "the chunks of a stream were created at different times",
     "byte_order_mark": "the body begins with a byte-order mark",
     "content_missing": "the message has no `content`, not even null",
     "content_type_wrong": "the content type of a body of JSON does not say so",
@@ -105,6 +111,7 @@ _CONSTRAINTS = {
     "parallel_calls": "several tools were called although `parallel_tool_calls` is false",
     "stop_sequence_in_text": "the text contains a sequence of `stop`",
     "top_logprobs_missing": "tokens have fewer alternatives than `top_logprobs` asks for",
+    "reasoning_unwanted": "reasoning came although the request switches it off",
     "wrong_number_of_choices": "the answer has more or fewer choices than `n` asks for",
 }
 _ODD_CONSTRAINTS = {
@@ -126,6 +133,7 @@ CALL_REASONS: Mapping[str, str] = MappingProxyType({**WRONG_CALLS, **UNJUDGED_CA
 """The reasons in the verdicts on calls: each is a finding, too."""
 
 _ARGUMENTS = {
+    "arguments_not_object": "the arguments are JSON, but not an object",
     "arguments_encoded_twice": "the arguments are a string of JSON within a string of JSON",
     "duplicate_keys": "an object in the arguments has a key twice",
     "name_nearly_offered": "the name differs from an offered one by a prefix, by case or by spaces only",
@@ -138,13 +146,14 @@ _TEXT = {
     "leaked_tool_call": "the markup of a tool call stands in the text, such as `<tool_call>`",
     "lone_surrogate": "the text has half of a character",
     "replacement_characters": "the text has U+FFFD, which stands for what could not be decoded",
+    "wrong_encoding": "the text was decoded wrongly: its letters are the bytes of others",
 }
 _ODD_TEXT = {"control_characters": "the text has control characters other than tabs and line ends"}
 _USAGE = {
     "completion_tokens_zero": "no tokens are counted for an answer that has some",
     "own_count_differs": "the completion's tokens are not as many as the tokenizer counts",
     "total_not_sum": "`total_tokens` is not the sum of `prompt_tokens` and `completion_tokens`",
-    "usage_details_wrong": "a part is larger than the whole: `reasoning_tokens` or `cached_tokens`",
+    "usage_details_wrong": "a part is not a count, or larger than the whole: `reasoning_tokens` or `cached_tokens`",
     "usage_not_counts": "a count of tokens is not a whole number, or is negative",
 }
 _IMPLAUSIBLE = {

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
 
-SNAPSHOT = re.compile(r"[-@:](?:v?\d[\d.-]*|latest|free|preview)")
-"""What names a snapshot of a model, after its name."""
+SNAPSHOT = re.compile(r"(?:[-@:](?:\d{3,8}|\d{4}-\d\d-\d\d|\d\d-\d{2,4}|v\d[\d.]*(?::\d+)?|latest|free|preview))+")
+"""What names a snapshot of a model, after its name; a single digit names another model."""
 
 
 def examine_model(answer: Answer) -> Iterator[Finding]:

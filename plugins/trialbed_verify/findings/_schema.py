@@ -71,18 +71,24 @@ def _arguments(function: Mapping[str, Any]) -> Iterator[Finding]:
     text = function.get("arguments")
     if not isinstance(text, str) or not text:
         return
-    if text.lstrip()[:1] == '"':
-        try:
-            inner = json.loads(text)
-            twice = isinstance(inner, str) and isinstance(json.loads(inner), dict)
-        except (ValueError, RecursionError):
-            return
-        if twice:
-            yield finding("arguments_encoded_twice", "the arguments are JSON within a string", function)
+    if text.lstrip()[:1] != "{":
+        yield from _no_object(function, text)
         return
     keys = KEY.findall(text) if text.count(":") > 1 else ()
     if len(set(keys)) < len(keys) and (key := _repeated_key(text)):
         yield finding("duplicate_keys", f"an object in the arguments has the key {key!r} twice", function)
+
+
+def _no_object(function: Mapping[str, Any], text: str) -> Iterator[Finding]:
+    try:
+        found = json.loads(text)
+        if isinstance(found, dict):
+            return
+        yield finding("arguments_not_object", f"the arguments are a {type(found).__name__}, not an object", function)
+        if isinstance(found, str) and isinstance(json.loads(found), dict):
+            yield finding("arguments_encoded_twice", "the arguments are JSON within a string", function)
+    except (ValueError, RecursionError):
+        return
 
 
 def _repeated_key(text: str) -> str | None:

@@ -17,15 +17,20 @@ TOOL_CALL = re.compile(
 )
 THINKING = re.compile(r"</?(?:think|thinking|seed:think|mm:think)>|[\u25c1]/?think[\u25b7]|\[/?THINK\]")
 TOKENS = re.compile(
-    r"<\|[a-z_]+\|>|<[\uff5c][^>\n]{1,40}[\uff5c]>|</?s>|\[/?INST\]|<<SYS>>|<(?:start|end)_of_turn>|<(?:bos|eos|pad|unk)>"
-    r"|\[gMASK\]|\]~b\]|\[e~\["
+    r"<\|[A-Za-z0-9_]+\|>|<[\uff5c][^>\n]{1,40}[\uff5c]>|\A<s>|</s>\s*\Z|\[/?INST\]|<<SYS>>|<(?:start|end)_of_turn>"
+    r"|<(?:bos|eos|pad|unk)>|<unused\d+>|\[UNUSED_TOKEN_\d+\]|\[gMASK\]|\]~b\]|\[e~\[|<0x[0-9A-F]{2}>"
+    r"|(?:\u0120[^\W\d_]+){2}|(?:\u2581[^\W\d_]+){3}"
 )
+"""Control tokens, and pieces of words as tokenizers write them: with their bytes, or with marks for spaces."""
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 LEAKS = {"leaked_tool_call": TOOL_CALL, "leaked_thinking": THINKING, "leaked_tokens": TOKENS}
-MARKS = ("<", "[", "\u25c1", "]")
+MARKS = ("<", "[", "\u25c1", "]", "\u0120", "\u2581")
 """Characters without which nothing leaks."""
+
+CUT = ("length", "content_filter", "tool_calls")
+"""Finish reasons of answers that may be empty, or whose emptiness is told otherwise."""
 
 WORDS = {
     "leaked_tool_call": "the markup of a tool call",
@@ -38,7 +43,7 @@ def examine_text(answer: Answer) -> Iterator[Finding]:
     """What is wrong with the text, and with that of calls."""
     content = answer.content
     if not (content.strip() or answer.calls or answer.message.get("function_call") or answer.message.get("refusal")):
-        if answer.reason == "stop":
+        if answer.reason not in CUT:
             yield finding("empty_answer", "the answer has no text, no calls and no refusal", answer.message)
     elif content:
         # A raw completion is the template's own text.
@@ -46,15 +51,26 @@ def examine_text(answer: Answer) -> Iterator[Finding]:
             yield from _leaks(answer, content, "the text")
         yield from _characters(answer, content)
         yield from _written_calls(answer)
+    if answer.reasoning and not answer.is_raw:
+        yield from _reasoning(answer, answer.reasoning)
     for call in answer.listed_calls:
         function = call.get("function")
         for key in ("name", "arguments"):
             said = function.get(key) if isinstance(function, dict) else None
-            if isinstance(said, str) and ("<" in said or "\ufffd" in said):
+            if isinstance(said, str) and ("<" in said or not said.isascii()):
                 yield from (
                     found for found in _leaks(answer, said, f"a call's {key}") if found.kind != "leaked_thinking"
                 )
                 yield from _characters(answer, said)
+
+
+def _reasoning(answer: Answer, text: str) -> Iterator[Finding]:
+    """What leaked into the reasoning, which may speak of tags but has no control tokens."""
+    if "<" not in text:
+        return
+    for found in _leaks(answer, text, "the reasoning"):
+        if found.kind != "leaked_tool_call" or "|" in found.evidence[:2] or "\uff5c" in found.evidence[:2]:
+            yield found
 
 
 def _leaks(answer: Answer, text: str, where: str) -> Iterator[Finding]:
@@ -80,8 +96,21 @@ def _characters(answer: Answer, text: str) -> Iterator[Finding]:
         return
     if SURROGATE.search(text):
         yield finding("lone_surrogate", "the text has half of a character", text)
+    elif (meant := _meant(text)) is not None and not _is_asked(answer, text[:40]):
+        yield finding("wrong_encoding", f"the text was decoded wrongly; it begins with {meant[:40]!r}", text)
     if match := CONTROL.search(text):
         yield finding("control_characters", f"the text has the control character U+{ord(match[0]):04X}", repr(text))
+
+
+def _meant(text: str) -> str | None:
+    """The text that was meant, if all of it is UTF-8 that was read as Latin-1 or Windows-1252; None if it is not."""
+    for encoding in ("latin-1", "cp1252"):
+        try:
+            meant = text.encode(encoding).decode()
+        except UnicodeError:
+            continue
+        return meant if len(text) - len(meant) > 1 else None
+    return None
 
 
 def _written_calls(answer: Answer) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ def examine_usage(answer: Answer) -> Iterator[Finding]:
         return
     yield from _numbers(reported)
     usage = answer.usage
-    prompt, completion, total = (usage.get(name) for name in COUNTS)
+    prompt, completion, total = (usage.get(name, _count(reported, name)) for name in COUNTS)
     if prompt is not None and completion is not None and total is not None and total != prompt + completion:
         said = f"{total} tokens in total, but {prompt} + {completion} = {prompt + completion}"
         yield finding("total_not_sum", said, reported)
@@ -62,6 +62,10 @@ def _parts(reported: Mapping[str, Any], prompt: int | None, completion: int | No
         ("completion_tokens_details", "reasoning_tokens", completion),
         ("prompt_tokens_details", "cached_tokens", prompt),
     ):
+        details = reported.get(name)
+        told = details.get(key) if isinstance(details, dict) else None
+        if told is not None and not _is_count(told):
+            yield finding("usage_details_wrong", f"{key} is not a count", reported)
         part = _detail(reported, name, key)
         if whole is not None and part > whole:
             yield finding("usage_details_wrong", f"{part} {key} of {whole} tokens", reported)
@@ -81,13 +85,18 @@ def _completion(answer: Answer, counted: int, reported: Mapping[str, Any]) -> It
             said = f"{counted} tokens are reported for the answer, and the tokenizer counts {own}"
             yield finding("own_count_differs", said, reported)
         return
-    letters = len(REPEATED.sub(r"\1", text)) if len(text) > MOST_LETTERS * counted else 0
+    letters = least_letters(text) if len(text) > MOST_LETTERS * counted else 0
     if letters > MOST_LETTERS * counted + SLACK:
         yield finding("completion_tokens_too_few", f"{counted} tokens for {letters} characters", reported)
     size = len(text.encode("utf-8", "surrogatepass"))
     hidden = _detail(reported, "completion_tokens_details", "reasoning_tokens")
     if counted - hidden > size + SLACK * (1 + len(answer.listed_calls)):
         yield finding("completion_tokens_too_many", f"{counted} tokens for {size} bytes", reported)
+
+
+def least_letters(text: str) -> int:
+    """The characters of a text in which runs of one sign count once."""
+    return len(REPEATED.sub(r"\1", text))
 
 
 def _differ(reported: int, own: int, answer: Answer) -> bool:
@@ -122,6 +131,12 @@ def _detail(reported: Mapping[str, Any], name: str, key: str) -> int:
     details = reported.get(name)
     count = details.get(key) if isinstance(details, dict) else None
     return count if _is_count(count) and count is not None else 0
+
+
+def _count(reported: Mapping[str, Any], name: str) -> int | None:
+    """A count that is too large to be added up with others."""
+    value = reported.get(name)
+    return value if _is_count(value) else None
 
 
 def _is_count(value: Any) -> bool:

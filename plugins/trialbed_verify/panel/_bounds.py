@@ -95,7 +95,8 @@ def mean_over_cases(values: Array) -> Mean | None:
 def _interval(apart: Array, absent: float, zeros: int) -> tuple[float, float, float]:
     """How far the ends of the 95 % interval lie from the mean, and the standard deviation.
 
-    Student's interval with the degrees of freedom that the kurtosis leaves, as few cases may carry the variance. It is
+    Student's interval with half of the degrees of freedom that the kurtosis leaves: few cases may carry the variance,
+    and a sample shows less of the kurtosis than there is. It is
     moved by the skewness, as far as that is known: N. Johnson, "Modified t Tests and Confidence Intervals for
     Asymmetrical Populations", Journal of the American Statistical Association 73 (1978), 536-544.
 
@@ -112,7 +113,7 @@ def _interval(apart: Array, absent: float, zeros: int) -> tuple[float, float, fl
     if second <= 0 or n < 2:
         return 0.0, 0.0, 0.0
     variance = second * n / (n - 1)
-    freedom = min(n - 1.0, 2 * n / max(moment(4) / second**2 - 1, 2 / n))
+    freedom = min(n - 1.0, n / max(moment(4) / second**2 - 1, 1 / n))
     half = _student(max(freedom, 3.0)) * math.sqrt(variance / n)
     third, noise = moment(3), max(moment(6) - moment(3) ** 2, 0.0) / n
     known = max(0.0, 1 - 2 * noise / third**2) if third else 0.0

@@ -157,9 +157,13 @@ def _uniform(kept: list[list[Sequence[Measures]]], found: dict[str, dict[str, An
         )
         if place == 1:
             return [f"{said}: a cache that gives each answer a new id, or a temperature that is ignored"]
+        # A cached answer is one draw of what the model says, so that one per case is compared with as a fair one.
+        for pair in kept:
+            pair[0] = pair[0][:1]
+        found[SIDES[place]]["voided"] = True
         return [
-            f"{said}: a cache before the baseline looks like this, and so does a vendor that varies more than it "
-            "should. These results cannot tell which; ask the baseline again where no cache can answer"
+            f"{said}: a cache before the baseline looks like this. So one trial per case of the baseline counts, as "
+            "its own spread is not known; ask it again where no cache can answer"
         ]
     return []
 

@@ -20,6 +20,9 @@ Array = NDArray[Any]
 MOST_SPLITS = 512
 """Ways to deal a case's trials to the sides: all of them if there are no more than this, else so many at random."""
 
+TOGETHER = 256
+"""Cases whose deals are added up in one step."""
+
 DTYPES = {"category": "i8", "signature": "u2", "number": "f8", "probabilities": "f2", "fault": "f8"}
 
 
@@ -109,8 +112,9 @@ def _add_faults(found: Distances, block: Block, deals: int, random: np.random.Ge
 def _dealt(values: Array, dealt: Array) -> Array:
     """The sum over cases of the values that were dealt."""
     total = np.zeros(dealt.shape[1])
-    for own, places in zip(values, dealt, strict=True):
-        total += own[places]
+    for begin in range(0, len(values), TOGETHER):
+        own, places = values[begin : begin + TOGETHER], dealt[begin : begin + TOGETHER]
+        total += np.take_along_axis(own, places, axis=1).sum(axis=0)
     return total
 
 

@@ -1,4 +1,4 @@
-"""A vendor that is odd in more than two hundred ways: each is told as the specifications have it, and costs no row."""
+"""A vendor that is odd in nearly five hundred ways: each is told as the specifications have it, and costs no row."""
 
 from __future__ import annotations
 
@@ -7,14 +7,35 @@ from typing import Any
 
 import pytest
 from support.odd_vendor import RIGHT, Odd, Row, answered, kinds
+from support.odd_vendor.arguments import ARGUMENTS
 from support.odd_vendor.calls import CALLS
+from support.odd_vendor.demands import DEMANDS
+from support.odd_vendor.errors import ERRORS
+from support.odd_vendor.forms import FORMS
+from support.odd_vendor.framing import FRAMING
 from support.odd_vendor.http import HTTP
 from support.odd_vendor.messages import MESSAGES
+from support.odd_vendor.streamed_calls import STREAMED_CALLS
 from support.odd_vendor.streams import STREAMS
+from support.odd_vendor.texts import TEXTS
+from support.odd_vendor.transport import TRANSPORT
 
 from trialbed_verify.findings import CALL_REASONS, KINDS, PROTOCOL_ERRORS, findings
 
-GROUPS = {"calls": CALLS, "messages": MESSAGES, "streams": STREAMS, "http": HTTP}
+GROUPS = {
+    "calls": CALLS,
+    "arguments": ARGUMENTS,
+    "messages": MESSAGES,
+    "texts": TEXTS,
+    "forms": FORMS,
+    "demands": DEMANDS,
+    "streams": STREAMS,
+    "framing": FRAMING,
+    "streamed calls": STREAMED_CALLS,
+    "errors": ERRORS,
+    "http": HTTP,
+    "transport": TRANSPORT,
+}
 ALL = [pytest.param(group, odd, id=f"{group}: {odd.name}") for group, members in GROUPS.items() for odd in members]
 
 

@@ -66,7 +66,10 @@ class SchemaChecker:
     def verdicts(self, calls: Iterable[Any], tools: Any) -> tuple[CallVerdict, ...]:
         """The verdict on each call of a response, given the tools of its request."""
         declared = declared_schemas(tools)
-        return tuple(self._verdict(call, declared) for call in calls)
+        return tuple(
+            _custom_verdict(call["custom"], tools) if _is_custom(call) else self._verdict(call, declared)
+            for call in calls
+        )
 
     def fault(self, schema: Any) -> str | None:
         """Why a declared schema cannot be used; None if it can be."""
@@ -121,6 +124,21 @@ class _Compiled:
         return CallVerdict(name, False, tuple(dict.fromkeys(map(_reason, problems))), _cut(problems[0].message))
 
 
+def _is_custom(call: Any) -> bool:
+    return isinstance(call, dict) and call.get("type") == "custom" and isinstance(call.get("custom"), dict)
+
+
+def _custom_verdict(custom: Mapping[str, Any], tools: Any) -> CallVerdict:
+    """The verdict on a call of a tool that takes any text."""
+    offered = [tool.get("custom") for tool in tools or () if isinstance(tool, dict)]
+    names = [tool["name"] for tool in offered if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
+    name = custom.get("name")
+    if name not in names:
+        return CallVerdict(str(name), False, ("unknown_tool",), f"offered: {_cut(', '.join(names)) or 'nothing'}")
+    valid = isinstance(custom.get("input"), str)
+    return CallVerdict(str(name), valid, () if valid else ("wrong_type",))
+
+
 def declared_schemas(tools: Any) -> dict[str, Any]:
     """Tool name -> schema of its arguments, as a request declares them; if a name is repeated, the first counts."""
     declared: dict[str, Any] = {}
@@ -138,6 +156,9 @@ def all_valid(verdicts: Iterable[CallVerdict]) -> bool | None:
 
 
 def _arguments(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("\ufeff"):
+        # A mark that a reader of bytes may skip is no part of a text.
+        raise ValueError("a byte-order mark")
     return parse_json_fast(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
 
 

@@ -15,7 +15,12 @@ ENDS = ["tool_calls"] * 6 + ["stop"] * 10 + ["other"] * 4
 def test_equal_decisions_are_perfect(compared: Any) -> None:
     found = compared(ENDS, ENDS)["similarity"]["answered"]
     assert (found["TP"], found["FP"], found["FN"], found["TN"]) == (6, 0, 0, 14)
-    assert found["f1"] == {"value": 1.0, "low": 1.0, "high": 1.0, "n": 20}
+    # No resample differs, but six cases with calls leave more open than six hundred.
+    assert (found["f1"]["value"], found["f1"]["high"], found["f1"]["n"]) == (1.0, 1.0, 20)
+    assert 0.7 < found["f1"]["low"] < 0.8
+    assert 0.5 < found["kappa"]["low"] < 0.7
+    many = compared(ENDS * 30, ENDS * 30)["similarity"]["answered"]
+    assert many["f1"]["low"] > 0.98
     assert found["kappa"]["value"] == 1.0
 
 

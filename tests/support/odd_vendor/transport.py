@@ -1,0 +1,95 @@
+"""More odd ways of HTTP: what servers and proxies may send, and what they may not."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+
+from support.odd_vendor import EVENTS, Odd, document, events, reply
+from support.odd_vendor.streams import WHOLE
+
+BODY = json.dumps(document()).encode()
+STREAM = events(*WHOLE)
+
+TRANSPORT = [
+    Odd("100 Continue first", b"HTTP/1.1 100 Continue\r\n\r\n" + reply(body=BODY)),
+    Odd("102 Processing first", b"HTTP/1.1 102 Processing\r\n\r\n" + reply(body=BODY)),
+    Odd("HTTP/1.0", reply(body=BODY).replace(b"HTTP/1.1", b"HTTP/1.0")),
+    Odd("no reason phrase", reply(body=BODY, status="200 ")),
+    Odd("no reason phrase nor space", reply(body=BODY, status="200")),
+    Odd("lower-case header names", reply(f"content-length: {len(BODY)}", body=BODY)),
+    Odd(
+        "chunk extension and trailer",
+        reply("Transfer-Encoding: chunked", body=b"%x;x=y\r\n%s\r\n0\r\nX-Trailer: a\r\n\r\n" % (len(BODY), BODY)),
+    ),
+    Odd("header twice", reply("X-A: 1", "X-A: 2", "Set-Cookie: a=b", "Set-Cookie: c=d", body=BODY)),
+    Odd("Content-Type twice", reply("Content-Type: application/json", body=BODY)),
+    Odd("header with bytes", reply("X-A: søk", body=BODY)),
+    Odd("type in capitals", reply(body=BODY, kind="APPLICATION/JSON; Charset=UTF-8")),
+    Odd("problem+json", reply(body=BODY, kind="application/problem+json")),
+    Odd("identity encoding", reply("Content-Encoding: identity", body=BODY)),
+    Odd("GZIP in capitals", reply("Content-Encoding: GZIP", body=gzip.compress(BODY))),
+    Odd(
+        "gzip of two members", reply("Content-Encoding: gzip", body=gzip.compress(BODY[:40]) + gzip.compress(BODY[40:]))
+    ),
+    Odd("raw deflate", reply("Content-Encoding: deflate", body=zlib.compress(BODY)[2:-4])),
+    Odd(
+        "gzip checksum wrong",
+        reply("Content-Encoding: gzip", body=gzip.compress(BODY)[:-8] + b"\0" * 8),
+        "protocol_error",
+        "undecodable_body",
+    ),
+    Odd("202", reply(body=BODY, status="202 Accepted")),
+    Odd("206", reply(body=BODY, status="206 Partial")),
+    Odd("304", reply("Content-Length: 0", body=b"", status="304 Not Modified"), "transport_error", "http_304"),
+    Odd(
+        "307 elsewhere",
+        reply("Location: http://127.0.0.1:1/", "Content-Length: 0", body=b"", status="307 T"),
+        "transport_error",
+        "http_307",
+    ),
+    Odd("404 page", reply(body=b"<html>", kind="text/html", status="404 N"), "transport_error", "http_404"),
+    Odd("413", reply(body=b"{}", status="413 N"), "transport_error", "http_413"),
+    Odd("418", reply(body=b"{}", status="418 N"), "transport_error", "http_418"),
+    Odd("500 with a whole answer", reply(body=BODY, status="500 N"), "transport_error", "http_500"),
+    Odd("529", reply(body=b"{}", status="529 N"), "transport_error", "http_529"),
+    Odd(
+        "429 seconds",
+        reply("Retry-After: 7", body=b"{}", status="429 N"),
+        "transport_error",
+        "http_429",
+        also=lambda row: row["attempts"][0]["retry_after_s"] == 7,
+    ),
+    Odd(
+        "429 negative",
+        reply("Retry-After: -7", body=b"{}", status="429 N"),
+        "transport_error",
+        "http_429",
+        also=lambda row: row["attempts"][0]["retry_after_s"] in (0, None),
+    ),
+    Odd(
+        "429 words",
+        reply("Retry-After: soon", body=b"{}", status="429 N"),
+        "transport_error",
+        "http_429",
+        also=lambda row: row["attempts"][0]["retry_after_s"] is None,
+    ),
+    Odd(
+        "429 in a stream body",
+        reply("Retry-After: 2", body=STREAM, kind=EVENTS, status="429 N"),
+        "transport_error",
+        "http_429",
+        request={"stream": True},
+    ),
+    Odd("only headers", b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n", "transport_error", "disconnected"),
+    Odd("length without a body", reply(f"Content-Length: {len(BODY)}", body=b""), "protocol_error", "cut_body"),
+    Odd("a stream type for JSON", reply(body=BODY, kind=EVENTS), found=("content_type_wrong",)),
+    Odd("JSON lines", reply(body=BODY + b"\n" + BODY), "protocol_error", "malformed_body"),
+    Odd("JSON in a prefix", reply(body=b")]}'," + BODY), "protocol_error", "malformed_body"),
+    Odd("null", reply(body=b"null"), "protocol_error", "malformed_body"),
+    Odd("JSON as a string", reply(body=json.dumps(BODY.decode()).encode()), "protocol_error", "malformed_body"),
+    Odd("NUL bytes", reply(body=BODY + b"\0\0"), "protocol_error", "malformed_body"),
+    Odd("xml", reply(body=b"<?xml version='1.0'?><error/>", kind="application/xml"), "protocol_error", "html"),
+    Odd("duplicate key in the completion", reply(body=BODY[:-1] + b', "model": "m"}')),
+]
