@@ -13,6 +13,9 @@ from trialbed.records import ApiRef
 MAX_LENGTH = 64
 """The longest name that OpenAI-compatible endpoints take."""
 
+OTHERS = re.compile(r"[^A-Za-z0-9-]+")
+"""Runs of characters that are replaced, ``_`` among them."""
+
 SUFFIX_LENGTH = 8
 """Hexadecimal digits that tell apart Apis whose names meet."""
 
@@ -23,7 +26,7 @@ def safe_name(original: str) -> str:
     Characters other than ASCII letters, digits, ``_`` and ``-`` become ``_``, runs of ``_`` collapse, outer
     ``_`` go, a leading ``-`` gets ``tool_``, an empty name is ``tool``; cut to 64.
     """
-    name = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9_-]", "_", original)).strip("_")
+    name = OTHERS.sub("_", original).strip("_")
     if not name:
         return "tool"
     if not name[0].isalnum():
@@ -38,9 +41,9 @@ def tool_names(refs: Iterable[ApiRef], taken: Collection[str] = ()) -> dict[ApiR
     identity: the triple, as Apis of two categories may share both names. Where a suffixed name meets another
     again, the next round hashes anew.
     """
-    rounds = dict.fromkeys(refs, 0)
+    names = {ref: _name(ref, 0) for ref in refs}
+    rounds = dict.fromkeys(names, 0)
     while True:
-        names = {ref: _name(ref, number) for ref, number in rounds.items()}
         uses = Counter(names.values())
         uses.update(set(taken))
         meeting = [ref for ref, name in names.items() if uses[name] > 1]
@@ -48,6 +51,7 @@ def tool_names(refs: Iterable[ApiRef], taken: Collection[str] = ()) -> dict[ApiR
             return names
         for ref in meeting:
             rounds[ref] += 1
+            names[ref] = _name(ref, rounds[ref])
 
 
 def _name(ref: ApiRef, number: int) -> str:

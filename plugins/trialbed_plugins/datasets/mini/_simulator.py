@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
-
-from jsonschema import Draft202012Validator, ValidationError
+from typing import TYPE_CHECKING, ClassVar
 
 from trialbed.contracts import Simulation, Simulator
 from trialbed.errors import SimulationError
 from trialbed.records import Api, Json
 from trialbed_plugins.datasets.mini._endpoints import ApiError, respond
 from trialbed_plugins.datasets.mini._world import World, load_world
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 MAX_ERROR = 500
 """Characters of an API error; it repeats what was sent, which may be long."""
@@ -67,6 +68,8 @@ def _path(api: Api) -> str:
 
 def _violation(api: Api, arguments: dict[str, Json]) -> str:
     """What is wrong with the arguments by the Api's schema, empty if nothing is; the first parameter's fault."""
+    from jsonschema import Draft202012Validator  # takes long to import, and not all who look for datasets need it
+
     validator = Draft202012Validator(api.parameters_schema())
     errors = sorted(validator.iter_errors(arguments), key=lambda error: [str(part) for part in error.absolute_path])
     return _message(errors[0]) if errors else ""

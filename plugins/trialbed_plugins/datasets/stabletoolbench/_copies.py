@@ -1,28 +1,33 @@
 """The normalised copies of imported data.
 
 Below the driver's folder, ``CURRENT`` names the folder of the last import: ``queries/<test set>.json`` in
-Trialbed's own form, ``tools/<Category>.json`` with lists of Apis, and ``descriptions.json`` with what each
-tool is for. An import writes a new folder and then replaces ``CURRENT``, so that a reader finds all of it or
-none, and one that fails leaves everything as it was.
+Trialbed's own form, ``tools/<Category>.json`` with lists of Apis, ``catalog`` with the same Apis, each of which is read
+when it is needed, and ``descriptions.json`` with what each tool is for. An import writes a new folder and then replaces
+``CURRENT``, so that a reader finds all of it or none, and one that fails leaves everything as it was.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock
 from pydantic import TypeAdapter
 
+from trialbed.catalogs import StoredApis
 from trialbed.records import Api, ApiRef, Query
 from trialbed_plugins.datasets._listed import QUERY_FILE, QueryFile, unique_apis
 from trialbed_plugins.datasets._reading import read_text, validate
 
+log = logging.getLogger("trialbed.datasets")
+
+CATALOG = "catalog"
 LOCK_TIMEOUT = 60.0
 """Seconds to wait for another import to end."""
 
@@ -45,10 +50,15 @@ class Copies:
         path = self._current / "queries" / f"{test_set}.json"
         return validate(path, QUERY_FILE, read_text(path)).queries
 
-    def apis(self) -> Iterator[Api]:
+    def apis(self) -> Sequence[Api]:
         """The Apis of all imported tool documents."""
-        for path in sorted((self._current / "tools").glob("*.json")):
-            yield from validate(path, _APIS, read_text(path))
+        stored = self._current / CATALOG
+        if stored.is_dir():
+            try:
+                return StoredApis(stored)
+            except (OSError, ValueError, LookupError, TypeError) as error:
+                log.warning("%s: cannot be read, and is not used: %s", stored, error)
+        return list(_apis(self._current))
 
     def descriptions(self) -> dict[str, dict[str, str]]:
         """Category -> tool name -> what the tool is for; of imported tool documents."""
@@ -91,6 +101,11 @@ class Copies:
                 shutil.rmtree(path, ignore_errors=True)
 
 
+def _apis(folder: Path) -> Iterator[Api]:
+    for path in sorted((folder / "tools").glob("*.json")):
+        yield from validate(path, _APIS, read_text(path))
+
+
 def _add_apis(folder: Path, apis: Iterable[Api]) -> None:
     by_category: dict[str, list[Api]] = {}
     for api in apis:
@@ -100,14 +115,17 @@ def _add_apis(folder: Path, apis: Iterable[Api]) -> None:
         kept = validate(path, _APIS, read_text(path)) if path.is_file() else ()
         _write(path, _list_text(unique_apis([*added, *kept])))
     if by_category:
-        _write(folder / "descriptions.json", json.dumps(_descriptions(folder), ensure_ascii=True, indent=0))
+        known = list(_apis(folder))
+        _write(folder / "descriptions.json", json.dumps(_descriptions(known), ensure_ascii=True, indent=0))
+        shutil.rmtree(folder / CATALOG, ignore_errors=True)
+        (folder / CATALOG).mkdir()
+        StoredApis.store(known, (), folder / CATALOG)
 
 
-def _descriptions(folder: Path) -> dict[str, dict[str, str]]:
+def _descriptions(apis: Iterable[Api]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
-    for path in sorted((folder / "tools").glob("*.json")):
-        for api in validate(path, _APIS, read_text(path)):
-            found.setdefault(api.category, {}).setdefault(api.tool_name, api.tool_description)
+    for api in apis:
+        found.setdefault(api.category, {}).setdefault(api.tool_name, api.tool_description)
     return found
 
 

@@ -7,10 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import DatasetDriver
 from trialbed.errors import UsageError
 from trialbed.records import Api, Query
-from trialbed_plugins.datasets._listed import ListedDataset, check_name, unique_apis
+from trialbed_plugins.datasets._listed import ListedDataset, check_name
 from trialbed_plugins.datasets.stabletoolbench._copies import Copies, described
 from trialbed_plugins.datasets.stabletoolbench._folders import documents, find, holds_data
 from trialbed_plugins.datasets.stabletoolbench._source import read_document, read_queries
@@ -40,8 +41,8 @@ class StableToolBenchDataset(ListedDataset):
         return self._catalog
 
     @cached_property
-    def _catalog(self) -> tuple[Api, ...]:
-        return unique_apis([*super().apis(), *self._copies.apis()])
+    def _catalog(self) -> ApiCatalog:
+        return ApiCatalog(super().apis(), self._copies.apis())
 
 
 class StableToolBenchDriver(DatasetDriver):

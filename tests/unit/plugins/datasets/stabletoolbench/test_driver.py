@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from trialbed.catalogs import StoredApis
 from trialbed.contracts import Dataset
 from trialbed.errors import DataError, UsageError
 from trialbed_plugins.datasets.stabletoolbench import StableToolBenchDriver
@@ -209,6 +211,27 @@ def test_imports_at_the_same_time_lose_nothing(tmp_path: Path, data_dir: Path) -
     with ThreadPoolExecutor(len(folders)) as pool:
         list(pool.map(lambda folder: StableToolBenchDriver().import_folder(folder, data_dir), folders))
     assert DRIVER.test_sets(data_dir) == [f"set{number}" for number in range(6)]
+
+
+def test_apis_of_imported_documents_are_read_when_they_are_needed(
+    repository: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    DRIVER.import_folder(repository, data_dir)
+    monkeypatch.setattr(StoredApis, "__getitem__", lambda self, place: pytest.fail("read"))
+    assert len(DRIVER.open("G1_tool", data_dir).apis()) == 3
+
+
+@pytest.mark.parametrize("text", [None, "{"])
+def test_imports_that_have_no_catalog_or_a_damaged_one_are_read(
+    repository: Path, data_dir: Path, text: str | None
+) -> None:
+    DRIVER.import_folder(repository, data_dir)
+    (index,) = data_dir.rglob("catalog/index.json")
+    if text is None:
+        shutil.rmtree(index.parent)
+    else:
+        index.write_text(text)
+    assert titles(DRIVER.open("G1_tool", data_dir)) == ["Crafts/Kiln_fire", "Crafts/Kiln_cool", "Food/Oven_bake"]
 
 
 def test_a_damaged_copy_is_an_error_that_names_it(repository: Path, data_dir: Path) -> None:
