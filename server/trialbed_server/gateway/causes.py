@@ -24,8 +24,8 @@ def cause_of_status(status: int, *, others_answered: bool) -> Cause | None:
 
     Args:
         status: 0 if none came: no connection, or no answer.
-        others_answered: whether the endpoint answered other requests; for a status of 5xx, while every attempt of this
-            one, and there were several, failed in this way.
+        others_answered: whether the endpoint answered other requests; for a status of 5xx, such as are as far in their
+            conversations, while every attempt of this one, and there were several, failed in this way.
     """
     if 200 <= status < 300:
         return None
@@ -39,6 +39,11 @@ def cause_of_status(status: int, *, others_answered: bool) -> Cause | None:
 def blames_request(status: int) -> bool:
     """Whether a failure may be due to what was sent, so that it would fail each time: 5xx, but not overload."""
     return status >= 500 and status not in OVERLOADED
+
+
+def is_continued(body: bytes) -> bool:
+    """Whether a request goes on after an answer of the model; told without parsing it, as a quote in a text is escaped."""
+    return b'"assistant"' in body
 
 
 def repeats_a_broken_call(body: bytes) -> bool:

@@ -22,6 +22,7 @@ from trialbed_server.gateway.causes import (
     TRANSIENT,
     blames_request,
     cause_of_status,
+    is_continued,
     repeats_a_broken_call,
 )
 from trialbed_server.gateway.circuit import Circuit, EndpointDown
@@ -81,6 +82,7 @@ class Upstream:
         self._budget = RetryBudget()
         self._liveness = Liveness(clock)
         self._blamed: dict[bytes, int] = {}
+        self._continued = 0
         self._waiting = 0
         self.circuit = Circuit(clock, policy.patience)
 
@@ -185,6 +187,7 @@ class Upstream:
             raise
         self._blamed.pop(request.digest, None)
         self._budget.answered()
+        self._continued += is_continued(request.body)
         self.circuit.completed(answered=True)
         return None
 
@@ -238,7 +241,7 @@ class Upstream:
     def _count(self, request: Request, failure: Failure) -> None:
         """Tell the circuit breaker, and remember a request at which the endpoint fails each time."""
         if blames_request(failure.status):
-            self._blamed.setdefault(request.digest, self.circuit.answered)
+            self._blamed.setdefault(request.digest, self._answered_alike(request))
             if len(self._blamed) > REMEMBERED:
                 del self._blamed[next(iter(self._blamed))]
         else:
@@ -254,11 +257,20 @@ class Upstream:
         """Whether an endpoint that works fails because of the model's own broken call."""
         return status == 500 and self.circuit.answered > 0 and repeats_a_broken_call(request.body)
 
+    def _answered_alike(self, request: Request) -> int:
+        """How many requests were answered that are at least as far in their conversations.
+
+        An endpoint may fail at every second turn, for all: that it answers first ones says nothing of a request.
+        """
+        return self._continued if is_continued(request.body) else self.circuit.answered
+
     def _others_answered(self, request: Request, status: int) -> bool:
-        answered = self.circuit.answered
         if self._chokes(request, status):
             return True
-        return answered > (0 if status in NOT_THERE else self._blamed.get(request.digest, answered))
+        if status in NOT_THERE:
+            return self.circuit.answered > 0
+        answered = self._answered_alike(request)
+        return answered > self._blamed.get(request.digest, answered)
 
     async def _give_up(self, request: Request, writer: ResponseWriter, failure: Failure) -> None:
         others = self._others_answered(request, failure.status)

@@ -177,6 +177,24 @@ async def test_a_request_that_fails_each_time_while_others_are_answered_is_to_bl
     ]
 
 
+@pytest.mark.parametrize(("continues", "cause"), [(False, "endpoint"), (True, "request")])
+async def test_a_second_turn_is_to_blame_only_if_other_second_turns_are_answered(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, continues: bool, cause: str
+) -> None:
+    client = await opened(serve, endpoint.url, clock, model_retries=2)
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]
+
+    async def other_answered_meanwhile(request: Request) -> Response:
+        other = {"messages": messages} if continues else {}
+        assert (await client.post(CHAT, json={**body("fine"), **other})).status_code == 200
+        return await says(500)(request)
+
+    endpoint.plans["bad"] = [says(500), other_answered_meanwhile, says(500)]
+    assert (await client.post(CHAT, json={**body("bad"), "messages": messages})).status_code == 500
+    call, _ = (await closed(client))["model_calls"]
+    assert call["cause"] == cause
+
+
 async def test_an_endpoint_that_fails_at_the_models_own_broken_call_is_not_down(
     serve: Serve, endpoint: Endpoint, clock: SleepingClock
 ) -> None:
