@@ -197,7 +197,8 @@ def _on_claims(claims: Document) -> Iterator[str]:
 
 def _on_wire(summary: Document, max_tokens: int | None) -> Iterator[str]:
     refused, cut, written = summary["refused_requests"], summary["truncated"], summary["text_calls"]
-    if refused["requests"]:
+    told = sum(found["count"] for found in summary["failures"] if found["kind"] == "limit")
+    if refused["trials"] > told:  # else the reason of their failures says so
         yield (
             f"{_number(refused['trials'], 'trial')} stopped by the limit: "
             f"{_number(refused['requests'], 'request')} past {_options(refused.get('limits'))} refused"

@@ -42,7 +42,7 @@ def blames_request(status: int) -> bool:
 
 
 def is_continued(body: bytes) -> bool:
-    """Whether a request goes on after an answer of the model; told without parsing it, as a quote in a text is escaped."""
+    """Whether a request goes on after an answer of the model; told unparsed, as quotes within texts are escaped."""
     return b'"assistant"' in body
 
 
