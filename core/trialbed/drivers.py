@@ -6,9 +6,13 @@ distribution, its version and the cause.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from functools import lru_cache
+from importlib.metadata import Distribution, EntryPoint, distribution, distributions
 from typing import Any
 
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
@@ -31,6 +35,9 @@ GROUPS = {
 }
 """Kind of driver -> entry-point group. ``components`` are the parts of Trialbed itself that core loads lazily."""
 
+Places = tuple[tuple[str, int], ...]
+"""The folders in which distributions are looked for, each with the time of its last change."""
+
 Advice = Callable[[str, str | None, Sequence[str]], str]
 """Builds advice on a missing driver from its name, the closest name if one is close, and the installed names."""
 
@@ -48,17 +55,39 @@ class DriverInfo:
 
 def list_drivers(kind: str) -> list[DriverInfo]:
     """Every installed driver of a kind, by name."""
-    found = {
-        (entry.name, entry.value): DriverInfo(
-            kind,
-            entry.name,
-            entry.value,
-            entry.dist.name if entry.dist else "?",
-            entry.dist.version if entry.dist else "?",
-        )
-        for entry in entry_points(group=GROUPS[kind])
-    }
-    return [found[key] for key in sorted(found)]
+    return list(_installed(_places()).get(GROUPS[kind], ()))
+
+
+def _places() -> Places:
+    """What tells whether something was installed or removed since; `importlib.metadata` looks at the same."""
+    found = []
+    for folder in sys.path:
+        with suppress(OSError):
+            found.append((folder, os.stat(folder or ".").st_mtime_ns))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _installed(_places: Places) -> Mapping[str, tuple[DriverInfo, ...]]:
+    """The drivers of each entry-point group; to read the metadata of all distributions takes longer than the rest."""
+    kinds = {group: kind for kind, group in GROUPS.items()}
+    found: dict[str, dict[tuple[str, str], DriverInfo]] = {}
+    for owner in _owners(kinds):
+        name, version = owner.name or "?", owner.version or "?"
+        for entry in owner.entry_points:
+            if entry.group in kinds:
+                info = DriverInfo(kinds[entry.group], entry.name, entry.value, name, version)
+                found.setdefault(entry.group, {})[entry.name, entry.value] = info
+    return {group: tuple(drivers[key] for key in sorted(drivers)) for group, drivers in found.items()}
+
+
+def _owners(groups: Collection[str]) -> list[Distribution]:
+    """The distributions with entry points of these groups; of those that are there twice, the one found first."""
+    offering = [item for item in distributions() if any(entry.group in groups for entry in item.entry_points)]
+    return [
+        *map(distribution, {item.name for item in offering if item.name}),
+        *(item for item in offering if not item.name),
+    ]
 
 
 def driver_info(kind: str, name: str, *, known: Collection[str] = (), advice: Advice | None = None) -> DriverInfo:
@@ -95,8 +124,15 @@ def load_driver(kind: str, name: str, *contracts: str) -> Any:
     from stevedore.driver import DriverManager
 
     info = driver_info(kind, name)
+
+    class Known(DriverManager):  # type: ignore[misc] # stevedore ships no type information
+        """Does not look through all that is installed, which was just done."""
+
+        def list_entry_points(self) -> list[EntryPoint]:
+            return [EntryPoint(name, info.target, GROUPS[kind])]
+
     try:
-        manager = DriverManager(GROUPS[kind], name, invoke_on_load=False, on_load_failure_callback=_raise)
+        manager = Known(GROUPS[kind], name, invoke_on_load=False, on_load_failure_callback=_raise)
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from importlib.metadata import distributions
+import re
+from importlib.metadata import Distribution, distributions
+
+_HEADER = re.compile(r"^(Name|Version):[ \t]*(\S+)[ \t]*$", re.MULTILINE)
 
 
 def installed_packages() -> tuple[str, ...]:
     """``name==version`` of every distribution in this interpreter, sorted."""
-    return tuple(sorted({f"{item.name.lower()}=={item.version}" for item in distributions() if item.name}))
+    named = (_named(item) for item in distributions())
+    return tuple(sorted({f"{name.lower()}=={version}" for name, version in named if name}))
+
+
+def _named(distribution: Distribution) -> tuple[str, str]:
+    """The name and the version; the name is empty where the metadata have none."""
+    # Each worker lists them. A parser of mail, which is what `distribution.name` uses, takes ten times as long.
+    headers = (distribution.read_text("METADATA") or "").partition("\n\n")[0]
+    found = dict(reversed(_HEADER.findall(headers)))
+    if "Name" in found and "Version" in found:
+        return found["Name"], found["Version"]
+    return distribution.name or "", distribution.version

@@ -8,8 +8,7 @@ import ssl
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import httpx
-
+from trialbed._httpx import httpx
 from trialbed.records import ApiRef, ToolSpec
 
 TOOL_TIMEOUT = 60.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -60,6 +59,8 @@ def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     FILE has a labelled case a line, as JSON. Without it, the judge grades the cases that come with Trialbed. The result
     is kept, and reports of later runs name it, if there are 30 cases with a verdict or more.
     """
+    import asyncio
+
     measured, findings = asyncio.run(_calibrate(file, judge_settings(given)))
     click.echo(_fate(measured), err=True)
     if as_json:
@@ -87,6 +88,8 @@ def cases(as_json: bool) -> None:
 
 
 async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibration, list[Finding]]:
+    import asyncio
+
     from trialbed.calibration import EMBEDDED, embedded_cases, keep_calibration, read_cases
     from trialbed.calibration import calibrate as measure
     from trialbed.engine import identity_of, standing_judge

@@ -7,10 +7,10 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-import httpx
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt
 from tenacity.wait import wait_base, wait_exponential, wait_random
 
+from trialbed._httpx import httpx
 from trialbed.chat._documents import offered_functions, read_body
 from trialbed.chat._readings import Reading, failed
 from trialbed.chat._retry_after import retry_after

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from trialbed.drivers import DriverInfo
 
 COMMANDS = {
     "compare": "Compare runs, or result files of vendors, with intervals.",
@@ -106,11 +110,8 @@ def load_command(name: str, targets: Collection[str]) -> click.Command:
     Raises:
         DriverError: the distribution that offers it cannot be loaded, or several offer it.
     """
-    from trialbed.drivers import broken_message, driver_info
-    from trialbed.errors import DriverBroken
-
     # To ask whose a command is takes longer than to load it: only where that is needed, for a refusal.
-    (target,) = targets if len(targets) == 1 else (driver_info("commands", name).target,)
+    (target,) = targets if len(targets) == 1 else (_info(name).target,)
     try:
         # Not by stevedore, which takes longer to import than the help on all commands takes to write.
         command = EntryPoint(name, target, GROUP).load()
@@ -119,8 +120,17 @@ def load_command(name: str, targets: Collection[str]) -> click.Command:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise DriverBroken(broken_message(driver_info("commands", name), error)) from error
+        from trialbed.drivers import broken_message
+        from trialbed.errors import DriverBroken
+
+        raise DriverBroken(broken_message(_info(name), error)) from error
     return command
+
+
+def _info(name: str) -> DriverInfo:
+    from trialbed.drivers import driver_info
+
+    return driver_info("commands", name)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-import httpx
-
+from trialbed._httpx import httpx
 from trialbed.mcp._server import Refused, sdk_server
 from trialbed.tools import tls_for
 

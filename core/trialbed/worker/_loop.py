@@ -11,14 +11,13 @@ from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 
-import httpx
-
+from trialbed._httpx import httpx
 from trialbed.contracts import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
 from trialbed.drivers import DriverInfo, driver_info, load_driver
 from trialbed.errors import DriverBroken, DriverError, DriverNotFound
 from trialbed.installed import installed_packages
 from trialbed.records import FrameworkInfo, Outcome
-from trialbed.tools import TOOL_TIMEOUT, BlockingClient
+from trialbed.tools import TOOL_TIMEOUT, BlockingClient, tls_for
 from trialbed.worker._channel import Channel
 from trialbed.worker._messages import Begin, Clock, Done, Failed, Hello, Ready, Started
 from trialbed.worker._state import ProcessState
@@ -119,7 +118,7 @@ def _info(entry: DriverInfo, agent_class: type[BaseAgent]) -> FrameworkInfo:
 def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> int:
     # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
     runner = asyncio.Runner()
-    client, blocking = httpx.AsyncClient(timeout=TOOL_TIMEOUT), BlockingClient()
+    client, blocking = None, BlockingClient()
     state = ProcessState()
     while True:
         command = channel.receive()
@@ -129,6 +128,7 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
         channel.send(Started(nonce=nonce, trial=spec.trial))
         if not SUPERVISED:
             faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
+        client = client or httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(spec.server_url))
         trial = Trial(spec, channel.owner_only, partial(_tell_time, channel, nonce, spec.trial))
         outcome = _run_trial(runner, trial, agent_class, client, blocking)
         spent = "" if _cancel_leaked_tasks(runner) else "the trial left tasks that cannot be cancelled"

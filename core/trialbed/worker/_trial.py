@@ -12,8 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
-
+from trialbed._httpx import httpx
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import OLD_AGENT_CONTRACTS, BaseAgent
 from trialbed.errors import AnswerError, ModelFailed

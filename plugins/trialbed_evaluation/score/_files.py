@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -108,6 +107,8 @@ def score(path: Path, given: Mapping[str, Any]) -> int:
         UsageError: an option is wrong, or does not fit the file.
         DataError: the file is malformed; names file, line and key.
     """
+    import asyncio
+
     least_means(given)
     samples = _samples(path, given["reference"])
     options = settings(given)

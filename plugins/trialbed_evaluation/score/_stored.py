@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -57,6 +56,8 @@ def score(target: str, given: Mapping[str, Any]) -> int:
         UsageError, DataError: the run or the judge does not exist, the run is under way, or its dataset cannot be
             read.
     """
+    import asyncio
+
     from trialbed.cli.stored import print_json
     from trialbed.cli.thresholds import below, check_scores, parse_thresholds
     from trialbed.views import print_tables

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,8 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     Raises:
         UsageError, DataError: the run does not exist, its dataset cannot be read, or an option is wrong.
     """
+    import asyncio
+
     if given["reference"] is not None:
         raise UsageError("--reference is about files; a run is compared with its queries' gold calls")
     _files.least_means(given)

@@ -127,3 +127,22 @@ def test_a_name_that_two_distributions_offer_is_refused_with_both(fake_distribut
     with pytest.raises(DriverError, match=r"trialbed-(one|two) 1\.0 and trialbed-(two|one) 1\.0") as raised:
         load_driver("frameworks", "same")
     assert "uninstall one of them" in str(raised.value)
+
+
+def test_what_is_installed_meanwhile_is_found(fake_distribution: FakeDistribution) -> None:
+    assert "late" not in [driver.name for driver in list_drivers("frameworks")]
+    framework(fake_distribution, "late", AGENT)
+    assert "late" in [driver.name for driver in list_drivers("frameworks")]
+
+
+def test_of_a_distribution_that_is_there_twice_the_first_one_counts(fake_distribution: FakeDistribution) -> None:
+    framework(fake_distribution, "twice", AGENT)
+    with pytest.MonkeyPatch.context() as patch:
+        newer = Path(sys.path[0]).parent / "newer"
+        metadata = newer / "trialbed_twice-9.0.dist-info"
+        metadata.mkdir(parents=True)
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: trialbed-twice\nVersion: 9.0\n")
+        (metadata / "entry_points.txt").write_text("[trialbed.frameworks]\ntwice = elsewhere:Agent\n")
+        patch.syspath_prepend(newer)
+        assert driver_info("frameworks", "twice").version == "9.0"
+    assert driver_info("frameworks", "twice").version == "2.5"

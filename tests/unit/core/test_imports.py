@@ -153,7 +153,11 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code: str, tmp_path: Path
             "import trialbed_verify.comparison, trialbed_verify.ranking",
             {"aiohttp", "jsonschema", "pydantic", "stevedore", "yaml"},
         ),
-        ("import trialbed.cli; trialbed.cli.main(['--help'])", {"annotated_types", "trialbed.run_settings"}),
+        (
+            "import trialbed.cli; trialbed.cli.main(['--help'])",
+            {"annotated_types", "asyncio", "trialbed.drivers", "trialbed.run_settings"},
+        ),
+        ("import trialbed.worker._loop", {"click", "fastapi", "numpy", "pygments", "rich", "sqlalchemy", "stevedore"}),
         ("import trialbed_server.faults", {"fastapi", "numpy", "pydantic", "sqlalchemy", "starlette", "uvicorn"}),
         (
             "from trialbed_verify.verification import Verification",
