@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,13 @@ UNIT_ROOTS = {package.removeprefix("trialbed_"): package for package in FOLDERS}
 """Folder of ``tests/unit`` -> package."""
 
 
-def imported(file: Path) -> Iterator[tuple[str, str]]:
+@cache
+def imported(file: Path) -> tuple[tuple[str, str], ...]:
     """``(module, name)`` of every import of a file, wherever it stands; the name is empty for ``import x``."""
+    return tuple(_imported(file))
+
+
+def _imported(file: Path) -> Iterator[tuple[str, str]]:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,17 @@ def folder(package: str) -> Path:
 
 def imported(file: Path, package: str) -> Iterator[str]:
     """What of a package a file imports, wherever it stands: ``wire``, ``wire._exchange``, ``""`` for all of it."""
+    return (module[len(package) + 1 :] for module in modules(file) if f"{module}.".startswith(f"{package}."))
+
+
+@cache
+def modules(file: Path) -> tuple[str, ...]:
+    """All that a file imports."""
+    found: list[str] = []
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        yield from (module[len(package) + 1 :] for module in modules if f"{module}.".startswith(f"{package}."))
+        found += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        found += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+    return tuple(found)
 
 
 def part_of(file: Path, package: str) -> str | None:
