@@ -43,6 +43,17 @@ hypothesis.settings.register_profile("few", _ANY_MACHINE, max_examples=8, databa
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what is for runs that divide the work among them."""
+    help_text = "of the parameters of each test, take the K-th of N parts; tests without parameters are all taken"
+    parser.addoption("--part", metavar="K/N", type=_part, default=(1, 1), help=help_text)
+
+
+def _part(text: str) -> tuple[int, int]:
+    number, _, parts = text.partition("/")
+    return int(number), int(parts)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Choose Hypothesis' profile, and in CI a new seed for each run, which all workers share."""
     hypothesis.settings.load_profile(PROFILE)
@@ -57,12 +68,31 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the cheapest first, but of slow ones the longest, and mark as slow what another marker says is slow."""
+    _take_part(config, items)
     for item in items:
         if any(item.get_closest_marker(name) for name in SLOW):
             item.add_marker("slow")
     items.sort(key=_order)
+
+
+def _take_part(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out, and say so, what is in the other parts of this run's tests."""
+    number, parts = config.getoption("--part")
+    families: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        families.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    others = [item for family in families.values() for item in _others(family, number, parts)]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        left_out = set(others)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _others(family: list[pytest.Item], number: int, parts: int) -> list[pytest.Item]:
+    """Of one test, those in other parts; where there are too few for each part to have one, all are in each."""
+    return [item for place, item in enumerate(family) if place % parts != number - 1] if len(family) >= parts else []
 
 
 def pytest_collection_finish() -> None:

@@ -1,4 +1,7 @@
-"""The quick unit tests on every Python that Trialbed declares; the slow ones run on this one."""
+"""The quick unit tests on every Python that Trialbed declares; the slow ones run on this one.
+
+Each test runs on each Python. Of the parameters of a test, all are tried on this one, and each is on one of the others.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,10 @@ SETTINGS.read(ROOT / "setup.cfg")
 CLASSIFIER = re.compile(r"^Programming Language :: Python :: (3\.\d+)$", re.MULTILINE)
 DECLARED = tuple(CLASSIFIER.findall(SETTINGS["metadata"]["classifiers"]))
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+OTHERS = [version for version in DECLARED if version != HERE]
 
 
-@pytest.mark.slow(220)
+@pytest.mark.slow(150)
 @pytest.mark.parametrize("version", DECLARED)
 def test_the_unit_tests_pass(
     version: str, wheels: Wheels, suite: Callable[..., None], tmp_path: Path, record_property: Callable[..., None]
@@ -37,8 +41,27 @@ def test_the_unit_tests_pass(
     uv("venv", "--quiet", "--python", interpreter, str(folder))
     python = folder / "bin" / "python"
     uv("pip", "install", "--quiet", "--python", str(python), f"{wheels.wheel}[test]", str(wheels.langgraph))
-    quick = ("-m", "not slow and not matrix")
-    suite(f"Python {version}", python, "-p", "hypothesispytest", "tests/unit", *quick, HYPOTHESIS_PROFILE="few")
+    part = f"{OTHERS.index(version) + 1}/{len(OTHERS)}"
+    quick = ("-m", "not slow and not matrix", "--part", part)
+    title = f"Python {version}, part {part} of the parameters"
+    suite(title, python, "-p", "hypothesispytest", "tests/unit", *quick, HYPOTHESIS_PROFILE="few")
+
+
+@pytest.mark.slow
+def test_the_parts_of_the_parameters_have_each_test_and_are_together_all() -> None:
+    def collected(part: str) -> set[str]:
+        command = [sys.executable, "-m", "pytest", "tests/unit/core/test_redaction.py", "--part", part]
+        arguments = ("--collect-only", "-q", "-p", "no:cacheprovider")
+        done = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+        return {line for line in done.stdout.splitlines() if "::" in line}
+
+    def tests(ids: set[str]) -> set[str]:
+        return {name.partition("[")[0] for name in ids}
+
+    everything, first, second = map(collected, ("1/1", "1/2", "2/2"))
+    assert first | second == everything
+    assert len(first) < len(everything) > len(second)
+    assert tests(first) == tests(second) == tests(everything)
 
 
 def found(version: str) -> str | None:
