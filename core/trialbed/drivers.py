@@ -125,7 +125,7 @@ def load_driver(kind: str, name: str, *contracts: str) -> Any:
 
     info = driver_info(kind, name)
 
-    class Known(DriverManager):  # type: ignore[misc] # stevedore ships no type information
+    class Known(DriverManager):  # type: ignore[type-arg] # older releases are not generic
         """Does not look through all that is installed, which was just done."""
 
         def list_entry_points(self) -> list[EntryPoint]:
