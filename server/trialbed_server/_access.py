@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterable
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -78,6 +79,8 @@ class SiteGuard:
     def __init__(self, host: str, hosts: Iterable[str], origins: Iterable[str]) -> None:
         self._hosts = frozenset(name.lower().strip("[]") for name in (host, *hosts))
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+        # Clients repeat the same name with every request.
+        self._is_own = lru_cache(maxsize=64)(self._names_this_server)
 
     def refusal(self, scope: Scope) -> str | None:
         """Why this request is refused, None if it is not."""
@@ -100,7 +103,7 @@ class SiteGuard:
             "start the server with --allow-origin ORIGIN"
         )
 
-    def _is_own(self, host: str) -> bool:
+    def _names_this_server(self, host: str) -> bool:
         """Whether a ``Host`` header names this server; tools other than browsers may leave it out."""
         try:
             name = urlsplit(f"//{host}").hostname or ""

@@ -59,7 +59,7 @@ READY_TIMEOUT = 5.0
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
-def create_app(options: ServerOptions, *, clock: Clock | None = None) -> FastAPI:
+def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Application:
     """A server as an ASGI application, with the routes of every installed plugin.
 
     Raises:
@@ -122,7 +122,7 @@ def _application(
     virtual: VirtualApi,
     clock: Clock,
     lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]],
-) -> FastAPI:
+) -> Application:
     # A page does not know the token, where there is one.
     sites = None if options.token else SiteGuard(options.host, options.allow_hosts, options.allow_origins)
     return Application(

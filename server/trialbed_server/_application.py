@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from trialbed_server._access import POLICY_VIOLATION, SiteGuard
@@ -22,6 +22,16 @@ COUNTED = ("/virtual", "/v1/", "/t/")
 """Paths whose requests count for the rate of their client."""
 
 
+class FastPath(Protocol):
+    """An endpoint that answers every request without raising, and some at once."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+
+    def immediate(self, sent: bytes) -> bytes | None:
+        """The body of the answer, as JSON with status 200; None where that takes more than a look into memory."""
+
+
 class Application(FastAPI):
     """Refuses what web pages send, bounds bodies, and passes ``POST path`` straight to its endpoint.
 
@@ -29,7 +39,7 @@ class Application(FastAPI):
     request would take longer than answering from the cache does.
 
     Args:
-        fast_path: the path, and its endpoint, which answers every request without raising.
+        fast_path: the path, and its endpoint.
         sites: tells which requests are refused; None for none.
         max_body: largest body in bytes of routes that plugins add.
         rates: tells which clients ask too often; None for none.
@@ -38,7 +48,7 @@ class Application(FastAPI):
     def __init__(
         self,
         *,
-        fast_path: tuple[str, ASGIApp],
+        fast_path: tuple[str, FastPath],
         sites: SiteGuard | None,
         max_body: int,
         rates: RateLimit | None = None,
@@ -60,13 +70,24 @@ class Application(FastAPI):
             await _refuse(refusal, scope, receive, send)
         elif self._rates and scope["path"].startswith(COUNTED) and (seconds := self._rates.wait(_client(scope))):
             await _too_many(seconds, scope, receive, send)
-        elif scope["path"] == self._path and scope.get("method") == "POST" and not self.user_middleware:
+        elif self._is_fast(scope):
             scope["path_params"] = {}
             await self._endpoint(scope, receive, send)
         elif scope["path"].startswith(BOUNDED):
             await super().__call__(scope, receive, send)
         else:
             await super().__call__(scope, _bounded(receive, self._max_body), send)
+
+    def takes(self, scope: Scope) -> bool:
+        """Whether the answer to a request with this head may be immediate."""
+        return self._is_fast(scope) and self._rates is None and (self._sites is None or not self._sites.refusal(scope))
+
+    def immediate(self, sent: bytes) -> bytes | None:
+        """The answer to a request that it takes, if it is there at once; None otherwise."""
+        return self._endpoint.immediate(sent)
+
+    def _is_fast(self, scope: Scope) -> bool:
+        return bool(scope["path"] == self._path) and scope.get("method") == "POST" and not self.user_middleware
 
 
 def _client(scope: Scope) -> str:

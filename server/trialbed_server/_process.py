@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import cast
 
 import uvicorn
@@ -19,9 +20,10 @@ from starlette.types import ASGIApp
 
 from trialbed.errors import ServerUnavailable
 from trialbed_server._app import create_app
+from trialbed_server._application import Application
+from trialbed_server._immediate import ImmediateProtocol
 from trialbed_server._logging import configure_logging
 from trialbed_server._options import ServerOptions
-from trialbed_server._protocol import BoundedProtocol
 from trialbed_server._trial_routing import Place, TrialRouting
 from trialbed_server._workers import Workers
 from trialbed_server.cache import ResponseStore
@@ -51,7 +53,7 @@ def serve(options: ServerOptions) -> None:
         app = create_app(options)
     with contextlib.closing(_listen(options.host, options.port)) as listener:
         if options.workers == 1:
-            _serve_app(app, options, [listener], lambda: _announce(listener), _stdin_watcher(options))
+            _serve_app(app, app, options, [listener], lambda: _announce(listener), _stdin_watcher(options))
             return
         workers = Workers(options, listener, serve_worker)
         _stdin_watcher(options)(workers.stop)
@@ -67,12 +69,13 @@ def serve_worker(
 ) -> None:
     """Serve a socket that other processes serve too, and one of its own, by which they pass on its trials' requests."""
     configure_logging(options.log_format, options.secrets())
-    app = TrialRouting(create_app(options), place, options.max_body)
-    _serve_app(app, options, sockets, on_ready, watch)
+    inner = create_app(options)
+    _serve_app(TrialRouting(inner, place, options.max_body), inner, options, sockets, on_ready, watch)
 
 
 def _serve_app(
     app: ASGIApp,
+    inner: Application,
     options: ServerOptions,
     sockets: Sequence[socket.socket],
     on_ready: Callable[[], object],
@@ -80,7 +83,7 @@ def _serve_app(
 ) -> None:
     config = uvicorn.Config(
         app,
-        http=BoundedProtocol,
+        http=cast("type[asyncio.Protocol]", partial(ImmediateProtocol, takes=inner.takes, answer=inner.immediate)),
         log_config=None,
         access_log=False,
         lifespan="on",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -14,7 +14,8 @@ from trialbed_server._arrival import BODY_SECONDS, HEAD_SECONDS, ArrivalDeadline
 class BoundedProtocol(HttpToolsProtocol):
     """Ends connections whose requests do not arrive: half a head or half a body holds none for ever.
 
-    A body's size is bounded where it is read, and idle connections are uvicorn's own ``timeout_keep_alive``.
+    A body's size is bounded where it is read, and idle connections are uvicorn's own ``timeout_keep_alive``. A request
+    that comes in one piece needs no deadline, and most do.
 
     Attributes:
         head_bytes: largest head; what comes in one piece with its end is not counted.
@@ -27,7 +28,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._arrival = ArrivalDeadline(self._late)
-        self._in_head = False
+        self._part: Literal["", "head", "body"] = ""
+        self._requests = 0
         self._head = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
@@ -42,37 +44,46 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read what has come."""
-        in_head = self._in_head
+        part, requests = self._part, self._requests
         super().data_received(data)
-        if in_head and self._in_head:
+        began = self._requests != requests
+        if not self._part:
+            self._nothing_is_missing(ended=began or bool(part))
+        elif began or self._part != part:
+            self._head = 0
+            self._arrival.expect(self._part, self.head_seconds if self._part == "head" else self.body_seconds)
+        elif part == "head":
             self._head += len(data)
             if self._head > self.head_bytes:
                 self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"the head exceeds {self.head_bytes} bytes")
-        elif not self._arrival.expects and (self.cycle is None or self.cycle.response_complete):
-            # Empty lines before a request begin none, but end uvicorn's own wait for one.
-            self._arrival.expect("head", self.head_seconds)
 
     def on_message_begin(self) -> None:
         """A head begins."""
         super().on_message_begin()
-        self._in_head, self._head = True, 0
-        self._arrival.expect("head", self.head_seconds)
+        self._part = "head"
+        self._requests += 1
 
     def on_headers_complete(self) -> None:
         """The head is complete."""
-        self._in_head = False
-        self._arrival.expect("body", self.body_seconds)
+        self._part = "body"
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """The request is complete."""
-        self._arrival.stop()
+        self._part = ""
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
         """Another protocol takes over."""
-        self._arrival.stop()
+        self._part = ""
         super().handle_websocket_upgrade()
+
+    def _nothing_is_missing(self, *, ended: bool) -> None:
+        if ended:
+            self._arrival.stop()
+        elif not self._arrival.expects and (self.cycle is None or self.cycle.response_complete):
+            # Empty lines before a request begin none, but end uvicorn's own wait for one.
+            self._arrival.expect("head", self.head_seconds)
 
     def _late(self, reason: str) -> None:
         self._refuse(HTTPStatus.REQUEST_TIMEOUT, reason)
