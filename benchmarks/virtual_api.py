@@ -8,14 +8,10 @@ With ``--peer``, a stand-in for StableToolBench's server runs beside them: it do
 a pool of threads that parses the whole JSON file of the Api and looks the key up. Sizes are entries of one Api. With
 ``--workers 2``, each of our servers has so many processes.
 
-With ``--misses 80``, hits are measured alone and while so many misses wait for a real API that takes five seconds: the
-hits' median and 99th percentile, and their ratios.
-
 ``cpu`` is the server's CPU time per request; unlike the rate it does not depend on what else the machine does.
 ``busy`` is the share of one core the server had: near 1 it, not the client, was the bottleneck.
 
     python benchmarks/virtual_api.py [--rounds 5] [--seconds 3] [--connections 32] [--sizes 10,10000] [--peer]
-    python benchmarks/virtual_api.py --misses 80 [--rounds 5] [--seconds 3] [--connections 4]
 """
 
 from __future__ import annotations
@@ -38,10 +34,6 @@ from urllib.parse import urlsplit
 import psutil
 
 BODY = json.dumps({"error": "", "response": {"text": "x" * 460}})
-ENTRIES = 1000
-SLOW, SETTLE = 5.0, 1.0
-"""Seconds that a slow real API takes, and after which all misses wait for it."""
-
 REF = {"category": "Data", "tool_name": "Bench Tool", "api_name": "Get Entry"}
 
 
@@ -63,9 +55,6 @@ def main() -> None:
     parser.add_argument("--sizes", default="10,100000", help="entries, separated by commas")
     parser.add_argument("--peer", action="store_true", help="measure a stand-in for StableToolBench's server, too")
     parser.add_argument("--workers", type=int, default=1, help="processes of each of our servers")
-    parser.add_argument("--misses", type=int, default=0, help="measure hits while so many misses wait, instead")
-    parser.add_argument("--slow-api", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--miss", metavar="URL", help=argparse.SUPPRESS)
     parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--stand-in", metavar="FOLDER", help=argparse.SUPPRESS)
     parser.add_argument("--load", metavar="URL", help=argparse.SUPPRESS)
@@ -75,13 +64,6 @@ def main() -> None:
         serve_bare()
     elif arguments.stand_in:
         serve_stand_in(Path(arguments.stand_in))
-    elif arguments.slow_api:
-        serve_slow_api()
-    elif arguments.miss:
-        asyncio.run(keep_missing(arguments.miss, arguments.misses))
-    elif arguments.misses:
-        with tempfile.TemporaryDirectory() as folder:
-            report_misses(measure_misses(Path(folder), arguments), arguments.misses)
     elif arguments.load:
         print(json.dumps(asyncio.run(load(arguments))))
     else:
@@ -109,7 +91,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Round
                 entries.append(size)
         for (name, (_, url)), size in zip(servers.items(), entries, strict=True):
             if not name.startswith("peer"):
-                run_load(url, size, arguments, "--seconds", "0")
+                run_load(url, size, arguments.connections, 0)
         rounds: dict[str, list[Round]] = {name: [] for name in servers}
         for _ in range(arguments.rounds):
             for (name, (process, url)), size in zip(servers.items(), entries, strict=True):
@@ -120,7 +102,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Round
 def measured(process: psutil.Process, url: str, size: int, arguments: argparse.Namespace) -> Round:
     """One round on one server."""
     before = cpu_of(process)
-    count, seconds, median, _ = run_load(url, size, arguments, "--seconds", str(arguments.seconds))
+    count, seconds, median, _ = run_load(url, size, arguments.connections, arguments.seconds)
     cpu = cpu_of(process) - before
     return Round(count / seconds, median, cpu / count, cpu / seconds)
 
@@ -131,10 +113,14 @@ def cpu_of(process: psutil.Process) -> float:
     return sum(spent.user + spent.system for spent in times)
 
 
-def run_load(url: str, size: int, arguments: argparse.Namespace, *more: str) -> list[float]:
-    """Load a server from a process of its own: requests answered, seconds, median and 99th percentile of latencies."""
+def run_load(url: str, size: int, connections: int, seconds: float) -> list[float]:
+    """Load a server from a process of its own: requests answered, seconds, median and 99th percentile of latencies.
+
+    Args:
+        seconds: how long it asks for random entries; 0 to ask for each entry once.
+    """
     command = [sys.executable, __file__, "--load", url, "--entries", str(size)]
-    command += ["--connections", str(arguments.connections), *more]
+    command += ["--connections", str(connections), "--seconds", str(seconds)]
     answer: list[float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return answer
 
@@ -172,77 +158,6 @@ def fill(cache: Path, size: int) -> None:
 def batched(items: list[dict[str, object]], size: int) -> Iterator[list[dict[str, object]]]:
     """The items, so many at a time."""
     yield from (items[start : start + size] for start in range(0, len(items), size))
-
-
-def measure_misses(folder: Path, arguments: argparse.Namespace) -> dict[str, list[tuple[float, float]]]:
-    """Median and 99th percentile of hits' latencies in each round, alone and while misses wait."""
-    fill(folder / "cache.db", ENTRIES)
-    rounds: dict[str, list[tuple[float, float]]] = {"alone": [], "misses": []}
-    with started([__file__, "--slow-api"]) as (_, real):
-        command = ["-m", "trialbed_server", "--port", "0", "--watch-stdin", "--cache", str(folder / "cache.db")]
-        command += ["--workers", str(arguments.workers), "--real-url", real, "--real-timeout", "60"]
-        with started(command) as (_, url):
-            run_load(url, ENTRIES, arguments, "--seconds", "0")
-            for _ in range(arguments.rounds):
-                rounds["alone"].append(hits(url, arguments))
-                with started([__file__, "--miss", url, "--misses", str(arguments.misses)]):
-                    rounds["misses"].append(hits(url, arguments))
-    return rounds
-
-
-def hits(url: str, arguments: argparse.Namespace) -> tuple[float, float]:
-    """Median and 99th percentile of the latencies of one round."""
-    _, _, median, high = run_load(url, ENTRIES, arguments, "--seconds", str(arguments.seconds))
-    return median, high
-
-
-def serve_slow_api() -> None:
-    """A real API that takes its time."""
-    import socket
-
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse
-    from starlette.routing import Route
-
-    async def answer(_request: Request) -> JSONResponse:
-        await asyncio.sleep(SLOW)
-        return JSONResponse({"error": "", "response": "late"})
-
-    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
-    print(json.dumps({"url": f"http://127.0.0.1:{listener.getsockname()[1]}/"}), flush=True)
-    app = Starlette(routes=[Route("/", answer, methods=["POST"])])
-    uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run(sockets=[listener])
-
-
-async def keep_missing(url: str, count: int) -> None:
-    """Keep so many misses under way, each another one; says so once they are."""
-    import httpx
-
-    numbers = iter(range(10**9))
-
-    async def miss(client: httpx.AsyncClient) -> None:
-        while True:
-            tool_input = {"missing": next(numbers), "at": time.time()}
-            await client.post("/virtual", json={**REF, "tool_input": tool_input, "strip": "", "toolbench_key": ""})
-
-    limits = httpx.Limits(max_connections=None)
-    async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as client, asyncio.TaskGroup() as group:
-        for _ in range(count):
-            group.create_task(miss(client))
-        await asyncio.sleep(SETTLE)
-        print(json.dumps({"url": ""}), flush=True)
-
-
-def report_misses(rounds: dict[str, list[tuple[float, float]]], count: int) -> None:
-    """Print the medians over the rounds and, of each round, the ratio."""
-    print(f"{'':24}{'p50 ms':>9}{'p99 ms':>9}{'p50 ratio':>11}{'p99 ratio':>11}")
-    for name, label in (("alone", "hits alone"), ("misses", f"{count} misses waiting")):
-        medians = [statistics.median(values) * 1e3 for values in zip(*rounds[name], strict=True)]
-        pairs = list(zip(rounds[name], rounds["alone"], strict=True))
-        ratios = [statistics.median(ours[i] / alone[i] for ours, alone in pairs) for i in range(2)]
-        print(f"{label:24}{medians[0]:9.3f}{medians[1]:9.3f}{ratios[0]:11.2f}{ratios[1]:11.2f}")
 
 
 def fill_stand_in(folder: Path, size: int) -> None:
