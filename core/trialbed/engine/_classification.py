@@ -61,7 +61,7 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
     if last is not None and cause in ("endpoint", "gateway"):
         return _instead(own, "endpoint" if cause == "endpoint" else "server", _reason(last))
     if own is None:
-        return None if in_process else _unfounded(wire, last)
+        return None if in_process else _unfounded(wire, last) or _unfinished(outcome, last)
     if last is not None and cause == "request":
         return _instead(own, "model", _reason(last))
     if own.kind == "model" and last is None:
@@ -79,6 +79,19 @@ def _unfounded(wire: WireLog, last: ModelCall | None) -> Failure | None:
     if cause_of(last) == "request":
         return Failure(kind="model", message=_reason(last))
     return Failure(kind="agent", message="the agent answered without waiting for an answer of the model")
+
+
+def _unfinished(outcome: Outcome, last: ModelCall | None) -> Failure | None:
+    """The failure of an agent that did not finish, as its last request has no usable answer.
+
+    Some frameworks give the error's text back in place of an answer, where others raise an exception: the user of both
+    got nothing.
+    """
+    if last is None or outcome.answer is None or outcome.answer.finish is not None:
+        return None
+    if cause_of(last) == "request" or (last.fault and last.error):
+        return _instead(None, "model", _reason(last))
+    return None
 
 
 def _last(wire: WireLog) -> ModelCall | None:

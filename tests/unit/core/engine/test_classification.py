@@ -121,6 +121,27 @@ def test_what_the_agent_said_is_kept() -> None:
     assert raised.detail == "The agent ended with agent: own agent\ntrace"
 
 
+@pytest.mark.parametrize(
+    ("finish", "last", "expected"),
+    [
+        (None, {"cause": "request", "error": "refused"}, "model"),
+        (None, {"fault": "empty", "error": "it has no choices"}, "model"),
+        (None, {"fault": "slow"}, None),
+        (None, {}, None),
+        ("give_answer", {"cause": "request", "error": "refused"}, None),
+        ("give_up_and_restart", {"fault": "empty", "error": "it has no choices"}, None),
+    ],
+)
+def test_an_error_that_is_given_back_in_place_of_an_answer_is_a_failure(
+    finish: Any, last: dict[str, Any], expected: FailureKind | None
+) -> None:
+    answered = outcome(None).model_copy(update={"answer": ANSWER.model_copy(update={"finish": finish})})
+    asked = call(None, started=9.0).model_copy(update=last)
+    log = wire(None)
+    log = log.model_copy(update={"model_calls": (*log.model_calls, asked)})
+    assert kind_of(classify(answered, log)) == expected
+
+
 def test_the_limit_says_how_many_requests_were_refused() -> None:
     found = classify(outcome(None), wire(None, "limit", "limit")).failure
     assert found is not None
