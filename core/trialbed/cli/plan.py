@@ -146,7 +146,8 @@ def _notes(pilot: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[st
     elif not pilot["within"]:
         yield "No query's difference changed from repeat to repeat of the pilot, so repeats gain nothing."
     if pilot["queries"] < 30:
-        yield f"A pilot of {_counted(pilot['queries'], 'query', 'queries')} tells the spread roughly."
+        known = _counted(pilot["queries"], "query", "queries")
+        yield f"A pilot of {known} tells the spread roughly; the numbers allow for that."
 
 
 def _cost(found: Mapping[str, Any], tokens: Mapping[str, float | None]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from trialbed.comparison._sides import QueryId, Side
-from trialbed.statistics import Interval, holm, mcnemar, paired_interval, queries_needed, sign_flip
+from trialbed.statistics import UNSEEN, Interval, holm, mcnemar, paired_interval, queries_needed, sign_flip
 
 HEADLINE = ("sopr_score", "api_call_score")
 """The scores on which verdicts are given, as far as both sides have them."""
@@ -31,7 +31,7 @@ class Finding:
             the sign-flip permutation test.
         p_adjusted: the same by Holm's method over all findings that are made together.
         better, worse: the queries that changed.
-        is_within: whether the whole interval lies within the margin.
+        wider: the interval that verdicts go by. It allows for queries that were not seen and differ by more.
         verdict: ``too few`` stands for too few queries to tell.
         needed: about how many queries would do, where there are too few.
         differences: one per query, in the order of the queries.
@@ -50,7 +50,7 @@ class Finding:
     margin: float
     better: tuple[QueryId, ...]
     worse: tuple[QueryId, ...]
-    is_within: bool
+    wider: Interval
     differences: tuple[float, ...]
     verdict: Verdict = "too few"
     needed: int | None = None
@@ -116,7 +116,6 @@ def _paired(baseline: Side, candidate: Side, score: str, margin: float) -> Findi
     if not differences:
         return None
     column = list(differences.values())
-    interval = paired_interval(column)
     return Finding(
         baseline=baseline.name,
         candidate=candidate.name,
@@ -125,14 +124,13 @@ def _paired(baseline: Side, candidate: Side, score: str, margin: float) -> Findi
         baseline_mean=fmean(ours[query] for query in differences),
         candidate_mean=fmean(theirs[query] for query in differences),
         difference=fmean(column),
-        interval=interval,
+        interval=paired_interval(column),
         p=_p_value(differences),
         p_adjusted=1.0,
         margin=margin,
         better=tuple(query for query, difference in differences.items() if difference > 0),
         worse=tuple(query for query, difference in differences.items() if difference < 0),
-        # Not that of 90 %, as two one-sided tests at 5 % have it: differences of few queries are skewed.
-        is_within=-margin < interval.low and interval.high < margin,
+        wider=paired_interval(column, unseen=UNSEEN),
         differences=tuple(column),
     )
 
@@ -159,7 +157,9 @@ def _judged(finding: Finding, p_adjusted: float, *, comparisons: int) -> Finding
 def _verdict(finding: Finding) -> Verdict:
     if not finding.changed:
         return "identical"
+    low, high, _ = finding.wider
     # The permutation test alone finds too much where few queries lose a lot and many gain little.
-    if finding.p_adjusted < ALPHA and not finding.interval.low <= 0 <= finding.interval.high:
+    if finding.p_adjusted < ALPHA and not low <= 0 <= high:
         return "better" if finding.difference > 0 else "worse"
-    return "equivalent" if finding.is_within else "too few"
+    # Not the interval of 90 %, as two one-sided tests at 5 % have it: differences of few queries are skewed.
+    return "equivalent" if -finding.margin < low and high < finding.margin else "too few"

@@ -6,7 +6,7 @@ docs/reference/metrics.md with what is odd about each. Calls are anything with `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Protocol
 
@@ -15,6 +15,10 @@ NO_ARGUMENTS: Mapping[str, Any] = {}
 PLAIN = frozenset({str, int, float, bool, type(None)})
 FEW = 64
 """Calls up to which comparing them one by one is faster than hashing them."""
+
+
+Pair = tuple[str, Mapping[str, Any]]
+"""A call's name and arguments."""
 
 
 class Call(Protocol):
@@ -39,7 +43,7 @@ def strict_accuracy(made: Sequence[Call], right: Sequence[Call]) -> float:
     if not count:
         return 1.0
     total = 0.0
-    for call, wanted in zip(made, right, strict=True):
+    for call, wanted in zip(made, right):  # noqa: B905 - checked above, and a tenth of the time
         if call.name != wanted.name:
             return 0.0
         total += right_arguments(call.args, wanted.args)
@@ -87,6 +91,8 @@ def _are_the_same(made: Sequence[Call], right: Sequence[Call]) -> bool:
 
 def f1(made: Sequence[Call], right: Sequence[Call]) -> float:
     """F1 over the distinct calls, rounded to four digits; 0 where both are empty."""
+    if len(made) == len(right) and _pairs(made) == _pairs(right):
+        return 1.0 if made else 0.0
     tp, fp, fn = counts(made, right)
     precision = tp / (tp + fp) if tp + fp else 0.0
     recall = tp / (tp + fn) if tp + fn else 0.0
@@ -96,12 +102,26 @@ def f1(made: Sequence[Call], right: Sequence[Call]) -> float:
 def counts(made: Sequence[Call], right: Sequence[Call]) -> tuple[int, int, int]:
     """How many distinct calls are in both, only made, and only right."""
     if len(made) + len(right) <= FEW:
-        ours, theirs = _distinct(made), _distinct(right)
-        both = sum([sum([args in theirs[name] for args in found]) for name, found in ours.items() if name in theirs])
-        only_made, only_right = sum(map(len, ours.values())) - both, sum(map(len, theirs.values())) - both
-        if not (only_made or only_right) or (_is_json(made) and _is_json(right)):
-            return both, only_made, only_right
+        ours, theirs = _distinct(_pairs(made)), _distinct(_pairs(right))
+        only_made = [pair for pair in ours if pair not in theirs]
+        only_right = [pair for pair in theirs if pair not in ours]
+        names = {name for name, _ in only_made + only_right}
+        if _is_json(ours, names) and _is_json(theirs, names):
+            return len(ours) - len(only_made), len(only_made), len(only_right)
     return _hashed_counts(made, right)
+
+
+def _pairs(calls: Sequence[Call]) -> list[Pair]:
+    return [(call.name, call.args or NO_ARGUMENTS) for call in calls]
+
+
+def _distinct(pairs: Sequence[Pair]) -> list[Pair]:
+    """The distinct ones. Equal values of JSON are equal to Ragas too."""
+    found: list[Pair] = []
+    for pair in pairs:
+        if pair not in found:
+            found.append(pair)
+    return found
 
 
 def _hashed_counts(made: Sequence[Call], right: Sequence[Call]) -> tuple[int, int, int]:
@@ -115,23 +135,12 @@ def _hashed_counts(made: Sequence[Call], right: Sequence[Call]) -> tuple[int, in
     return both, len(ours) - both, len(theirs) - both
 
 
-def _distinct(calls: Sequence[Call]) -> dict[str, list[Mapping[str, Any]]]:
-    """The distinct arguments of calls, by name. Equal values of JSON are equal to Ragas too."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for call in calls:
-        args = call.args or NO_ARGUMENTS
-        known = found.get(call.name)
-        if known is None:
-            found[call.name] = [args]
-        elif args not in known:
-            known.append(args)
-    return found
-
-
-def _is_json(calls: Sequence[Call]) -> bool:
-    """Whether all values are of JSON. Ragas takes tuples for lists, and empty sets for empty objects."""
-    for call in calls:
-        for value in (call.args or NO_ARGUMENTS).values():
+def _is_json(pairs: Sequence[Pair], names: Collection[str]) -> bool:
+    """Whether all values of these tools' calls are of JSON. Ragas takes tuples for lists, empty sets for objects."""
+    for name, args in pairs:
+        if name not in names:
+            continue
+        for value in args.values():
             if type(value) not in PLAIN and not _is_json_value(value):
                 return False
     return True

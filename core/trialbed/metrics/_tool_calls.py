@@ -165,16 +165,17 @@ def _read(
     return made_calls(predicted), right_groups(wanted), known
 
 
-def _are_calls(values: Sequence[Any]) -> bool:
-    for value in values:  # noqa: SIM110 - for every sample, and twice as fast as all() over a generator
-        if type(value) is not ToolCall:
-            return False
-    return True
-
-
 def _plain(predicted: Any, reference: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    if type(predicted) is list and type(reference) is list and _are_calls(predicted) and _are_calls(reference):
-        return predicted, reference
+    if type(predicted) is type(reference) is list:
+        for call in predicted:
+            if type(call) is not ToolCall:
+                break
+        else:
+            for call in reference:
+                if type(call) is not ToolCall:
+                    break
+            else:
+                return predicted, reference
     wanted = reference
     if reference is None:
         found = _wanted(predicted, None)

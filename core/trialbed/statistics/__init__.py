@@ -20,10 +20,11 @@ from trialbed.statistics._power import (
 from trialbed.statistics._quantiles import quantile, quantile_interval
 from trialbed.statistics._repeats import pass_at_k, pass_hat_k
 from trialbed.statistics._resampling import RESAMPLES, CaseBootstrap, Estimate
-from trialbed.statistics._score_interval import paired_interval
+from trialbed.statistics._score_interval import UNSEEN, paired_interval
 
 __all__ = [
     "RESAMPLES",
+    "UNSEEN",
     "WORST_CASE",
     "CaseBootstrap",
     "DifferenceSpread",

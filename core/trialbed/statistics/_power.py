@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from statistics import NormalDist, fmean, variance
 from typing import TYPE_CHECKING, Any
 
 from trialbed.statistics._paired import EXACT_BELOW, TOLERANCE
-from trialbed.statistics._score_interval import LEAST_BOUND, lower_end
+from trialbed.statistics._score_interval import UNSEEN, lower_end, score_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NORMAL = NormalDist()
 
-MANY = 500
+MANY = 120
 """Expected changes from which on the normal approximation is as good as the sum over all that can happen."""
 
 TAIL = 7
@@ -29,6 +30,9 @@ TAIL = 7
 
 FINEST = 60
 """Parts of a point that differences can be multiples of; finer ones are taken for continuous."""
+
+LEVELS = tuple((place + 0.5) / 7 for place in range(7))
+"""Quantiles of what a pilot leaves open that stand for all of it."""
 
 MOST_QUERIES = 10_000_000
 
@@ -44,7 +48,10 @@ class DifferenceSpread:
         within: the variance of one query's difference from repeat to repeat; 0 where it is not known apart.
         queries: of the pilot; 0 where there is none.
         step: what all differences of single trials are multiples of, such as 0.5 where answers are Solved, Unsure or
-            Unsolved; 0 where there is no such number.
+            Unsolved; 0 where they have no such step.
+        repeats: of the pilot's queries, as their harmonic mean.
+        means: the variance of the queries' means in the pilot; None where it is not known.
+        error, error_within: the variances of the estimates ``means`` and ``within``.
     """
 
     changed: float | None
@@ -52,12 +59,42 @@ class DifferenceSpread:
     within: float = 0.0
     queries: int = 0
     step: float = 0.0
+    repeats: float = 1.0
+    means: float | None = None
+    error: float = 0.0
+    error_within: float = 0.0
+
+    def plausible(self, repeats: int) -> list[DifferenceSpread]:
+        """Spreads that the pilot leaves open, each as likely as the others: the more alike, the larger it is."""
+        if not self.queries:
+            return [self]
+        if self.changed is not None and (repeats == 1 or not self.within):
+            # The posterior after a pilot, from Jeffreys' prior.
+            changed = self.changed * self.queries
+            shares = _beta_quantiles(changed + 0.5, self.queries - changed + 0.5)
+            return [replace(self, changed=share, between=share, within=0.0) for share in shares]
+        estimate = self._of_means(repeats)
+        error = self.error + self.error_within * (1 / repeats - 1 / self.repeats) ** 2
+        # Satterthwaite's degrees of freedom; fewer than with normal differences where few queries carry the variance.
+        freedom = min(self.queries - 1.0, 2 * estimate**2 / error) if error and estimate else self.queries - 1.0
+        scales = [1 / share for share in _chi_squared_quantiles(freedom)]
+        return [
+            replace(self, within=self.within * scale, means=estimate * scale, repeats=float(repeats))
+            for scale in scales
+        ]
 
     def variance(self, difference: float, repeats: int) -> float:
         """The variance of a query's difference, over so many repeats, where the mean is this."""
         if self.changed is not None and (repeats == 1 or not self.within):
             return max(0.0, max(self.changed, abs(difference)) - difference * difference)
-        return self.between + self.within / repeats
+        return self._of_means(repeats)
+
+    def _of_means(self, repeats: int) -> float:
+        """The variance of the mean over so many repeats."""
+        if self.means is None or repeats > self.repeats:
+            return self.between + self.within / repeats
+        # Not through ``between``, which is too large on average, as it is never below 0.
+        return self.means + self.within * (1 / repeats - 1 / self.repeats)
 
 
 WORST_CASE = DifferenceSpread(changed=1.0, between=1.0, step=1.0)
@@ -82,18 +119,31 @@ def difference_spread(differences: Sequence[Sequence[float]]) -> DifferenceSprea
     within = fmean(noise) if noise else 0.0
     # What the means of queries vary by beyond the noise of their repeats.
     share = fmean(1 / len(own) for own in repeated)
-    between = max(0.0, variance(means) - within * share)
+    mean, spread = fmean(means), variance(means)
+    between = max(0.0, spread - within * share)
     whole = all(abs(value) < TOLERANCE or abs(abs(value) - 1) < TOLERANCE for value in every)
     changed = fmean(abs(value) for value in every) if whole else None
+    error = fmean((value - mean) ** 4 for value in means) - spread**2
+    error_within = variance(noise) / len(noise) if len(noise) > 1 else 0.0
     if not any(every):
         # Nothing changed in the pilot: as the intervals do, count two changes that it might have had.
         changed = 2 / (len(repeated) + 2)
         between = changed
-    return DifferenceSpread(changed, between, within, len(repeated), _step(every))
+    return DifferenceSpread(
+        changed,
+        between,
+        within,
+        len(repeated),
+        _step(every),
+        repeats=1 / share,
+        means=spread if any(every) else None,
+        error=max(0.0, error) / len(repeated),
+        error_within=error_within,
+    )
 
 
 def _step(values: Sequence[float]) -> float:
-    """The largest number that all values are multiples of; 0 where it is small, or there is none."""
+    """The largest number that all values are multiples of; 0 where it is small, or they have none."""
     parts = {Fraction(abs(value)).limit_denominator(FINEST) for value in values if abs(value) > TOLERANCE}
     exact = all(min(abs(abs(value) - float(part)) for part in (*parts, Fraction(0))) < 1e-9 for value in set(values))
     whole = math.lcm(*(part.denominator for part in parts))
@@ -107,6 +157,8 @@ def difference_power(
 ) -> float:
     """The chance that a comparison finds a difference: that its two-sided test is below alpha, on the right side.
 
+    It is the mean over the spreads that a pilot leaves open, so that it holds on average over pilots, however small.
+
     Args:
         difference: the true mean, from -1 to 1.
         alpha: 0.05, divided by the number of comparisons that are made together.
@@ -115,6 +167,10 @@ def difference_power(
     if queries < math.log2(2 / alpha):
         # Even if every query went one way, there are too few patterns of signs.
         return 0.0
+    return fmean(_difference_power(one, queries, size, repeats, alpha) for one in spread.plausible(repeats))
+
+
+def _difference_power(spread: DifferenceSpread, queries: int, size: float, repeats: int, alpha: float) -> float:
     if spread.changed is not None and (repeats == 1 or not spread.within):
         return _mcnemar_power(max(spread.changed, size), queries, size, alpha)
     deviation = math.sqrt(spread.variance(size, repeats))
@@ -149,7 +205,14 @@ def queries_for(
 
 
 def equivalence_power(spread: DifferenceSpread, queries: int, margin: float, *, repeats: int = 1) -> float:
-    """The chance that a comparison shows equivalence within the margin where there is no difference at all."""
+    """The chance that a comparison shows equivalence within the margin where the sides are equally good.
+
+    As ``difference_power``, it is the mean over the spreads that a pilot leaves open.
+    """
+    return fmean(_equivalence_power(one, queries, margin, repeats) for one in spread.plausible(repeats))
+
+
+def _equivalence_power(spread: DifferenceSpread, queries: int, margin: float, repeats: int) -> float:
     deviation = math.sqrt(spread.variance(0.0, repeats))
     if not deviation:
         return 1.0
@@ -185,7 +248,7 @@ def _chance_within(margin: float, queries: int, changed: float, size: float) -> 
     """The chance that the interval lies within the margin, where so many queries differ by the size, either way."""
     deviation = size * math.sqrt(changed) / queries
     counts = {-size: changed / 2, 0.0: queries - changed, size: changed / 2}
-    room = margin + lower_end(counts, max(size, LEAST_BOUND), NORMAL.inv_cdf(0.975))
+    room = margin + lower_end(counts, max(size, UNSEEN), score_quantile(counts, queries))
     if not deviation:
         return 1.0 if room > 0 else 0.0
     # A mean that lies so far out that the test finds a difference is not called equivalent.
@@ -195,7 +258,7 @@ def _chance_within(margin: float, queries: int, changed: float, size: float) -> 
 def queries_for_equivalence(
     spread: DifferenceSpread, margin: float, *, repeats: int = 1, power: float = 0.8
 ) -> int | None:
-    """The number of queries with which equivalence is shown with this power where there is no difference at all."""
+    """The number of queries with which equivalence is shown with this power where the sides are equally good."""
     return _least(lambda n: equivalence_power(spread, n, margin, repeats=repeats) >= power)
 
 
@@ -210,6 +273,21 @@ def _least(is_enough: Callable[[int], bool]) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high
+
+
+def _beta_quantiles(one: float, other: float) -> list[float]:
+    import numpy as np
+
+    shares = (np.arange(4_000) + 0.5) / 4_000
+    logs = (one - 1) * np.log(shares) + (other - 1) * np.log1p(-shares)
+    summed = np.cumsum(np.exp(logs - logs.max()))
+    return [float(share) for share in np.interp(np.array(LEVELS) * summed[-1], summed, shares)]
+
+
+def _chi_squared_quantiles(freedom: float) -> list[float]:
+    """Of the distribution over its mean, by E. Wilson and M. Hilferty, PNAS 17 (1931), 684-688."""
+    part = 2 / (9 * freedom)
+    return [max(0.01, 1 - part + NORMAL.inv_cdf(level) * math.sqrt(part)) ** 3 for level in LEVELS]
 
 
 def _beyond(distance: float, deviation: float) -> float:
@@ -268,6 +346,7 @@ def _win_chance(changes: int, wins: float, alpha: float, z: float) -> float:
     return float(_binomial(changes, np.arange(least, changes + 1), wins).sum())
 
 
+@lru_cache(maxsize=4_096)
 def _critical(changes: int, alpha: float, z: float) -> int:
     """The least number of wins at which the test is below alpha; more than there are where none is."""
     if changes >= EXACT_BELOW:
@@ -288,7 +367,16 @@ def _binomial(n: int, counts: NDArray[Any], share: float) -> NDArray[Any]:
     if share in (0.0, 1.0):
         certain: NDArray[Any] = (counts == n * share).astype(np.float64)
         return certain
-    log_factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+    log_factorials = _log_factorials(1 << n.bit_length())
     logs = log_factorials[n] - log_factorials[counts] - log_factorials[n - counts]
     chances: NDArray[Any] = np.exp(logs + counts * math.log(share) + (n - counts) * math.log1p(-share))
     return chances
+
+
+@lru_cache(maxsize=32)
+def _log_factorials(most: int) -> NDArray[Any]:
+    """The logarithms of the factorials up to this number's."""
+    import numpy as np
+
+    found: NDArray[Any] = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
+    return found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import NormalDist, fmean
 
 from trialbed.statistics._intervals import Interval
 
-LEAST_BOUND = 0.6
-"""A query can differ by so much at least, even if none of those seen did: chosen by simulation."""
+UNSEEN = 0.6
+"""A query that was not seen may differ by so much, for a verdict that is to hold then too: chosen by simulation."""
 
 STEPS = 34
 """Halvings of a search: so many that the ends are exact to nine digits."""
@@ -18,7 +18,7 @@ STEPS = 34
 TOLERANCE = 1e-12
 
 
-def paired_interval(differences: Sequence[float], level: float = 0.95) -> Interval:
+def paired_interval(differences: Sequence[float], level: float = 0.95, *, unseen: float = 0.0) -> Interval:
     """The interval of the mean of paired differences of scores in [0, 1].
 
     A score interval: it holds every mean from which the observed one is less than 1.96 standard errors away, where the
@@ -27,21 +27,41 @@ def paired_interval(differences: Sequence[float], level: float = 0.95) -> Interv
     Confidence Interval for the Difference in Proportions for the Paired-Sample Design", Statistics in Medicine 17
     (1998), 891-908. For others, such as means over repeats, the likeliest distribution is that of empirical likelihood
     (A. Owen, "Empirical Likelihood Ratio Confidence Intervals for a Single Functional", Biometrika 75 (1988), 237-249)
-    over the differences seen and one more at either end of what a query can differ by: the largest that was
-    seen, and 0.6 at least.
+    over the differences seen and one more at either end, as large as the largest that was seen; and the number of
+    standard errors is such that the interval of normally distributed differences is Student's.
+
+    No interval covers every distribution just as often as it says (R. Bahadur and L. Savage, "The Nonexistence of
+    Certain Statistical Procedures in Nonparametric Problems", Annals of Mathematical Statistics 27 (1956), 1115-1122):
+    one that allows for rare large losses is too wide where there are none.
 
     Args:
         differences: one per query, all repeats of a query in one; at least one, each in [-1, 1].
+        unseen: how much queries that were not seen may differ by at least.
     """
     counts = Counter(differences)
-    largest = max(map(abs, counts))
-    bound = max(largest, LEAST_BOUND) if largest else 1.0
+    bound = max(max(map(abs, counts)), unseen) if any(counts) else 1.0
     seen = fmean(differences)
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = score_quantile(counts, len(differences), level)
     low = lower_end(counts, bound, z)
     high = -lower_end({-value: count for value, count in counts.items()}, bound, z)
     # Rounding must not put the mean itself outside.
     return Interval(min(seen, max(-1.0, low)), max(seen, min(1.0, high)), level)
+
+
+def score_quantile(values: Iterable[float], queries: int, level: float = 0.95) -> float:
+    """How many standard errors the ends of the interval are away, for differences of these values.
+
+    The normal quantile where queries are won or lost as a whole. Others have one with which the interval is Student's
+    where nothing is tilted; the quantile of his distribution is approximated as by M. Abramowitz and I. Stegun,
+    "Handbook of Mathematical Functions" (1964), 26.7.5.
+    """
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    freedom = queries - 1
+    if not freedom or all(value in (-1, 0, 1) for value in values):
+        return z
+    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    student = z + first / freedom + second / freedom**2
+    return student * math.sqrt(queries / (freedom + student * student))
 
 
 def lower_end(counts: Mapping[float, float], bound: float, z: float) -> float:

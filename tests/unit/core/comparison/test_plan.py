@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,20 @@ from numpy.typing import NDArray
 from trialbed.comparison import PlanOptions, paired_findings, plan, plan_sides
 from trialbed.comparison._sides import Side, Trial
 from trialbed.errors import DataError, UsageError
-from trialbed.statistics import DifferenceSpread, difference_power, difference_spread, equivalence_power
+from trialbed.statistics import (
+    DifferenceSpread,
+    difference_power,
+    difference_spread,
+    equivalence_power,
+    queries_for,
+    queries_for_equivalence,
+)
 
 SCORE = "sopr_score"
 
 DRAWS = 400
-NEAR = 0.03 + 0.03
-"""Three points, and the error of so few draws."""
+NEAR = 0.03 + 4 * (0.2 * 0.8 / DRAWS) ** 0.5
+"""Three points, and four standard errors of so few draws."""
 
 
 def side(name: str, values: NDArray[Any]) -> Side:
@@ -34,12 +43,18 @@ def verdict(first: NDArray[Any], second: NDArray[Any], margin: float = 0.05) -> 
     return found.verdict
 
 
-def solved(random: np.random.Generator, queries: int, changed: float, difference: float) -> tuple[Any, Any]:
-    """Scores of 0 and 1 that differ on this share of queries, by this much on average."""
-    drawn = random.random((queries, 1))
-    better, worse = drawn < (changed + difference) / 2, drawn > 1 - (changed - difference) / 2
-    same = random.random((queries, 1)) < 0.6
-    return np.where(better, 0.0, np.where(worse, 1.0, same)), np.where(better, 1.0, np.where(worse, 0.0, same))
+@cache
+def verdict_of_counts(queries: int, better: int, worse: int) -> str:
+    """Whichever the queries are: the verdict goes by their numbers."""
+    first = np.array([0.0] * better + [1.0] * (queries - better))
+    return verdict(first[:, None], np.array([1.0] * (queries - worse) + [0.0] * worse)[:, None])
+
+
+def solved(random: np.random.Generator, queries: int, changed: float, difference: float) -> list[str]:
+    """Verdicts on scores of 0 and 1 that differ on this share of queries, by this much on average."""
+    chances = [(changed + difference) / 2, (changed - difference) / 2, 1 - changed]
+    counts = random.multinomial(queries, chances, size=DRAWS)
+    return [verdict_of_counts(queries, int(better), int(worse)) for better, worse, _ in counts]
 
 
 def share(verdicts: list[str], wanted: str) -> float:
@@ -50,8 +65,7 @@ def share(verdicts: list[str], wanted: str) -> float:
     ("queries", "changed", "difference"), [(20, 0.6, 0.45), (60, 0.3, 0.2), (60, 1.0, 0.35), (300, 0.2, 0.08)]
 )
 def test_the_power_of_solved_queries_is_as_promised(queries: int, changed: float, difference: float) -> None:
-    random = np.random.default_rng(7)
-    verdicts = [verdict(*solved(random, queries, changed, difference)) for _ in range(DRAWS)]
+    verdicts = solved(np.random.default_rng(7), queries, changed, difference)
     promised = difference_power(DifferenceSpread(changed, changed), queries, difference)
     assert share(verdicts, "better") == pytest.approx(promised, abs=NEAR)
 
@@ -64,24 +78,36 @@ def repeated(random: np.random.Generator, queries: int, repeats: int, difference
     return first.astype(float), second.astype(float)
 
 
-@pytest.mark.parametrize(("queries", "repeats", "difference"), [(40, 3, 0.18), (100, 5, 0.09)])
-def test_the_power_of_repeats_is_as_promised_by_a_pilot_with_others(
-    queries: int, repeats: int, difference: float
-) -> None:
+def test_the_power_of_repeats_is_as_promised_by_a_pilot_with_others() -> None:
     random = np.random.default_rng(11)
-    first, second = repeated(random, 20_000, 2, difference)
-    spread = difference_spread((second - first).tolist())
-    promised = difference_power(spread, queries, difference, repeats=repeats)
+    first, second = repeated(random, 5_000, 2, 0.18)
+    promised = difference_power(difference_spread((second - first).tolist()), 40, 0.18, repeats=3)
     assert 0.5 < promised < 0.95
-    verdicts = [verdict(*repeated(random, queries, repeats, difference)) for _ in range(DRAWS)]
-    assert share(verdicts, "better") == pytest.approx(promised, abs=NEAR)
+    verdicts = [verdict(*repeated(random, 40, 3, 0.18)) for _ in range(DRAWS // 2)]
+    assert share(verdicts, "better") == pytest.approx(promised, abs=NEAR + 0.03)
+
+
+def test_small_pilots_promise_on_average_what_is_true() -> None:
+    """The number of queries that a pilot of thirty names has the power asked for, on average over pilots."""
+    random = np.random.default_rng(4)
+    whole = difference_spread(np.subtract(*repeated(random, 5_000, 3, 0.0)).tolist())
+    pilots = [difference_spread(np.subtract(*repeated(random, 30, 3, 0.0)).tolist()) for _ in range(60)]
+    planned = [queries_for_equivalence(pilot, 0.1, repeats=3) or 0 for pilot in pilots]
+    powers = [equivalence_power(whole, queries, 0.1, repeats=3) for queries in planned]
+    assert np.mean(powers) == pytest.approx(0.8, abs=0.03 + 4 * np.std(powers) / 60**0.5)
+
+
+def test_a_small_pilot_promises_less_than_its_spread_would_have_it() -> None:
+    pilot = difference_spread([[1.0]] * 2 + [[-1.0]] * 2 + [[0.0]] * 16)
+    known = replace(pilot, queries=0)
+    assert (queries_for(pilot, 0.2) or 0) > (queries_for(known, 0.2) or 0)
+    assert (queries_for_equivalence(pilot, 0.15) or 0) > (queries_for_equivalence(known, 0.15) or 0)
 
 
 def test_equivalence_is_shown_as_often_as_promised() -> None:
-    random = np.random.default_rng(3)
     promised = equivalence_power(DifferenceSpread(0.1, 0.1), 400, 0.05)
     assert 0.5 < promised < 0.95
-    verdicts = [verdict(*solved(random, 400, 0.1, 0.0)) for _ in range(DRAWS)]
+    verdicts = solved(np.random.default_rng(3), 400, 0.1, 0.0)
     assert share(verdicts, "equivalent") == pytest.approx(promised, abs=NEAR)
 
 
