@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterator
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 """A word, also within ``camelCase`` and ``snake_case``."""
+
+UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]{3,}"
+)
+"""Letters of languages that write no spaces, or few, between words: longer than most words are."""
 
 MODALS = frozenset(("also", "could", "let", "must", "please", "shall", "would"))
 """English words of requests that the list of stop words lacks: those that mean the same in every request."""
@@ -23,7 +30,7 @@ class Words:
 
     def __call__(self, text: str) -> list[str]:
         """The stems of a text's words, in order; stop words are left out."""
-        stems = (self._read(word) for word in WORD.findall(text))
+        stems = (self._read(word) for word in _words(text))
         return [stem for stem in stems if stem]
 
     def _read(self, word: str) -> str:
@@ -32,3 +39,21 @@ class Words:
         if stem is None:
             stem = self._known[lower] = self._stem(lower)
         return stem
+
+
+def _words(text: str) -> Iterator[str]:
+    if text.isascii():
+        yield from WORD.findall(text)
+        return
+    for word in WORD.findall(_plain(text)):
+        if UNSPACED.fullmatch(word):
+            # Pairs of letters stand for words there, as in search engines.
+            yield from (word[place : place + 2] for place in range(len(word) - 1))
+        else:
+            yield word
+
+
+def _plain(text: str) -> str:
+    """The text without accents, which are often left out, and with one form of each letter."""
+    parts = unicodedata.normalize("NFKD", text)
+    return unicodedata.normalize("NFC", "".join(part for part in parts if not unicodedata.combining(part)))

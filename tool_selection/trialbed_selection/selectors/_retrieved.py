@@ -91,7 +91,7 @@ def open_lexical(catalog: CatalogIndex) -> LexicalIndex:
     """The index of a catalog's words."""
     if len(catalog.refs) < KEPT_FROM:
         return LexicalIndex.of(catalog.apis)
-    return catalog.kept("words", LexicalIndex.load, lambda: LexicalIndex.of(catalog.apis), LexicalIndex.save)
+    return catalog.kept("terms", LexicalIndex.load, lambda: LexicalIndex.of(catalog.apis), LexicalIndex.save)
 
 
 def open_semantic(catalog: CatalogIndex, embedder: Embedder) -> SemanticIndex:

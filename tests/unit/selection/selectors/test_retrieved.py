@@ -135,7 +135,7 @@ def test_the_index_of_a_large_catalog_is_kept_and_a_damaged_one_made_anew(
 ) -> None:
     monkeypatch.setattr(_retrieved, "KEPT_FROM", 1)
     found = chosen(Bm25Selector(), "weather tomorrow")
-    (kept,) = index_dir.glob("*/words-1")
+    (kept,) = index_dir.glob("*/terms-1")
     assert chosen(Bm25Selector(), "weather tomorrow") == found
     (kept / "tools.npy").write_bytes(b"no array")
     with caplog.at_level(logging.WARNING, "trialbed.selection"):
