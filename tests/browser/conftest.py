@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -27,7 +28,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("pages")
     make_store(folder / "trialbed.db")
     files = [write_played(folder / f"{name}.jsonl", seed) for seed, name in enumerate(("official", "acme"))]
-    fidelity = Path(__file__).parents[2] / "docs" / "reference" / "fidelity.json"
+    measured = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "fidelity.json").read_text())
+    fidelity = folder / "fidelity.json"
+    # Two frameworks have every kind of table; a browser needs a minute for the rows of all.
+    fidelity.write_text(json.dumps(measured | {"frameworks": measured["frameworks"][:2]}))
     with served_pages(folder / "trialbed.db", folder, [*files, fidelity]) as served:
         yield served
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,9 @@ from trialbed.cli._group import cli
 
 INTERRUPTED = 130
 
+COMPLETION = "_BENCH_COMPLETE"
+"""The variable by which a shell asks for completions."""
+
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Disk errors, which no option can fix."""
 
@@ -28,6 +32,10 @@ def main(args: Sequence[str] | None = None) -> int:
     from trialbed.errors import TrialbedError
 
     arguments = list(sys.argv[1:] if args is None else args)
+    if COMPLETION in os.environ:
+        from trialbed.cli._bash import complete_names_with_colons
+
+        complete_names_with_colons()
     try:
         result = cli.main(arguments, prog_name="bench", standalone_mode=False, **_context(arguments))
     except click.exceptions.Exit as ended:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trialbed.views._figures import compact
 from trialbed.views._scale import Scale
 
-LEFT, RIGHT = 64, 176
+LEFT, RIGHT = 64, 230
 TOP, BOTTOM = 24, 44
 AREA_WIDTH, AREA_HEIGHT = 480, 260
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")

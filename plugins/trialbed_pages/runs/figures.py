@@ -200,12 +200,13 @@ class FigureCache:
         return cast("RunFigures", self._kept(self._figures, KEPT, key, run, lambda: self._read(run, names)))
 
     def headline(self, run: StoredRun) -> dict[str, Any]:
-        """How many trials were ``answered`` and ``failed``, and the ``means`` of the first score of the headline."""
+        """How many trials were ``answered`` and ``failed``, and the ``means`` of the first score, best first."""
 
         def read() -> dict[str, Any]:
             figures = RunFigures(run, run.columns(HEADLINE[:1]), None)
             ends = Counter(trial.status for trial in figures.columns.trials)
             means = [(name, figures.mean(name, HEADLINE[0])) for name in run.config.frameworks]
+            means.sort(key=lambda item: 1.0 if item[1].value is None else -item[1].value)
             return {"answered": ends["answered"], "failed": ends["failed"], "means": means}
 
         return cast("dict[str, Any]", self._kept(self._headlines, KEPT_HEADLINES, (run.run_id, ""), run, read))

@@ -38,11 +38,10 @@ def _run_page(figures: RunFigures, score: str) -> dict[str, Any]:
         "scores": figures.quality or [score],
         "rows": rows,
         "settings": _settings(figures),
-        "interval_plot": _intervals(rows, score),
         "cost_plot": _cost(rows, score),
-        "time_plot": _times(figures),
-        "failures": [(row["name"], row["failures"]) for row in rows if row["failures"]],
+        "time_plot": _times(figures, [row["name"] for row in rows]),
         "worst": _worst(figures, score),
+        "has_tasks": figures.queries is not None,
         "answered": sum(row["answered"] for row in rows),
         "ended": len(figures.columns.trials),
         "total": figures.planned * len(rows),
@@ -108,7 +107,7 @@ def _row(figures: RunFigures, name: str, score: str) -> dict[str, Any]:
 
 
 def _settings(figures: RunFigures) -> list[tuple[str, str]]:
-    run, config = figures.run, figures.run.config
+    config = figures.run.config
     given = {
         "dataset": f"{config.dataset} ({config.test_set}), sha256 {config.dataset_digest[:12]}",
         "queries": f"{len(config.query_ids)} x {config.repeat}",
@@ -121,7 +120,6 @@ def _settings(figures: RunFigures) -> list[tuple[str, str]]:
         "max steps": str(config.max_steps),
         "timeout": f"{config.timeout:g} s",
         "Trialbed": config.trialbed_version,
-        "frameworks": ", ".join(f"{info.name} {info.version}" for info in run.frameworks),
     }
     return [(name, text) for name, text in given.items() if text]
 
@@ -132,20 +130,6 @@ def mean_text(mean: Mean) -> str:
         return UNKNOWN
     ends = f" [{number(mean.interval.low, 2)}, {number(mean.interval.high, 2)}]" if mean.interval else ""
     return f"{number(mean.value, 2)}{ends}"
-
-
-def _intervals(rows: Sequence[Mapping[str, Any]], score: str) -> IntervalPlot:
-    points = [
-        Point(
-            row["name"],
-            row["chosen"].value,
-            row["chosen"].interval.low if row["chosen"].interval else None,
-            row["chosen"].interval.high if row["chosen"].interval else None,
-            mean_text(row["chosen"]),
-        )
-        for row in rows
-    ]
-    return IntervalPlot(f"{score}, with its 95 % interval", points, limits=(0.0, 1.0))
 
 
 def _cost(rows: Sequence[Mapping[str, Any]], score: str) -> ScatterPlot:
@@ -162,11 +146,8 @@ def _cost(rows: Sequence[Mapping[str, Any]], score: str) -> ScatterPlot:
     return ScatterPlot(title, "tokens per trial, median", score, marks, y_limits=(0.0, 1.0))
 
 
-def _times(figures: RunFigures) -> BarPlot:
-    bars = [
-        Bar(name, {part: figures.median(name, score) or 0.0 for score, part in PARTS.items()})
-        for name in figures.run.config.frameworks
-    ]
+def _times(figures: RunFigures, names: Sequence[str]) -> BarPlot:
+    bars = [Bar(name, {part: figures.median(name, score) or 0.0 for score, part in PARTS.items()}) for name in names]
     return BarPlot("Where the time of a trial goes: medians, in seconds", bars)
 
 

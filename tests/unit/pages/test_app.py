@@ -14,6 +14,7 @@ from starlette.routing import Mount
 from support.stored_runs import NEW, OLD
 
 from trialbed.drivers import load_driver
+from trialbed.store import Store
 from trialbed_pages import create_app
 
 TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
@@ -115,6 +116,25 @@ async def test_a_store_that_is_not_there_is_explained(tmp_path: Path) -> None:
 async def test_the_beginning_of_an_id_and_latest_lead_to_the_run(get: Any) -> None:
     for name in ("latest", NEW[:8]):
         assert (await get(f"/runs/{name}")).headers["location"] == f"/runs/{NEW}"
+
+
+async def test_an_empty_store_says_how_to_make_a_run(tmp_path: Path, clients: Any) -> None:
+    Store.open(str(tmp_path / "new.db")).close()
+    async with clients(create_app(str(tmp_path / "new.db"), tmp_path)) as client:
+        assert "bench run --model scripted:wrong-args" in (await client.get("/")).text
+
+
+async def test_a_filter_that_no_run_fits_leads_back_to_all(get: Any) -> None:
+    text = (await get("/?model=nosuch")).text
+    assert "No run fits" in text
+    assert "Show all 2" in text
+
+
+async def test_the_best_framework_stands_first(get: Any) -> None:
+    text = (await get(f"/runs/{NEW}")).text
+    board = text[text.index("<tbody>") : text.index("</tbody>")]
+    assert board.index("reference") < board.index("langgraph:")
+    assert "1 failed: 1 agent" in board
 
 
 async def test_runs_are_listed_newest_first_and_by_what_they_are_of(get: Any) -> None:
