@@ -7,7 +7,7 @@ JOBS ?= logical
 POLICY ?= gold
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
+INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8
 QUICKLY := $(PYTEST) --dist worksteal
 # Slow tests wait for programs now and then, so there is one worker more. A worker runs whole files, since their tests
@@ -21,7 +21,7 @@ SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml a
 # Without bytecode, every program that is started would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick test test-slow adapters pythons check docs clean
+.PHONY: demo quick test test-slow adapters pythons check docs docs-version clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.demo
@@ -39,7 +39,14 @@ test-slow: $(VENV)/.dev
 # The documentation as a site with search, in build/site.
 docs: $(VENV)/.test
 	$(BIN)/python docs/generate.py
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The same as one version among others, with a switch between them, on this repository's branch gh-pages. Nothing is pushed.
+docs-version: $(VENV)/.test
+	$(BIN)/python docs/generate.py
+	export NO_MKDOCS_2_WARNING=1 PATH="$(abspath $(BIN)):$$PATH"; \
+	    version=$$(python -c 'from importlib.metadata import version; print(version("trialbed"))'); \
+	    mike deploy --update-aliases --alias-type redirect "$$version" latest && mike set-default latest
 
 # Parts of test-slow: each adapter beside its framework at today's newest releases; quick unit tests on all Pythons.
 adapters: $(VENV)/.dev
@@ -58,7 +65,7 @@ clean:
 
 $(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.6,<1'
+	$(BIN)/python -m pip install --disable-pip-version-check 'uv>=0.6,<1'
 
 $(VENV)/.demo: $(BIN)/uv $(SOURCES)
 	$(INSTALL) -e . -e adapters/langgraph
