@@ -33,6 +33,11 @@ import psutil
 
 from trialbed.cli import cli
 
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).parents[1])  # else modules beside this file would be found as packages
+
+from support.forked import fork_servers_and_workers
+
 SUPPORTED = sys.platform == "linux"
 """Elsewhere a process that is forked may not use the system's own libraries."""
 
@@ -49,17 +54,21 @@ IMPORTED = (
     "trialbed_adapter_kit",
     "trialbed_plugins.datasets.mini",
     "trialbed_plugins.executors.local",
+    "trialbed_plugins.frameworks.reference",
     "trialbed_plugins.judges.rule",
     "trialbed_plugins.reporters",
     "trialbed_plugins.scorers",
     "trialbed_selection.selectors",
-    "trialbed_server",
+    "trialbed_server.simulators.template",
     "trialbed_verify.comparer",
     "trialbed_verify.comparison",
     "trialbed_verify.ranking",
     "trialbed_verify.verification",
 )
 """What many commands import when they run; what they import at once comes with the commands."""
+
+WHERE_INSTALLED = ("trialbed_langgraph.controlled", "trialbed_langgraph.native")
+"""Adapters that workers import, if they are there."""
 
 ENVIRONMENT = dict(os.environ)
 """The variables of the tests' own process, before any test has set one."""
@@ -169,6 +178,7 @@ def _run(task: Mapping[str, object], streams: Sequence[int]) -> None:
         time.tzset()
         sys.path[:] = [os.getcwd(), *_folders(), *(folder for folder in sys.path[1:] if folder not in own)]
         sys.argv = [str(task["module"]), *task["arguments"]]  # type: ignore[misc]
+        fork_servers_and_workers()
         code = _code(str(task["module"]))
         threading._shutdown()  # type: ignore[attr-defined] # waits for the program's threads, as an interpreter does
         atexit._run_exitfuncs()
@@ -200,6 +210,10 @@ def _serve(address: str) -> None:
     # What a program finds in the modules is what its own imports would find: nothing was called in them.
     for name in IMPORTED:
         importlib.import_module(name)
+    importlib.import_module("trialbed_server").serve  # noqa: B018 - loads what a server needs
+    for name in WHERE_INSTALLED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     context = click.Context(cli)
     for name in cli.list_commands(context):
         cli.get_command(context, name)
@@ -212,6 +226,5 @@ def _serve(address: str) -> None:
 
 if __name__ == "__main__":
     PARENT = os.getppid()
-    sys.path.remove(os.path.dirname(os.path.abspath(__file__)))
-    sys.path.insert(0, "")
+    sys.path[0] = ""
     _serve(sys.argv[1])
