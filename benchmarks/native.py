@@ -3,9 +3,10 @@
 Both answer the same queries with the same scripted model through the same gateway, each in one process that is warm,
 in turns: a trial of one, a trial of the other. The bare programs (``programs/``) are written as each framework's
 documentation teaches, with tools that post to the virtual API by themselves, or come over MCP; they know nothing of
-Trialbed. Both run in the framework's environment, which is built where it is missing. Wall time is from the binding of
-the tools to the answer, and its ratio the median over pairs, with a 95 % interval (bootstrap). CPU time is the whole
-process's over all trials, and so holds what a worker does between them.
+Trialbed. CrewAI's runs in a thread, as its adapter has it: its call blocks. Both run in the framework's environment,
+which is built where it is missing. Wall time and CPU time are from the binding of the tools to the answer; their ratios
+are medians over pairs, with 95 % intervals (bootstrap). ``whole`` is the CPU time of each process over all trials, and
+so holds what a worker does between them.
 
     python benchmarks/native.py [--trials 60] [--framework crewai ...] [--env-dir FOLDER]
 """
@@ -42,6 +43,9 @@ MODEL, TOLD, SEED = "scripted:gold", "gpt-4o", 1
 WARM = 6
 """Trials of each that are not counted."""
 
+Spent = tuple[float, float]
+"""Wall and CPU seconds of a trial."""
+
 PROGRAMS = Path(__file__).parent / "programs"
 FRAMEWORKS = ("langgraph", "crewai", "autogen", "openai-agents", "agno")
 MARK = "#answer "
@@ -58,7 +62,7 @@ def main() -> None:
     labels = [f"{name}:native" for name in arguments.framework or FRAMEWORKS]
     environments = chosen_environments(labels, yes=True, env_dir=arguments.env_dir)
     print(
-        f"{arguments.trials} trials of each in turns; milliseconds per trial: medians of wall times, means of CPU times"
+        f"{arguments.trials} trials of each in turns; milliseconds per trial: medians, and means of the whole CPU time"
     )
     print(f"{'':>20} {'':>10} {'worker':>8} {'bare':>8} {'ratio':>22}")
     for label in labels:
@@ -101,9 +105,9 @@ def served(folder: Path) -> Iterator[str]:
 
 async def measure(
     url: str, label: str, environments: Mapping[str, Environment], bare: subprocess.Popen[str], trials: int
-) -> tuple[list[tuple[float, float]], list[float]]:
-    """Run both in turns: the wall seconds of each pair of trials, and the CPU seconds of both processes."""
-    walls: list[tuple[float, float]] = []
+) -> tuple[list[tuple[Spent, Spent]], list[float]]:
+    """Run both in turns: what each pair of trials took, and the CPU seconds of both processes."""
+    pairs: list[tuple[Spent, Spent]] = []
     executor = LocalExecutor(worker_trials=10_000, environments=environments)
     async with executor, httpx.AsyncClient(base_url=url) as control:
         specs = specifications(url, label, control)
@@ -117,10 +121,10 @@ async def measure(
                 first = in_bare(bare, theirs)
                 pair = (await in_worker(executor, ours), first)
             if number >= WARM:
-                walls.append(pair)
+                pairs.append(pair)
         ended = [worker_cpu(), process_cpu(psutil.Process(bare.pid))]
         cpu = [end - begin for end, begin in zip(ended, began, strict=True)]
-    return walls, cpu
+    return pairs, cpu
 
 
 async def specifications(url: str, label: str, control: httpx.AsyncClient) -> AsyncIterator[TrialSpec]:
@@ -156,15 +160,16 @@ async def specifications(url: str, label: str, control: httpx.AsyncClient) -> As
             )
 
 
-async def in_worker(executor: LocalExecutor, spec: TrialSpec) -> float:
-    """Seconds of a trial in the worker."""
+async def in_worker(executor: LocalExecutor, spec: TrialSpec) -> Spent:
+    """What a trial takes in the worker."""
     outcome = await executor.execute(spec)
     assert outcome.answer is not None, outcome.failure
-    return outcome.wall_time
+    assert outcome.cpu_time is not None
+    return outcome.wall_time, outcome.cpu_time
 
 
-def in_bare(process: subprocess.Popen[str], spec: TrialSpec) -> float:
-    """Seconds of a trial of the bare program."""
+def in_bare(process: subprocess.Popen[str], spec: TrialSpec) -> Spent:
+    """What a trial of the bare program takes."""
     assert process.stdin is not None
     assert process.stdout is not None
     tools = [
@@ -187,8 +192,8 @@ def in_bare(process: subprocess.Popen[str], spec: TrialSpec) -> float:
     process.stdin.write(json.dumps(task) + "\n")
     process.stdin.flush()
     line = next(line for line in process.stdout if line.startswith(MARK))
-    wall: float = json.loads(line.removeprefix(MARK))["wall"]
-    return wall
+    spent = json.loads(line.removeprefix(MARK))
+    return spent["wall"], spent["cpu"]
 
 
 def worker_cpu() -> float:
@@ -203,16 +208,27 @@ def process_cpu(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-def report(label: str, walls: Sequence[tuple[float, float]], cpu: Sequence[float]) -> None:
-    """Print both figures and their ratios; the interval is a bootstrap's over pairs."""
-    ours, theirs = (median(column) * 1000 for column in zip(*walls, strict=True))
-    ratios = [worker / bare for worker, bare in walls]
+def report(label: str, pairs: Sequence[tuple[Spent, Spent]], whole: Sequence[float]) -> None:
+    """Print the figures and their ratios; the intervals are a bootstrap's over pairs."""
+    for place, name in enumerate(("wall time", "CPU")):
+        sides = [(ours[place], theirs[place]) for ours, theirs in pairs]
+        medians = [median(column) for column in zip(*sides, strict=True)]
+        line("" if place else label, name, medians, interval(sides))
+    line("", "whole CPU", [seconds / len(pairs) for seconds in whole], f"{whole[0] / whole[1]:.3f}")
+
+
+def interval(sides: Sequence[tuple[float, float]]) -> str:
+    """The median ratio, and where it may lie."""
+    ratios = [ours / theirs for ours, theirs in sides]
     draws = random.Random(0)
     medians = sorted(median(draws.choices(ratios, k=len(ratios))) for _ in range(4000))
-    interval = f"{median(ratios):.3f} ({medians[100]:.3f}-{medians[3899]:.3f})"
-    print(f"{label:>20} {'wall time':>10} {ours:>8.2f} {theirs:>8.2f} {interval:>22}")
-    per_trial = [seconds / len(walls) * 1000 for seconds in cpu]
-    print(f"{'':>20} {'CPU':>10} {per_trial[0]:>8.2f} {per_trial[1]:>8.2f} {cpu[0] / cpu[1]:>22.3f}", flush=True)
+    return f"{median(ratios):.3f} ({medians[100]:.3f}-{medians[3899]:.3f})"
+
+
+def line(label: str, name: str, seconds: Sequence[float], ratio: str) -> None:
+    """Print one figure of both sides."""
+    ours, theirs = (each * 1000 for each in seconds)
+    print(f"{label:>20} {name:>10} {ours:>8.2f} {theirs:>8.2f} {ratio:>22}", flush=True)
 
 
 if __name__ == "__main__":

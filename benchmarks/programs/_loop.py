@@ -1,4 +1,4 @@
-"""What the programs share: tasks arrive as lines of JSON, and each is answered with its wall time and its text.
+"""What the programs share: tasks arrive as lines of JSON, each answered with its wall time, CPU time and text.
 
 A task has ``root`` (the URL of its trial), ``model``, ``seed``, ``instructions``, ``query`` and ``tools``, each with
 ``name``, ``description``, ``parameters`` and ``api``, the identity that the virtual API is asked for.
@@ -19,14 +19,6 @@ MARK = "#answer "
 """Begins the line with an answer; frameworks print lines too."""
 
 
-def serve(answer: Callable[[Task], str]) -> None:
-    """Answer each task."""
-    for task in _tasks():
-        began = time.perf_counter()
-        text = answer(task)
-        _report(began, text)
-
-
 def serve_async(answer: Callable[..., Awaitable[str]], model: Callable[[Task], Any] | None = None) -> None:
     """Answer each task, all in one event loop.
 
@@ -38,9 +30,9 @@ def serve_async(answer: Callable[..., Awaitable[str]], model: Callable[[Task], A
     async def run() -> None:
         for task in _tasks():
             made = [model(task)] if model else []
-            began = time.perf_counter()
+            began = _now()
             text = await answer(task, *made)
-            _report(began, text)
+            _report(began, _now(), text)
 
     asyncio.run(run())
 
@@ -61,8 +53,14 @@ def response_text(reply: Mapping[str, Any]) -> str:
     return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
 
 
-def _report(began: float, text: str) -> None:
-    line = json.dumps({"wall": time.perf_counter() - began, "text": text})
+def _now() -> tuple[float, float]:
+    """Wall and CPU seconds so far."""
+    return time.perf_counter(), time.process_time()
+
+
+def _report(began: tuple[float, float], ended: tuple[float, float], text: str) -> None:
+    wall, cpu = (end - begin for begin, end in zip(began, ended, strict=True))
+    line = json.dumps({"wall": wall, "cpu": cpu, "text": text})
     # In one piece: a framework may print from another thread.
     sys.stdout.write(f"\n{MARK}{line}\n")
     sys.stdout.flush()

@@ -1,12 +1,16 @@
-"""CrewAI: ``Agent.kickoff`` with tools that subclass ``BaseTool``, whose ``args_schema`` is a JSON Schema."""
+"""CrewAI: ``Agent.kickoff`` with tools that subclass ``BaseTool``, whose ``args_schema`` is a JSON Schema.
 
+In a thread beside an event loop, as programs run it that are asynchronous otherwise: ``kickoff`` blocks.
+"""
+
+import asyncio
 import json
 import os
 
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", "CREWAI_TRACING_ENABLED": "false"}
 
 import httpx
-from _loop import call_body, response_text, serve
+from _loop import call_body, response_text, serve_async
 from crewai import LLM, Agent
 from crewai.tools import BaseTool
 from pydantic import PrivateAttr
@@ -32,7 +36,7 @@ def bound(item, root):
     return made
 
 
-def answer(task):
+async def answer(task):
     root = task["root"]
     llm = LLM(task["model"], base_url=root + "/v1", api_key="none", custom_openai=True, seed=task["seed"])
     agent = Agent(
@@ -42,7 +46,7 @@ def answer(task):
         llm=llm,
         tools=[bound(item, root) for item in task["tools"]],
     )
-    return agent.kickoff(task["query"]).raw
+    return (await asyncio.to_thread(agent.kickoff, task["query"])).raw
 
 
-serve(answer)
+serve_async(answer)

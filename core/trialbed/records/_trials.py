@@ -52,6 +52,9 @@ class Outcome(Record):
     Attributes:
         wall_time: seconds from binding the tools to the end of ``answer()``, on the executor's clock.
         first: whether it was the first trial of its worker process, which does once what later trials find done.
+        cpu_time: processor seconds of the worker in that time, user and system, in all threads, and those of children
+            that it waited for in it; as the worker itself says. None where it did not say, where the agent is an object
+            of the caller's process, and in trials of versions before it.
     """
 
     started_at: datetime
@@ -59,6 +62,7 @@ class Outcome(Record):
     answer: Answer | None = None
     failure: Failure | None = None
     first: bool = False
+    cpu_time: float | None = None
 
 
 class Timing(Record):

@@ -148,6 +148,7 @@ def _timing(result: TrialResult, gold: GoldAnswer | None) -> dict[str, Any]:
         "tool_time": result.timing.tool,
         "framework_time": result.timing.framework,
         "waiting_time": result.timing.waiting,
+        "cpu_time": result.outcome.cpu_time,
         "first": result.outcome.first,
     }
 

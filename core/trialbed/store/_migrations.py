@@ -138,6 +138,10 @@ def _gold_answers(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def _cpu_times(connection: Connection) -> None:
+    """Version 5: the outcome of a trial has a ``cpu_time``, which those of before do without."""
+
+
 VERSION_3 = (
     """
     CREATE TABLE runs (
@@ -193,7 +197,12 @@ VERSION_4 = (
 )
 """The table that version 4 adds."""
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _flat_limits, 2: _attempts_and_checksums, 3: _gold_answers}
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {
+    1: _flat_limits,
+    2: _attempts_and_checksums,
+    3: _gold_answers,
+    4: _cpu_times,
+}
 """Schema version -> the migration to the next one.
 
 A migration names tables and columns itself: those of ``_schema`` are the current ones, which an older migration does

@@ -21,7 +21,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Incremented with every change of the tables or of a stored record; ``_migrations`` has the steps between versions."""
 
 metadata = MetaData()

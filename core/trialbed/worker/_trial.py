@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import random
 import sys
 import time
@@ -40,6 +41,7 @@ class Trial:
         self._clock = clock or _no_clock
         self._started_at = datetime.now(UTC)
         self._begun = self._ended = time.perf_counter()
+        self._cpu_begun = self._cpu_ended = _processor_time()
 
     async def run(
         self, agent_class: type[BaseAgent], client: httpx.AsyncClient, blocking: BlockingClient | None = None
@@ -61,19 +63,19 @@ class Trial:
         """The outcome of a trial whose agent raised this."""
         self._owner_only()
         if self._ended == self._begun:
-            self._ended = time.perf_counter()
+            self._ended, self._cpu_ended = time.perf_counter(), _processor_time()
         return self._outcome(error=error)
 
     async def _answer(self, agent: BaseAgent, tools: list[Tool]) -> Any:
         self._clock(True)
-        self._begun = time.perf_counter()
+        self._begun, self._cpu_begun = time.perf_counter(), _processor_time()
         try:
             agent.bind_tools(tools, server_url=self._spec.server_url)
             if inspect.iscoroutinefunction(agent.answer):
                 return await agent.answer(self._spec.query)
             return await _settled(await asyncio.to_thread(self._blocking_answer, agent))
         finally:
-            self._ended = time.perf_counter()
+            self._ended, self._cpu_ended = time.perf_counter(), _processor_time()
             self._owner_only()
             self._clock(False)
 
@@ -88,7 +90,15 @@ class Trial:
             wall_time=self._ended - self._begun,
             answer=answer,
             failure=failure_of(error) if error else None,
+            cpu_time=self._cpu_ended - self._cpu_begun,
         )
+
+
+def _processor_time() -> float:
+    """Processor seconds of this process so far, in all threads, and of the children that it has waited for."""
+    spent = os.times()
+    # The time of children is told in hundredths of a second.
+    return time.process_time() + spent.children_user + spent.children_system
 
 
 def _no_clock(running: bool) -> None:

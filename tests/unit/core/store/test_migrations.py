@@ -19,6 +19,9 @@ from trialbed.errors import DataError
 from trialbed.store import Store, _migrations
 from trialbed.store._schema import SCHEMA_VERSION
 
+SAME_TABLES = {4}
+"""Versions whose tables are those of the next one."""
+
 STORES = Path(__file__).parents[3] / "support" / "stores"
 OPENER = """
 import sys
@@ -165,7 +168,7 @@ def test_a_migration_keeps_every_row(old: Path) -> None:
 def test_a_store_whose_version_was_lowered_by_damage_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "trialbed.db"
     Store.open(str(path)).close()
-    for lower in range(1, SCHEMA_VERSION):
+    for lower in set(range(1, SCHEMA_VERSION)) - SAME_TABLES:
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(f"UPDATE trialbed_store SET schema_version = {lower}")
         with pytest.raises(DataError, match="schema version was changed"):

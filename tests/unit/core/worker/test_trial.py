@@ -54,16 +54,52 @@ class Recorder(BaseAgent):
         self.log.append("close")
 
 
-async def run(agent_class):
+async def run(agent_class, spec=SPEC):
     def virtual(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, json={"error": "", "response": "rain"})
 
-    trial = Trial(SPEC, lambda: None)
+    trial = Trial(spec, lambda: None)
     async with httpx.AsyncClient(transport=httpx.MockTransport(virtual)) as client:
         try:
             return await trial.run(agent_class, client, BlockingClient())
         except Exception as error:  # noqa: BLE001 - as the worker does
             return trial.failed(error)
+
+
+async def test_processor_time_counts_from_the_binding_of_the_tools_to_the_answer(monkeypatch):
+    spent = 0.0
+
+    class Busy(BaseAgent):
+        contract = "1"
+
+        def __init__(self, *arguments, **named):
+            nonlocal spent
+            super().__init__(*arguments, **named)
+            spent += 1
+
+        @classmethod
+        def framework_version(cls):
+            return "1"
+
+        def bind_tools(self, tools, *, server_url):
+            nonlocal spent
+            spent += 10
+
+        def answer(self, query):
+            nonlocal spent
+            spent += 100
+            if query is None:
+                raise ValueError
+            return Answer(final_answer="")
+
+        def close(self):
+            nonlocal spent
+            spent += 1000
+
+    monkeypatch.setattr("trialbed.worker._trial._processor_time", lambda: spent)
+    assert (await run(Busy)).cpu_time == 110
+    failed = await run(Busy, SPEC.model_copy(update={"query": None}))
+    assert (failed.failure.kind, failed.cpu_time) == ("agent", 110)
 
 
 async def test_an_agent_is_bound_asked_and_closed_once():
