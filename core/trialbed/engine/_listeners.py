@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pluggy
@@ -74,7 +76,8 @@ class Listeners:
 async def _scores_of(plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> list[Score]:
     try:
         scores: list[Score] = []
-        for given in caller(context=context):
+        hooked = partial(caller, context=context)
+        for given in await asyncio.to_thread(hooked) if context.answer.is_long else hooked():
             scores.extend(map(_checked, await given if inspect.isawaitable(given) else given))
     except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
         return [_failed(plugin, f"{type(error).__name__}: {error}")]

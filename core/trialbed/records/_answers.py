@@ -27,6 +27,10 @@ class ClaimedCall(Record):
     response: str = ""
 
 
+LONG = 50_000
+"""Characters of an answer that is read in about 50 ms."""
+
+
 class Answer(Record):
     """The outcome of a trial in the agent's own words; all of it is a claim.
 
@@ -45,3 +49,8 @@ class Answer(Record):
     usage: Usage | None = None
     model_turns: int | None = None
     reports_calls: bool = True
+
+    @property
+    def is_long(self) -> bool:
+        """Whether reading it takes long enough to be done in a thread."""
+        return len(self.final_answer) > LONG

@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -32,7 +33,10 @@ TAIL = 16 * 2**10
 """Bytes of the end of standard error that are kept."""
 
 LAST_OUTPUT = 5.0
-"""Seconds in which output of the program may still arrive after it has ended."""
+"""Seconds in which output of the program may still be read after it has ended."""
+
+LOOKS, BETWEEN = 3, 0.02
+"""Times in a row that its output is found empty, and the seconds between, where another process holds it open."""
 
 SHOWN = 300
 """Characters of a command, and of standard error, in a message."""
@@ -140,15 +144,24 @@ class _Streams:
         self._task = task
         self._output = bytearray()
         self._errors = bytearray()
-        pipes = ((self._write, process.stdin), (self._read, process.stdout), (self._keep, process.stderr))
-        self._threads = [threading.Thread(target=work, args=(pipe,), daemon=True) for work, pipe in pipes]
-        for thread in self._threads:
-            thread.start()
+        self._start(self._write, process.stdin)
+        readers = ((self._read, process.stdout), (self._keep, process.stderr))
+        self._readers = [(self._start(work, pipe), pipe) for work, pipe in readers]
+
+    @staticmethod
+    def _start(work: Callable[[IO[bytes]], None], pipe: IO[bytes] | None) -> threading.Thread:
+        thread = threading.Thread(target=work, args=(pipe,), daemon=True)
+        thread.start()
+        return thread
 
     def join(self) -> None:
-        """Wait until everything is read."""
-        for thread in self._threads:
-            thread.join(LAST_OUTPUT)
+        """Wait until everything is read: to the end, or until nothing is left where another process holds it open."""
+        end = time.monotonic() + LAST_OUTPUT
+        for thread, pipe in self._readers:
+            empty = 0
+            while thread.is_alive() and empty < LOOKS and time.monotonic() < end:
+                thread.join(BETWEEN)
+                empty = empty + 1 if _is_empty(pipe) else 0
 
     def output(self) -> str:
         """Standard output as text."""
@@ -177,6 +190,18 @@ class _Streams:
             while part := os.read(pipe.fileno(), 2**16):
                 self._errors += part
                 del self._errors[:-TAIL]
+
+
+def _is_empty(pipe: IO[bytes] | None) -> bool:
+    """Whether a pipe holds nothing that could be read now; False where the system does not tell."""
+    try:
+        import fcntl
+        import termios
+
+        held = fcntl.ioctl(pipe.fileno(), termios.FIONREAD, bytes(4)) if pipe else b""
+    except (ImportError, OSError, ValueError):
+        return False
+    return not any(held)
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,13 +43,17 @@ class RuleJudge(Judge):
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Grade the answer; never raises."""
-        unsolved = without_answer(answer) or _without_result(query, wire)
-        if unsolved:
-            return _verdict("Unsolved", unsolved)
-        text = _said(query, answer, wire)
-        if not text.strip(" \n\t`"):
-            return _verdict("Unsolved", "the answer is only a raw copy of the responses")
-        return _graded(_units(query, text, wire))
+        return await asyncio.to_thread(_judged, query, answer, wire) if answer.is_long else _judged(query, answer, wire)
+
+
+def _judged(query: Query, answer: Answer, wire: WireLog) -> Verdict:
+    unsolved = without_answer(answer) or _without_result(query, wire)
+    if unsolved:
+        return _verdict("Unsolved", unsolved)
+    text = _said(query, answer, wire)
+    if not text.strip(" \n\t`"):
+        return _verdict("Unsolved", "the answer is only a raw copy of the responses")
+    return _graded(_units(query, text, wire))
 
 
 def _without_result(query: Query, wire: WireLog) -> str | None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
 import logging
+import threading
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -74,6 +76,19 @@ def context() -> ScoreContext:
 async def test_sync_and_async_scorers_are_both_heard() -> None:
     scores = await listeners(good=Good(), later=Async()).score(context())
     assert {score.name: score.value for score in scores} == {"length": 3.0, "later": 1.0}
+
+
+@pytest.mark.parametrize(("characters", "in_loop"), [(100, True), (100_000, False)])
+async def test_a_long_answer_is_read_in_a_thread_so_that_other_trials_go_on(characters: int, in_loop: bool) -> None:
+    class Where:
+        @hookimpl
+        def score_trial(self) -> Iterable[Score]:
+            here = threading.current_thread() is threading.main_thread()
+            return [Score(name="in_loop", value=float(here))]
+
+    said = dataclasses.replace(context(), answer=Answer(final_answer="x" * characters))
+    (score,) = await listeners(where=Where()).score(said)
+    assert score.value == in_loop
 
 
 async def test_a_broken_scorer_costs_its_own_score_only() -> None:

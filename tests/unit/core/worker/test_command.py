@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -159,3 +161,14 @@ def test_endless_output_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_process_that_it_leaves_in_its_group_is_ended_and_holds_up_nothing() -> None:
     assert agent("sleep 600 & echo done", shell=True).answer("?").final_answer == "done"
+
+
+def test_a_process_that_left_its_group_holds_up_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_command, "LAST_OUTPUT", 60.0)
+    noted = folder / "pid"
+    left = f"echo $$ > {noted}; sleep 30; echo late"
+    code = f"setsid sh -c '{left}' & while [ ! -s {noted} ]; do sleep 0.01; done; echo Yes"
+    try:
+        assert agent(code, shell=True).answer("Why?").final_answer == "Yes"
+    finally:
+        os.killpg(int(noted.read_text()), signal.SIGKILL)
