@@ -7,7 +7,8 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from trialbed.records import Cause
+from trialbed.estimates import BYTES_PER_TOKEN
+from trialbed.records import Cause, ModelCall
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
 from trialbed_server._metrics import Metrics
@@ -97,9 +98,11 @@ class Gateway:
 
     def _count(self, trial: Trial, exchange: Exchange) -> None:
         """Count what a request took of the trial's limits, now that it has ended."""
-        usage = exchange.record().usage
-        if usage is not None:
-            trial.use_tokens(usage)
+        call = exchange.record()
+        if call.usage is not None:
+            trial.use_tokens(call.usage.total_tokens)
+        elif call.cause is None:
+            trial.use_tokens(_unreported_tokens(call))
         if exchange.step and exchange.cause in UNANSWERED:
             trial.give_back_step()
 
@@ -169,6 +172,12 @@ def _names_its_model(trial: Trial) -> bool:
 def _models(trial: Trial) -> dict[str, Any]:
     entry = {"id": trial.model_name, "object": "model", "owned_by": "trialbed"}
     return {"object": "list", "data": [{**entry, "created": int(trial.opened_at.timestamp())}]}
+
+
+def _unreported_tokens(call: ModelCall) -> int:
+    """About how many tokens a request used whose answer does not say; a stream has an event for each token."""
+    written = call.response.count("data:") if call.stream else call.response_bytes // BYTES_PER_TOKEN
+    return call.request_bytes // BYTES_PER_TOKEN + written
 
 
 def _past_limit(trial: Trial, exchange: Exchange) -> str:

@@ -17,7 +17,6 @@ from trialbed.records import (
     LostCall,
     ModelCall,
     TrialRegistration,
-    Usage,
     WireLog,
 )
 from trialbed.spans import Span, covered
@@ -104,13 +103,13 @@ class Trial:
         """Uncount a request that the model's endpoint did not answer."""
         self._steps -= 1
 
-    def use_tokens(self, usage: Usage) -> None:
-        """Count what the model reports to have used for a request."""
-        self._tokens += usage.total_tokens
+    def use_tokens(self, tokens: int) -> None:
+        """Count what a request used."""
+        self._tokens += tokens
 
     @property
     def tokens(self) -> int:
-        """Tokens of all requests so far, as the model reported them."""
+        """Tokens of all requests so far: as the model reported them, or an estimate where it did not."""
         return self._tokens
 
     def _passed(self) -> LimitName | None:

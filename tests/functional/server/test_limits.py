@@ -121,11 +121,13 @@ async def test_waiting_for_the_endpoint_takes_none_of_the_trials_time(
     assert statuses == [200, 200, 403]
 
 
-async def test_tokens_of_streams_count_if_the_model_reports_them(serve: Serve) -> None:
-    for options, statuses in (({}, [200, 200]), ({"stream_options": {"include_usage": True}}, [200, 403])):
+async def test_tokens_of_streams_count_and_are_estimated_where_the_model_does_not_report_them(serve: Serve) -> None:
+    for options in ({}, {"stream_options": {"include_usage": True}}):
         client = await opened(serve, max_trial_tokens=1)
         body = {**BODY, "stream": True, **options}
-        assert [(await client.post(CHAT, json=body)).status_code for _ in range(2)] == statuses
+        assert [(await client.post(CHAT, json=body)).status_code for _ in range(2)] == [200, 403]
+        first, _ = (await closed(client))["model_calls"]
+        assert (first["usage"] is not None) == bool(options)  # an estimate is no report
 
 
 @pytest.mark.parametrize(
