@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from yarl import URL
 
+from trialbed.answer_limits import answer_limits
 from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
 from trialbed_server.gateway.connection import HOP_BY_HOP
 
@@ -143,6 +144,7 @@ class TrialRouting:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 connector=aiohttp.UnixConnector(self._place.sockets[owner], limit=0),
                 timeout=aiohttp.ClientTimeout(total=None),
+                **answer_limits(),
             )
         return self._sessions[owner]
 

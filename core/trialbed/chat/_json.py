@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import orjson
@@ -22,7 +23,7 @@ def parse_json(text: bytes, parse_float: Callable[[str], float] = float) -> Any:
         ValueError: it is not JSON, or nested too deeply.
     """
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=parse_float)
+        value = _decoder(parse_float).decode(text.decode(json.detect_encoding(text), "surrogatepass"))
     except RecursionError:
         raise ValueError(f"nested deeper than {DEEPEST} levels") from None
     if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
@@ -50,6 +51,12 @@ def dump_json(value: Any) -> bytes:
         return orjson.dumps(value)
     except TypeError:
         return json.dumps(value).encode()
+
+
+@lru_cache(maxsize=4)
+def _decoder(parse_float: Callable[[str], float]) -> json.JSONDecoder:
+    """A reader of strict JSON; to make one takes longer than to read a request."""
+    return json.JSONDecoder(parse_constant=_refuse, parse_float=parse_float)
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from inspect import signature
 from typing import Any
 
 import aiohttp
 
+from trialbed.answer_limits import answer_limits
 from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.redaction import redact
 from trialbed_verify.verification.targets import HEADER_NAME, Proxy, Target, VerifyOptions
@@ -15,17 +15,6 @@ from trialbed_verify.verification.wire import Exchange, trace
 
 ENCODINGS = "gzip, deflate"
 """Requested whichever codecs are installed, so that a vendor answers alike everywhere."""
-
-LONGEST_HEADER = 64 * 2**10
-"""Bytes of one header; some proxies send policies longer than the usual 8 KiB."""
-
-
-MOST_HEADERS = 4096
-"""Headers of one answer; some gateways add one per policy."""
-
-_SETTINGS = signature(aiohttp.ClientSession).parameters
-_LIMITS: dict[str, Any] = {"max_headers": MOST_HEADERS} if "max_headers" in _SETTINGS else {}
-"""Earlier versions of aiohttp have no limit."""
 
 
 def new_session(concurrency: int) -> aiohttp.ClientSession:
@@ -36,9 +25,7 @@ def new_session(concurrency: int) -> aiohttp.ClientSession:
         trace_configs=[trace()],
         timeout=aiohttp.ClientTimeout(total=None),
         cookie_jar=aiohttp.DummyCookieJar(),
-        max_line_size=LONGEST_HEADER,
-        max_field_size=LONGEST_HEADER,
-        **_LIMITS,
+        **answer_limits(),
         # The proxy is given per request, and keys do not come from .netrc.
         trust_env=False,
     )

@@ -12,6 +12,7 @@ from typing import Self
 import aiohttp
 from multidict import CIMultiDict
 
+from trialbed.answer_limits import answer_limits
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import Header
 
@@ -69,6 +70,7 @@ class Connection:
             trust_env=True,
             cookie_jar=aiohttp.DummyCookieJar(),
             connector=aiohttp.TCPConnector(limit=0),
+            **answer_limits(),
         )
         return self
 

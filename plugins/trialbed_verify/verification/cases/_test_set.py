@@ -64,6 +64,7 @@ class TestSet:
         self._identities: list[bytes] = []
         self._repeats = array("I")
         self._file = -1
+        self._floats = _Floats()
         self.digest = self._scan()
 
     def __enter__(self) -> Self:
@@ -131,16 +132,16 @@ class TestSet:
         return digest.hexdigest()
 
     def _add(self, index: int, line: bytes, offset: int, seen: dict[bytes, int]) -> None:
-        floats = _Floats()
+        self._floats.plain = True
         try:
-            body = parse_json(line, floats)
+            body = parse_json(line, self._floats)
         except ValueError as error:
             self.bad_lines.append(BadLine(index, f"not JSON: {error}"))
             return
         if not isinstance(body, dict):
             self.bad_lines.append(BadLine(index, "not a JSON object"))
             return
-        identity = content_digest(body, plain=floats.plain)
+        identity = content_digest(body, plain=self._floats.plain)
         seen[identity] = seen.get(identity, 0) + 1
         self._offsets.append(offset)
         self._lengths.append(len(line))
