@@ -19,6 +19,9 @@ FORMATS = ("svg", "png", "pdf")
 RESOLUTION = 200
 """Dots per inch of a PNG."""
 
+MARKED = 4
+"""Marks on a curve, about."""
+
 WIDTH = 6.3
 """Inches: the text of a page of A4."""
 
@@ -30,11 +33,13 @@ class FigureKind:
     Attributes:
         about: what it shows, in a line.
         draw: draws the figures of a run by a score on axes.
-        rows: inches of height for each framework, beside what the axes take.
+        height: inches, without the rows.
+        rows: inches of height for each framework.
     """
 
     about: str
     draw: Callable[[Any, RunFigures, str], None]
+    height: float = 2.6
     rows: float = 0.0
 
 
@@ -52,7 +57,7 @@ def write_figure(figures: RunFigures, kind: str, path: Path, score: str) -> None
         raise UsageError(f"{path}: figures are written as {', '.join(FORMATS)}; give the file one of these endings")
     matplotlib = _matplotlib()
     with matplotlib.rc_context(SETTINGS):
-        height = 2.6 + KINDS[kind].rows * len(figures.run.config.frameworks)
+        height = KINDS[kind].height + KINDS[kind].rows * len(figures.run.config.frameworks)
         figure = matplotlib.figure.Figure(figsize=(WIDTH, height), layout="constrained")
         KINDS[kind].draw(figure.add_subplot(), figures, score)
         metadata = {"Date": None} if ending == "svg" else {"CreationDate": None} if ending == "pdf" else {}
@@ -105,7 +110,16 @@ def _latency(axes: Any, figures: RunFigures, _score: str) -> None:
     for place, name in enumerate(_names(figures)):
         own = sorted(values[trial.row] for trial in figures.by_framework[name] if trial.row in values)
         if own:
-            axes.ecdf(own, color=colour(place), linestyle=line(place), label=printable(name))
+            axes.ecdf(
+                own,
+                color=colour(place),
+                linestyle=line(place),
+                marker=marker(place),
+                markersize=4,
+                # Some marks on each curve, not all in one place.
+                markevery=(place / (12 * MARKED), 1 / MARKED),
+                label=printable(name),
+            )
     axes.set_xlabel("wall time of a trial with an answer, in seconds")
     axes.set_ylabel("share of trials")
     axes.set_xlim(left=0)
@@ -124,7 +138,9 @@ def _waterfall(axes: Any, figures: RunFigures, _score: str) -> None:
         parts = [one[stage] for one in shares]
         if any(parts):
             rows = range(len(names))
-            axes.barh(rows, parts, left=begun, color=colour(place), hatch=hatch(place), edgecolor="white", label=stage)
+            # What was not lost stays in the background.
+            fill = {"color": "#d9d9d9"} if stage == USED else {"color": colour(place), "hatch": hatch(place)}
+            axes.barh(rows, parts, left=begun, edgecolor="white", height=0.7, label=stage, **fill)
         begun = [start + part for start, part in zip(begun, parts, strict=True)]
     _label_rows(axes, names)
     axes.set_xlim(0, 1)
@@ -163,9 +179,9 @@ def _legend(axes: Any) -> None:
 
 
 KINDS: Mapping[str, FigureKind] = {
-    "scores": FigureKind("A score of each framework with its 95 % interval.", _scores, 0.2),
+    "scores": FigureKind("A score of each framework with its 95 % interval.", _scores, 0.8, 0.34),
     "cost": FigureKind("A score against the tokens of a trial.", _cost),
     "latency": FigureKind("The share of trials that took no longer than a time.", _latency),
-    "waterfall": FigureKind("Where gold calls were lost, as shares.", _waterfall, 0.25),
-    "ranks": FigureKind("The ranks that are left open, ties included.", _ranks, 0.2),
+    "waterfall": FigureKind("Where gold calls were lost, as shares.", _waterfall, 1.5, 0.34),
+    "ranks": FigureKind("The ranks that are left open, ties included.", _ranks, 0.8, 0.34),
 }

@@ -8,7 +8,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Told apart by people with any form of colour blindness (M. Okabe and K. Ito, "Color Universal Design", 2008), without
 the yellow, which print loses."""
 
-MARKERS = ("o", "s", "^", "D", "P", "X", "v")
+MARKERS = ("o", "s", "^", "D", "P", "X", "v", "*", "<", "h", ">", "p")
+"""One for each of twelve series: six frameworks in two profiles."""
+
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)))
 HATCHES = ("", "//", "..", "xx", "--", "\\\\", "++", "oo")
 

@@ -11,6 +11,7 @@ from trialbed.errors import UsageError
 from trialbed.store import open_store
 from trialbed_pages import figure_command
 from trialbed_pages.figures import KINDS, write_figure
+from trialbed_pages.figures._style import marker
 from trialbed_pages.runs import FigureCache
 
 BEGINS = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
@@ -53,3 +54,7 @@ def test_what_cannot_be_drawn_is_said(stored: Path, kind: str, name: str, said: 
 
 def test_the_command_offers_every_kind() -> None:
     assert set(figure_command.NAMES) == set(KINDS)
+
+
+def test_frameworks_are_told_apart_without_colour() -> None:
+    assert len({marker(place) for place in range(12)}) == 12
