@@ -1,14 +1,17 @@
-"""How long the pages of a large run take, cold and warm, beside reading all of its trials.
+"""How long the pages of a large run take, cold and warm, and `bench runs` and `bench show` of it.
 
     python benchmarks/pages.py [--trials 100000]
 
 Writes a store of that many trials of six frameworks into a temporary folder, and asks for each page twice in this
-process.
+process. The commands are started, so their times are with that of the start; their memory is the most that any took.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
+import subprocess
+import sys
 import tempfile
 import time
 from datetime import UTC, datetime
@@ -28,7 +31,7 @@ from trialbed.records import (
     TrialResult,
     WireLog,
 )
-from trialbed.store import Store, open_store
+from trialbed.store import Store
 from trialbed_pages import create_app
 
 FRAMEWORKS = tuple(f"framework-{number}" for number in range(6))
@@ -92,10 +95,15 @@ def main() -> None:
         for page in (*pages, f"/runs/{RUN}/trial?framework=framework-1&query=7"):
             (cold, answer), (warm, _) = timed(client, page), timed(client, page)
             print(f"{page:<60} cold {cold:6.2f} s, warm {warm * 1000:6.1f} ms, {len(answer.content):,} bytes")
-        began = time.perf_counter()
-        with open_store(str(path)) as reader:
-            reader.run(RUN).trials()
-        print(f"reading every trial instead: {time.perf_counter() - began:.2f} s")
+        for command in (("runs",), ("show", RUN, "framework-1/7"), ("show", RUN)):
+            began = time.perf_counter()
+            subprocess.run(
+                [sys.executable, "-m", "trialbed", *command, "--store", str(path)],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+            took, most = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+            print(f"bench {' '.join(command):<54} {took:6.2f} s, {most // 1024:,} MB")
 
 
 if __name__ == "__main__":

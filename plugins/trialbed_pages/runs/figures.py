@@ -191,6 +191,7 @@ class FigureCache:
         self._figures: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
         self._headlines: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
         self._queries: dict[str, Mapping[QueryId, Query] | None] = {}
+        self._of_store: tuple[object, Any] | None = None
         self._lock = threading.Lock()
 
     def of(self, run: StoredRun, score: str = HEADLINE[0]) -> RunFigures:
@@ -210,6 +211,16 @@ class FigureCache:
             return {"answered": ends["answered"], "failed": ends["failed"], "means": means}
 
         return cast("dict[str, Any]", self._kept(self._headlines, KEPT_HEADLINES, (run.run_id, ""), run, read))
+
+    def of_store(self, mark: object, read: Callable[[], T]) -> T:
+        """What was read of a whole store; read anew when its mark is another, or where it has none."""
+        with self._lock:
+            found = self._of_store
+        if found is None or mark is None or found[0] != mark:
+            found = mark, read()
+            with self._lock:
+                self._of_store = found
+        return cast("T", found[1])
 
     def _read(self, run: StoredRun, names: Sequence[str]) -> RunFigures:
         return RunFigures(run, run.columns(names), self.queries(run))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -39,14 +40,21 @@ def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> 
         tags=[chosen.tag] if chosen.tag else [],
         limit=skipped + PAGE + 1,
     )
-    every = reader.runs()
+    # What can be chosen is known from every run, of which there may be thousands.
+    choices = cache.of_store(reader.mark, lambda: _choices(reader.runs()))
     return {
+        **choices,
         "runs": [_row(run, cache) for run in found[skipped : skipped + PAGE]],
         "chosen": chosen,
         "more": len(found) > skipped + PAGE,
         "place": reader.place,
-        "total": len(every),
         "statuses": STATUSES,
+    }
+
+
+def _choices(every: Sequence[StoredRun]) -> dict[str, Any]:
+    return {
+        "total": len(every),
         "frameworks": sorted({name for run in every for name in run.config.frameworks}),
         "models": sorted({run.config.model for run in every}),
         "tags": sorted({tag for run in every for tag in run.tags}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,7 +55,7 @@ def show_run(
     if reporter != "table":
         chosen.report(documents, sys.stdout)
         return
-    for line in _settings(run, documents[0]["metadata"]):
+    for line in _settings(run, documents):
         click.echo(line)
     click.echo()
     chosen.report(documents, sys.stdout)
@@ -68,16 +68,16 @@ def show_run(
         print_tables([_worst_table(worst, documents, command)], sys.stdout)
 
 
-def _settings(run: StoredRun, about: Document) -> Iterator[str]:
+def _settings(run: StoredRun, documents: Sequence[Document]) -> Iterator[str]:
     """The settings of a run, and how it went, each on a line."""
     from trialbed.views import printable
 
     rows = [
-        ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{_duration(run)}"),
+        ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{_duration(run, documents)}"),
         ("frameworks", ", ".join(_named(run))),
         *(("program", text) for text in run.config.commands),
         ("dataset", f"{run.config.dataset} ({run.config.test_set}), {_number(run)}, sha256 {_digest(run)}"),
-        *_chosen(run, about),
+        *_chosen(run, documents[0]["metadata"]),
         ("trialbed", run.config.trialbed_version),
         *([("tags", ", ".join(run.tags))] if run.tags else []),
         *([("note", run.note)] if run.note else []),
@@ -86,11 +86,15 @@ def _settings(run: StoredRun, about: Document) -> Iterator[str]:
     yield from (printable(f"{name:<{width}}  {text}") for name, text in rows)
 
 
-def _duration(run: StoredRun) -> str:
+def _duration(run: StoredRun, documents: Sequence[Document]) -> str:
     """How long a run took; of one that was killed or is under way, as far as its trials tell."""
     if run.overall_time:
         return f", took {seconds(run.overall_time)}"
-    ends = [trial.started_at + timedelta(seconds=trial.timing.wall) for trial in run.trials()]
+    ends = [
+        datetime.fromisoformat(entry["started_at"]) + timedelta(seconds=entry["system_answer_time"])
+        for document in documents
+        for entry in document["results"]
+    ]
     return f", its last trial ended {seconds((max(ends) - run.created_at).total_seconds())} later" if ends else ""
 
 
