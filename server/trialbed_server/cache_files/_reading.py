@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,17 +35,34 @@ class ImportProblem:
 def read_entries(file: Path, name: StandardName, content: bytes) -> Iterator[Entry | ImportProblem]:
     """The entries of a file, and what cannot be read of it."""
     try:
-        answers = json.loads(content.decode("utf-8"))
+        answers = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_object)
         if not isinstance(answers, dict):
             raise TypeError("the file is not a JSON object")
     except (ValueError, TypeError, RecursionError) as error:
         yield ImportProblem(file, None, str(error))
         return
+    if isinstance(answers, _Repeating):
+        for key in answers.repeated:
+            yield ImportProblem(file, key, "the key is there more than once; the last of its answers is imported")
     for key, answer in answers.items():
         try:
             yield _entry(name, key, answer)
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
             yield ImportProblem(file, key, str(error) or type(error).__name__)
+
+
+class _Repeating(dict[str, Any]):
+    """An object with keys that occur more than once; it has the last value of each."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        counts = Counter(key for key, _ in pairs)
+        self.repeated = [key for key, count in counts.items() if count > 1]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else _Repeating(pairs)
 
 
 def alias(entry: Entry) -> Entry | None:
@@ -74,14 +93,10 @@ def _entry(name: StandardName, key: str, answer: Any) -> Entry:
 
 def _input(key: str) -> Any:
     """The input that a key stands for: the text of a Python value, or JSON."""
-    try:
-        return ast.literal_eval(key)
-    except (ValueError, SyntaxError):
-        try:
-            return json.loads(key)
-        except (ValueError, RecursionError):
-            pass
-        raise
+    for read in (ast.literal_eval, json.loads):
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return read(key)
+    raise ValueError("the key is neither the text of a Python value nor JSON")
 
 
 def _body(answer: Any) -> str:

@@ -1,4 +1,4 @@
-"""The leaderboard's rules of which calls are right, for Python's types.
+"""The leaderboard's rules of which calls are right.
 
 They are those of its own checker (``bfcl-eval`` 2026.3.23), oddities included: a text is compared without case, spaces
 and the punctuation ``,./-_*^``; an empty text among the values of a parameter says that it may be left out; what has
@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from trialbed_plugins.datasets.bfcl._languages import LANGUAGES, Language
 
 Call = tuple[str, Mapping[str, Any]]
 """A function's name, and the arguments."""
@@ -49,8 +51,8 @@ def problem_of(
     try:
         if "parallel" in category:
             return _in_any_order(described, answers, calls)
-        return _call(described[next(iter(answers[0]))], answers[0], calls[0])
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        return _call(described[next(iter(answers[0]))], answers[0], calls[0], LANGUAGES.get(category))
+    except (AttributeError, ImportError, IndexError, KeyError, NotImplementedError, TypeError, ValueError) as error:
         return f"the calls cannot be compared with the answer: {error!r}"
 
 
@@ -68,7 +70,7 @@ def _in_any_order(
     return ""
 
 
-def _call(function: Mapping[str, Any], answer: Mapping[str, Any], call: Call) -> str:
+def _call(function: Mapping[str, Any], answer: Mapping[str, Any], call: Call, language: Language | None = None) -> str:
     name, arguments = call
     allowed = next(iter(answer.values()))
     if name != function["name"]:
@@ -80,16 +82,23 @@ def _call(function: Mapping[str, Any], answer: Mapping[str, Any], call: Call) ->
     for parameter, value in arguments.items():
         if parameter not in properties or parameter not in allowed:
             return f"{parameter} is not expected"
-        if not _is_right(properties[parameter], allowed[parameter], value):
+        if not _is_right(properties[parameter], allowed[parameter], value, language):
             return f"{parameter}: {value!r} is none of {allowed[parameter]!r}"
     lacking = [parameter for parameter, values in allowed.items() if parameter not in arguments and "" not in values]
     return f"{lacking[0]} is missing" if lacking else ""
 
 
-def _is_right(described: Mapping[str, Any], allowed: Sequence[Any], value: Any) -> bool:
-    expected = TYPES[described["type"]]
-    inner = TYPES[described["items"]["type"]] if described["type"] in NESTED else None
-    if described["type"] == "float" and type(value) is int:
+def _is_right(described: Mapping[str, Any], allowed: Sequence[Any], value: Any, language: Language | None) -> bool:
+    kind = described["type"]
+    types, lists = (language.types, language.lists) if language else (TYPES, NESTED)
+    expected = types[kind]
+    of_items = described["items"]["type"] if kind in lists else None
+    inner = types[of_items] if of_items else None
+    if language is not None:
+        if not isinstance(value, str):
+            return False
+        value = language.read(value, kind, of_items)
+    elif kind == "float" and type(value) is int:
         value = float(value)
     typed, otherwise = _typed(value, allowed, expected, inner)
     if not typed:

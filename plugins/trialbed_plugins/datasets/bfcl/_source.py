@@ -11,12 +11,15 @@ from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query
+from trialbed_plugins.datasets.bfcl._languages import LANGUAGES, Language
 
 CATEGORIES = (
     "simple_python",
     "multiple",
     "parallel",
     "parallel_multiple",
+    "simple_java",
+    "simple_javascript",
     "irrelevance",
     "live_simple",
     "live_multiple",
@@ -25,7 +28,7 @@ CATEGORIES = (
     "live_irrelevance",
     "live_relevance",
 )
-"""The test sets of one turn whose calls are checked by Python's types; the first is the default."""
+"""The test sets of one turn; the first is the default."""
 
 TURNS = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
 """The test sets of several turns."""
@@ -64,13 +67,14 @@ def read_rows(folder: Path, category: str) -> dict[str, dict[str, Any]]:
 
 def query_of(row: Mapping[str, Any]) -> Query:
     """A case as a query; its gold calls have the first of the values that are right."""
+    language = LANGUAGES.get(row["id"].rpartition("_")[0])
     functions = {function["name"]: function for function in row["function"]}
     return Query(
         query_id=row["id"],
         text="\n\n".join(message["content"] for turn in row["question"] for message in turn),
-        apis=tuple(api_of(function) for function in functions.values()),
+        apis=tuple(api_of(function, language) for function in functions.values()),
         gold_calls=tuple(
-            GoldCall(api=ref_of(name), arguments=_first_arguments(values, functions[name]))
+            GoldCall(api=ref_of(name), arguments=_first_arguments(values, functions[name], language))
             for answer in row.get("answers", ())
             for name, values in answer.items()
         ),
@@ -94,14 +98,19 @@ def ref_of(name: str) -> ApiRef:
     return ApiRef(category=CATEGORY, tool_name=TOOL, api_name=name)
 
 
-def api_of(function: Mapping[str, Any]) -> Api:
-    """A function as an Api."""
+def api_of(function: Mapping[str, Any], language: Language | None = None) -> Api:
+    """A function as an Api.
+
+    Args:
+        language: that of its values, where it is not Python.
+    """
+    describe = language.parameter if language else _parameter
     schema = function["parameters"]
     required = set(schema.get("required", ()))
-    parameters = {name: _parameter(name, about) for name, about in schema["properties"].items()}
+    parameters = {name: describe(name, about) for name, about in schema["properties"].items()}
     return Api(
         **ref_of(function["name"]).model_dump(),
-        description=function.get("description", ""),
+        description=function.get("description", "") + (language.hint if language else ""),
         required_parameters=tuple(item for name, item in parameters.items() if name in required),
         optional_parameters=tuple(item for name, item in parameters.items() if name not in required),
     )
@@ -121,10 +130,13 @@ def _parameter(name: str, about: Mapping[str, Any]) -> Parameter:
     )
 
 
-def _first_arguments(values: Mapping[str, Sequence[Any]], function: Mapping[str, Any]) -> dict[str, Any]:
+def _first_arguments(
+    values: Mapping[str, Sequence[Any]], function: Mapping[str, Any], language: Language | None
+) -> dict[str, Any]:
     properties = function["parameters"]["properties"]
     chosen = {name: _first(options, properties.get(name, {})) for name, options in values.items()}
-    return {name: value for name, value in chosen.items() if value is not None}
+    found = {name: value for name, value in chosen.items() if value is not None}
+    return {name: language.source(value, properties[name]) for name, value in found.items()} if language else found
 
 
 def _first(options: Sequence[Any], about: Mapping[str, Any]) -> Any:

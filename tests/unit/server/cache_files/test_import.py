@@ -93,7 +93,20 @@ def test_a_malformed_entry_is_reported_with_file_and_key_and_the_rest_imported(
     assert report.new == 1
     assert [(problem.file, problem.key) for problem in report.problems] == [(file, key)]
     assert report.problems[0].message
+    assert "object at" not in report.problems[0].message
     assert stored(store, {}) == ["good"]
+    store.close()
+
+
+def test_a_key_that_is_there_twice_is_reported_and_its_last_answer_imported(tmp_path: Path) -> None:
+    file = write(tmp_path / "cache", {})
+    first, last = json.dumps(answer("first")), json.dumps(answer({"deep": [1]}))
+    file.write_text(f'\ufeff{{"{{}}": {first}, "{{}}": {last}}}', encoding="utf-8")
+    report, store = run(tmp_path / "cache")
+    assert [(problem.key, problem.message) for problem in report.problems] == [
+        ("{}", "the key is there more than once; the last of its answers is imported")
+    ]
+    assert stored(store, {}) == [{"deep": [1]}]
     store.close()
 
 
