@@ -82,7 +82,11 @@ class RealBackend:
         problem = refusal(answer)
         if problem:
             raise RealFailed(problem)
-        return self._text(answer)
+        try:
+            return self._text(answer)
+        except (ValueError, RecursionError) as error:
+            # A number may be beyond what a float holds, and what can just be read may be too deep to be written.
+            raise RealFailed(f"the answer is not JSON: {str(error)[:200]}") from error
 
     async def _ask(self, name: StandardName, tool_input: Any) -> Any:
         if self._session is None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import heapq
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -20,7 +22,8 @@ from trialbed_server.virtual.keys import canonical_json, request_key, standard_i
 
 logger = logging.getLogger(__name__)
 
-NEAREST = 3
+NEAREST, LIKELY, LONGEST = 3, 30, 500
+"""Inputs that are named where one is not cached, those that are compared exactly, and letters of each that are."""
 
 
 @dataclass(frozen=True)
@@ -119,9 +122,22 @@ class FrozenSource:
             return
         wanted = canonical_json(call.tool_input)
         inputs = await self._cache.inputs(call.target.name)
-        nearest = difflib.get_close_matches(wanted, inputs, n=NEAREST, cutoff=0.0)
+        nearest = await asyncio.to_thread(_nearest, wanted, inputs)
         known = f"nearest cached inputs: {'; '.join(nearest)}" if nearest else "no input of this Api is cached"
         raise SimulationError(f"{call.target.path}: {wanted} is not in the cache, which is frozen; {known}")
+
+
+def _nearest(wanted: str, inputs: Sequence[str]) -> list[str]:
+    """The inputs that are most like another, best first; among those that share the most letters with it."""
+    matcher = difflib.SequenceMatcher(None)
+    matcher.set_seq2(wanted[:LONGEST])
+
+    def likeness(text: str, *, roughly: bool) -> float:
+        matcher.set_seq1(text[:LONGEST])
+        return matcher.quick_ratio() if roughly else matcher.ratio()
+
+    likely = heapq.nlargest(LIKELY, inputs, key=lambda text: likeness(text, roughly=True))
+    return heapq.nlargest(NEAREST, likely, key=lambda text: likeness(text, roughly=False))
 
 
 class SimulatorSource:

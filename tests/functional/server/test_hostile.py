@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -59,9 +60,9 @@ async def test_a_hostile_body_gets_a_clear_answer_everywhere(serve: Serve, tmp_p
     await client.post("/control/trials", json=registration())
     before = files(tmp_path)
     for name, body in BODIES.items():
-        for route in ROUTES:
-            headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-            reply = await client.post(route, content=body, headers=headers)
+        headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+        replies = await asyncio.gather(*(client.post(route, content=body, headers=headers) for route in ROUTES))
+        for route, reply in zip(ROUTES, replies, strict=True):
             assert reply.status_code < 500, (name, route, reply.text)
             assert reply.text, (name, route)
             assert (reply.status_code == 413) is (name == "too large"), (name, route)

@@ -83,6 +83,7 @@ async def test_a_real_answer_is_asked_for_once_kept_with_its_origin_and_recorded
         Response("busy", 429),
         Response("<html>", 200),
         Response('{"error": "", "response": NaN}', 200),
+        Response('{"error": "", "response": 1e999}', 200),
         Response("[" * 100_000, 200),
         JSONResponse({"error": "Unauthorized error...", "response": ""}),
         JSONResponse({"error": "", "response": {"message": "Too many requests"}}),
