@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -234,6 +235,8 @@ def document_side(document: Mapping[str, Any]) -> Side:
 def _of_document(source: str, document: Mapping[str, Any]) -> Side:
     about = document["metadata"]
     trials = _trials(document["results"])
+    bounded = frozenset(document["summary"]["intervals"])
+    _check(source, document["results"], trials, bounded)
     return Side(
         source=source,
         name=about["agent_name"],
@@ -245,12 +248,15 @@ def _of_document(source: str, document: Mapping[str, Any]) -> Side:
             "model_name": about.get("model_name", about.get("model")),
         },
         trials=trials,
-        bounded=frozenset(document["summary"]["intervals"]),
+        bounded=bounded,
         quality=frozenset(document["summary"].get("quality_scores", document["summary"]["intervals"])),
         missing=_missing(about.get("status"), about.get("num_queries"), about.get("repeat"), trials),
         tasks={entry["query_id"]: _task(entry) for entry in document["results"] if "query_text" in entry},
     )
 
+
+NEAR = 1e-9
+"""By how much rounding may put a score outside its range."""
 
 _ABOUT = ("framework_version", "run_id", "status", "test_set", "dataset_digest")
 
@@ -271,6 +277,27 @@ def _trials(entries: Sequence[Mapping[str, Any]]) -> list[Trial]:
         trials.append(_trial(entry, entry.get("repeat", counts[entry["query_id"]])))
         counts[entry["query_id"]] += 1
     return trials
+
+
+def _check(
+    source: str, entries: Sequence[Mapping[str, Any]], trials: Sequence[Trial], bounded: Collection[str]
+) -> None:
+    """Check that each trial is there once, and that its scores can be compared.
+
+    Raises:
+        DataError: it is not so, as in a document that was changed by hand or written by another program.
+    """
+    places = Counter((trial.query_id, trial.repeat) for trial in trials)
+    twice = next((place for place, count in places.items() if count > 1), None)
+    if twice is not None:
+        raise DataError(f"{source}: query {twice[0]!r} has repeat {twice[1]} more than once; keep one of them")
+    for entry in entries:
+        for name, value in entry["scores"].items():
+            is_number = isinstance(value, (int, float)) and math.isfinite(value)
+            if name in bounded and value is not None and not (is_number and -NEAR <= value <= 1 + NEAR):
+                raise DataError(f"{source}: query {entry['query_id']!r}: {name} is {value!r}, not a number from 0 to 1")
+            if isinstance(value, float) and not is_number:
+                raise DataError(f"{source}: query {entry['query_id']!r}: {name} is {value!r}, not a number")
 
 
 def _trial(entry: Mapping[str, Any], repeat: int) -> Trial:

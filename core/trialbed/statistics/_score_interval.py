@@ -39,13 +39,20 @@ def paired_interval(differences: Sequence[float], level: float = 0.95, *, unseen
         unseen: how much queries that were not seen may differ by at least.
     """
     counts = Counter(differences)
-    bound = max(max(map(abs, counts)), unseen) if any(counts) else 1.0
+    bound = max(_bound(counts, len(differences)), unseen)
     seen = fmean(differences)
     z = score_quantile(counts, len(differences), level)
     low = lower_end(counts, bound, z)
     high = -lower_end({-value: count for value, count in counts.items()}, bound, z)
     # Rounding must not put the mean itself outside.
     return Interval(min(seen, max(-1.0, low)), max(seen, min(1.0, high)), level)
+
+
+def _bound(counts: Mapping[float, int], queries: int) -> float:
+    """What a query can differ by: the largest seen; more where more than half have it, and 1 where none differs."""
+    largest = max(map(abs, counts))
+    share = (counts.get(largest, 0) + counts.get(-largest, 0)) / queries
+    return min(1.0, largest * max(1.0, 2 * share)) if largest else 1.0
 
 
 def score_quantile(values: Iterable[float], queries: int, level: float = 0.95) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -93,3 +94,27 @@ def test_tasks_and_tools_that_differ_are_said(write: Any) -> None:
     assert "the text or the gold Apis differ in 1 of the 2 common queries" in notes
     assert "the offered tools differ in 1 of the 2 common queries" in notes
     assert not any("differ in" in note for note in compare(sides[0], sides[0], CompareOptions())["notes"])
+
+
+@pytest.mark.parametrize("value", [5.0, -0.5, "1.0", float("nan"), float("inf"), [1]])
+def test_a_score_that_is_out_of_its_range_is_refused(write: Any, value: Any) -> None:
+    path = write("reference", {1: {"sopr_score": 1.0}, 2: {"sopr_score": value}})
+    with pytest.raises(DataError, match=r"query 2: sopr_score is .*, not a number from 0 to 1"):
+        read_sides(str(path), None)
+
+
+def test_a_time_that_is_no_number_is_refused_and_a_score_that_is_not_known_is_not(write: Any) -> None:
+    known = {"sopr_score": None, "wall_time": 3.5}
+    assert read_sides(str(write("reference", {1: known})), None)
+    with pytest.raises(DataError, match="query 1: wall_time is nan, not a number"):
+        read_sides(str(write("reference", {1: known | {"wall_time": float("nan")}})), None)
+
+
+def test_a_trial_that_stands_twice_in_a_document_is_refused(write: Any) -> None:
+    path = write("reference", {1: {"sopr_score": 1.0}})
+    document = json.loads(path.read_text())
+    (entry,) = document["results"]
+    document["results"] = [entry | {"repeat": 0}] * 2
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match="query 1 has repeat 0 more than once"):
+        read_sides(str(path), None)

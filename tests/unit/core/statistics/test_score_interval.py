@@ -49,6 +49,12 @@ def test_small_changes_have_the_interval_of_whole_ones_on_their_scale() -> None:
     assert (-high, -low) == pytest.approx((-0.119181 * 0.2, 0.236131 * 0.2), rel=0.03)
 
 
+def test_where_all_differ_by_as_much_others_may_differ_by_more() -> None:
+    low, high, _ = paired_interval([0.5] * 20)
+    assert low < 0.45
+    assert 0.55 < high < 0.7
+
+
 def test_it_can_leave_room_for_changes_that_were_not_seen() -> None:
     low, high, _ = paired_interval([0.0] * 19 + [-0.2], unseen=UNSEEN)
     assert low < -0.09
