@@ -12,9 +12,11 @@ import contextlib
 import gc
 import importlib
 import json
+import math
 import os
 import runpy
 import secrets
+import select
 import signal
 import socket
 import socketserver
@@ -24,9 +26,10 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 import click
 import psutil
@@ -87,14 +90,103 @@ def run_warm(
     if not SUPPORTED or _read_at_start(env) != _read_at_start(ENVIRONMENT):
         command = [sys.executable, "-m", module, *arguments]
         return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout, check=False)
-    task = {"module": module, "arguments": list(arguments), "cwd": str(cwd), "env": dict(env)}
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull) as nothing:
-        code = _ended(task, [nothing.fileno(), out.fileno(), err.fileno()], timeout)
-        texts = []
-        for stream in (out, err):
-            stream.seek(0)
-            texts.append(stream.read().decode())
-    return subprocess.CompletedProcess([module, *arguments], code, *texts)
+    with started_warm(module, arguments, cwd=cwd, env=env) as program:
+        code = program.wait(timeout)
+        return subprocess.CompletedProcess([module, *arguments], code, program.output, program.errors)
+
+
+class Program:
+    """A program that was forked.
+
+    Attributes:
+        pid: leads its own session, if it was started so.
+        returncode: how it ended; None as long as that was not asked for.
+    """
+
+    def __init__(self, connection: socket.socket, streams: Sequence[IO[bytes]]) -> None:
+        self.returncode: int | None = None
+        self._connection = connection
+        self._streams = streams
+        self._replies = b""
+        self._lock = threading.Lock()
+        self.pid = self._reply()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code; several threads may wait.
+
+        Raises:
+            subprocess.TimeoutExpired: it has not ended in this time, and runs on.
+        """
+        end = math.inf if timeout is None else time.monotonic() + timeout
+        while not self.has_ended():
+            left = end - time.monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+            select.select([self._connection], [], [], min(left, 1))
+        assert self.returncode is not None
+        return self.returncode
+
+    def has_ended(self) -> bool:
+        """Whether it has ended."""
+        with self._lock:
+            if self.returncode is None and (self._replies or select.select([self._connection], [], [], 0)[0]):
+                self.returncode = self._reply()
+            return self.returncode is not None
+
+    def _reply(self) -> int:
+        """The next number from the forking process: the id of the program's process, then how it ended."""
+        while b"\n" not in self._replies:
+            received = self._connection.recv(100)
+            assert received, "the process that programs are forked from has ended"
+            self._replies += received
+        line, _, self._replies = self._replies.partition(b"\n")
+        return int(line)
+
+    @property
+    def output(self) -> str:
+        """What it has written to its standard output."""
+        return self._text(0)
+
+    @property
+    def errors(self) -> str:
+        """What it has written to its standard error."""
+        return self._text(1)
+
+    def _text(self, stream: int) -> str:
+        self._streams[stream].seek(0)
+        return self._streams[stream].read().decode()
+
+
+@contextlib.contextmanager
+def started_warm(
+    module: str, arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], own_session: bool = False
+) -> Iterator[Program]:
+    """``python -m MODULE ARGUMENTS``, killed if it still runs afterwards, with its session if it has its own.
+
+    What the interpreter reads at its start is that of the tests' own process.
+    """
+    task = {"module": module, "arguments": list(arguments), "cwd": str(cwd), "env": dict(env), "session": own_session}
+    with contextlib.ExitStack() as stack:
+        out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+        connection = stack.enter_context(socket.socket(socket.AF_UNIX))
+        connection.connect("\0" + _forking())
+        with open(os.devnull) as nothing:
+            streams = [nothing.fileno(), out.fileno(), err.fileno()]
+            socket.send_fds(connection, [json.dumps(task).encode() + b"\n"], streams)
+        program = Program(connection, (out, err))
+        try:
+            yield program
+        finally:
+            if not program.has_ended():
+                _kill(program.pid, own_session=own_session)
+                program.wait()
+
+
+def _kill(pid: int, *, own_session: bool) -> None:
+    if own_session:
+        with contextlib.suppress(ProcessLookupError):  # it may not have come to its own session yet
+            os.killpg(pid, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
 
 
 def is_warm(process: psutil.Process) -> bool:
@@ -104,21 +196,6 @@ def is_warm(process: psutil.Process) -> bool:
 
 def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if name.startswith(READ_AT_START) and name != PATH}
-
-
-def _ended(task: Mapping[str, object], streams: Sequence[int], timeout: float) -> int:
-    """The exit code of a program."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect("\0" + _forking())
-        connection.settimeout(timeout)
-        socket.send_fds(connection, [json.dumps(task).encode() + b"\n"], list(streams))
-        replies = connection.makefile()
-        pid = int(replies.readline())
-        try:
-            return int(replies.readline())
-        except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            raise subprocess.TimeoutExpired(str(task["arguments"]), timeout) from None
 
 
 @cache
@@ -171,6 +248,8 @@ def _run(task: Mapping[str, object], streams: Sequence[int]) -> None:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
+        if task["session"]:
+            os.setsid()
         os.chdir(str(task["cwd"]))
         own = _folders()
         os.environ.clear()

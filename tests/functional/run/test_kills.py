@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.endpoints import completion, endpoint
-from support.processes import started
+from support.warm import Program, run_warm, started_warm
 
 from trialbed import open_store
 
@@ -35,24 +34,19 @@ class Machine:
 
     def command(self, *arguments: object) -> list[str]:
         """``bench run`` with these arguments."""
-        chosen = ("--limit", LIMIT, "-j", 2, "--store", self.store, *arguments)
-        return [sys.executable, "-m", "trialbed", "run", *map(str, chosen)]
+        return [*map(str, ("run", "--limit", LIMIT, "-j", 2, "--store", self.store, *arguments))]
 
-    def started(self, *arguments: object) -> AbstractContextManager[subprocess.Popen[str]]:
+    def started(self, *arguments: object) -> AbstractContextManager[Program]:
         """A run in a session of its own, which is killed with all that it started."""
-        return started(self.command(*arguments), cwd=self.folder, env=self.environment)
+        return started_warm(
+            "trialbed", self.command(*arguments), cwd=self.folder, env=self.environment, own_session=True
+        )
 
     def finish(self, *arguments: object) -> dict[str, Any]:
         """Run the rest; the document. PostgreSQL notices the end of a process a moment later."""
         while True:
-            done = subprocess.run(
-                self.command(*arguments, "--json"),
-                cwd=self.folder,
-                env=self.environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            command = self.command(*arguments, "--json")
+            done = run_warm("trialbed", command, cwd=self.folder, env=self.environment, timeout=600)
             if done.returncode != REFUSED:
                 assert done.returncode == 0, done.stderr
                 (document,) = json.loads(done.stdout)
@@ -89,7 +83,7 @@ def check(machine: Machine, documents: dict[int, dict[str, Any]]) -> None:
         assert document["summary"]["average_sopr_score"] == 1.0
 
 
-@pytest.mark.slow(200)
+@pytest.mark.slow(60)
 @pytest.mark.parametrize("at_once", [1, 2], ids=["one start", "two starts at once"])
 def test_kills_lose_and_double_nothing(machine: Machine, at_once: int) -> None:
     least = KILLS // at_once // (2 if "://" in machine.store else 1)
@@ -114,7 +108,7 @@ def test_kills_lose_and_double_nothing(machine: Machine, at_once: int) -> None:
     check(machine, documents)
 
 
-def _ended_by(process: subprocess.Popen[str], moment: float) -> set[int]:
+def _ended_by(process: Program, moment: float) -> set[int]:
     """The exit code of a process that ends by itself until a moment."""
     try:
         return {process.wait(timeout=max(0.0, moment - time.monotonic()))}
@@ -124,12 +118,12 @@ def _ended_by(process: subprocess.Popen[str], moment: float) -> set[int]:
 
 def test_two_starts_at_once_pay_each_trial_once(machine: Machine) -> None:
     requests: list[dict[str, Any]] = []
-    processes: list[subprocess.Popen[str]] = []
+    processes: list[Program] = []
 
     def reply(request: dict[str, Any]) -> dict[str, Any]:
         """An answer, once one of the two has ended: the other one cannot have finished before."""
         requests.append(request)
-        while len(processes) < 2 or all(process.poll() is None for process in processes):
+        while len(processes) < 2 or not any(process.has_ended() for process in processes):
             time.sleep(0.01)
         return completion("It is done.")
 
@@ -137,8 +131,8 @@ def test_two_starts_at_once_pay_each_trial_once(machine: Machine) -> None:
         arguments = ("--model", "m", "--base-url", url, "--api-key-env", "NONE")
         with machine.started(*arguments) as first, machine.started(*arguments) as second:
             processes += (first, second)
-            outputs = [process.stderr.read() for process in processes if process.stderr]
-            assert sorted(process.wait() for process in processes) == [0, REFUSED]
+            assert sorted(process.wait(600) for process in processes) == [0, REFUSED]
+            outputs = [process.errors for process in processes]
     refused = outputs[[process.returncode for process in processes].index(REFUSED)]
     assert "the same run is running in another process" in refused
     assert len(requests) == LIMIT

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from trialbed.answers import answer_document, answer_names, read_answer
 from trialbed.records import Answer, ApiRef, ClaimedCall, ToolSpec
@@ -48,6 +49,7 @@ def titled(answer: Answer) -> Answer:
     return answer.model_copy(update={"calls": tuple(named)})
 
 
+@settings(max_examples=examples(0.4))
 @given(finished | unfinished)
 def test_what_is_written_is_read_back(answer):
     document = json.loads(json.dumps(answer_document(answer)))

@@ -130,7 +130,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=examples(2))
+@settings(max_examples=examples(1))
 @given(json_values)
 def test_json_is_kept_to_the_last_bit(value: object) -> None:
     assert decode(encode(value)) == value

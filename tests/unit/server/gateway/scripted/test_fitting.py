@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from support.examples import examples
 
 from trialbed.schemas import hard_schemas
 from trialbed_server.gateway.scripted.fitting import Inexpressible, fit
@@ -107,7 +108,7 @@ def is_within(value: Any, other: Any) -> bool:
     return bool(value == other)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(1))
 @given(cases())
 def test_under_a_strict_schema_arguments_are_valid_and_say_the_same(case: Case) -> None:
     schema, value = case
@@ -120,7 +121,7 @@ def test_under_a_strict_schema_arguments_are_valid_and_say_the_same(case: Case) 
     assert value == before
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(1))
 @given(cases())
 def test_where_nothing_can_be_null_what_is_made_up_is_told(case: Case) -> None:
     schema, value = case
@@ -131,7 +132,7 @@ def test_where_nothing_can_be_null_what_is_made_up_is_told(case: Case) -> None:
     assert (found.arguments == value) or found.filled or without_nulls(found.arguments) == without_nulls(value)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(0.5))
 @given(cases())
 def test_the_tools_own_schema_changes_nothing(case: Case) -> None:
     schema, value = case

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from support.chat import ODD_JSON
+from support.examples import examples
 from support.verification import target
 
 from trialbed.chat import Problem, Reading, StreamReader, read_body
@@ -95,6 +96,7 @@ def test_calls_and_their_finish_reason_are_held_against_each_other(tmp_path: Pat
     assert "tool_calls_without_calls" in none["notes"]
 
 
+@settings(max_examples=examples(0.3))
 @given(ODD_JSON)
 def test_whatever_a_vendor_sends_becomes_a_row(value: Any) -> None:
     body = json.dumps(value).encode()
