@@ -30,8 +30,9 @@ TRIALS = {"official": 2}
 
 
 @pytest.fixture
-async def verified(tmp_path: Path) -> list[str]:
+async def verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The results of six vendors, as ``NAME=FILE``."""
+    monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 0.01)
     file = written_set(tmp_path / "set.jsonl", CASES, stream=True)
     for name, script in SCRIPTS.items():
         async with FaultServer(FaultScript.read(script)) as server:
