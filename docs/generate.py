@@ -15,20 +15,19 @@ from pathlib import Path
 from parts import PARTS
 
 DOCS = Path(__file__).parent
-ROOT = DOCS.parent
 PART = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def main(arguments: list[str]) -> int:
-    """Write or check every page; the exit code."""
-    stale = [page for page in sorted(DOCS.rglob("*.md")) if generated(page.read_text()) != page.read_text()]
+def main(arguments: list[str], folder: Path = DOCS) -> int:
+    """Write or check every page of a folder; the exit code."""
+    stale = [page for page in sorted(folder.rglob("*.md")) if generated(page.read_text()) != page.read_text()]
     if "--check" in arguments:
         for page in stale:
-            sys.stderr.write(f"{page.relative_to(ROOT)} is stale; run python docs/generate.py\n")
+            sys.stderr.write(f"{page.relative_to(folder.parent)} is stale; run python docs/generate.py\n")
         return 1 if stale else 0
     for page in stale:
         page.write_text(generated(page.read_text()))
-        sys.stdout.write(f"wrote {page.relative_to(ROOT)}\n")
+        sys.stdout.write(f"wrote {page.relative_to(folder.parent)}\n")
     return 0
 
 

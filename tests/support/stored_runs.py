@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from support.trials import run_config
@@ -36,7 +38,20 @@ HOSTILE = "\x9b\ud83d\x1b[2Jcleared\x1b]0;title\x07 \u202ereversed\r\nnext"
 
 
 def make_store(path: Path) -> None:
-    """Write the store."""
+    """Write the store: a copy of one that is made once, as most tests about runs begin with it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(_made())
+
+
+@cache
+def _made() -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "made.db")
+        _make(path)
+        return path.read_bytes()
+
+
+def _make(path: Path) -> None:
     with Store.open(str(path)) as store:
         for run_id, created, frameworks in (
             (OLD, datetime(2026, 1, 1, 12, tzinfo=UTC), ("reference",)),
