@@ -116,6 +116,8 @@ def command(
 def _row(run: StoredRun) -> dict[str, Any]:
     """What a list of runs says of one."""
     columns, config = run.columns((JUDGED,)), run.config
+    # Those of several frameworks would be over different queries.
+    uneven = run.status != "finished" and len(config.frameworks) > 1
     ended = {status: sum(1 for trial in columns.trials if trial.status == status) for status in ("answered", "failed")}
     return {
         "run_id": run.run_id,
@@ -133,7 +135,7 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "overall_time": run.overall_time,
         "tags": list(run.tags),
         "note": run.note,
-        "sopr_score": {name: _mean(name, columns) for name in config.frameworks},
+        "sopr_score": dict.fromkeys(config.frameworks) if uneven else {n: _mean(n, columns) for n in config.frameworks},
     }
 
 

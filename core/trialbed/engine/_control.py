@@ -38,6 +38,12 @@ class ControlClient:
         self.url = url.rstrip("/")
         self._token = token
         self._lease = lease
+        shared = lease is not None
+        self._advice = (
+            "Start one with `bench serve`, or leave out --server-url."
+            if shared
+            else "It was started for this run alone and has ended; the same command goes on."
+        )
         self._open: set[str] = set()
         self._renewing: asyncio.Task[None] | None = None
 
@@ -147,8 +153,7 @@ class ControlClient:
                 wait = reply.headers.get("Retry-After", "")
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ServerUnavailable(
-                f"the server at {self.url} cannot be reached: {type(error).__name__}: {error}. "
-                "Start one with `bench serve`, or leave out --server-url."
+                f"the server at {self.url} cannot be reached: {type(error).__name__}: {error}. {self._advice}"
             ) from error
         self._check(reply.status, f"{method} {path}", body, int(wait) if wait.isdecimal() else 0)
         return body

@@ -233,9 +233,9 @@ def _options(limits: Mapping[str, int] | None) -> str:
 
 def _on_first_trials(first: Document, timed: int | None) -> Iterator[str]:
     wall = first["averages"].get("wall_time")
-    if first["count"] and not first["kept_apart"]:
+    if first["count"] and timed and not first["kept_apart"]:
         yield (
-            f"times include the start-up of its workers: {first['count']} of {_number(timed or 0, 'trial')} "
+            f"times include the start-up of its workers: {first['count']} of {_number(timed, 'trial')} "
             f"{'was' if first['count'] == 1 else 'were'} the first of a worker"
         )
     if first["kept_apart"] and wall is not None:
