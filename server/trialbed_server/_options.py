@@ -217,7 +217,14 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--host", default=defaults.host)
     add("--port", type=int, default=defaults.port, help="0 picks a free port")
-    add("--cache", metavar="FILE", default=defaults.cache, help="response cache: a file or a database URL")
+    add(
+        "--response-cache",
+        "--cache",
+        dest="cache",
+        metavar="FILE",
+        default=defaults.cache,
+        help="response cache: a file or a database URL",
+    )
     add("--upstream", metavar="URL", help="OpenAI-compatible endpoint of the models")
     add("--allow-host", metavar="NAME", dest="allow_hosts", action="append", default=[])
     add("--allow-origin", metavar="ORIGIN", dest="allow_origins", action="append", default=[])

@@ -107,7 +107,7 @@ class ResponseStore:
     """
 
     def __init__(self, location: str) -> None:
-        self.location = location
+        self._shown = _without_password(location)
         self._engine = _engine(location)
         try:
             self._prepare()
@@ -217,8 +217,8 @@ class ResponseStore:
                 )
         if versions - {VERSION}:
             raise DataError(
-                f"response cache {self.location}: its schema has version {max(versions)}, this Trialbed has {VERSION}; "
-                "give another --cache"
+                f"response cache {self._shown}: its schema has version {max(versions)}, this Trialbed has {VERSION}; "
+                "give another --response-cache"
             )
 
     @contextmanager
@@ -226,12 +226,16 @@ class ResponseStore:
         try:
             yield
         except DBAPIError as error:
-            raise DataError(
-                f"response cache {self.location}: {error.orig}; if it is not a response cache or is damaged, move it "
-                "away or give another --cache"
-            ) from error
+            problem = " ".join(str(error.orig).split())
+            raise DataError(f"response cache {self._shown}: {problem}; {self._remedy}") from error
         except SQLAlchemyError as error:
-            raise DataError(f"response cache {self.location}: {error}") from error
+            raise DataError(f"response cache {self._shown}: {error}") from error
+
+    @property
+    def _remedy(self) -> str:
+        if self._engine.dialect.name != "sqlite":
+            return "see that the database runs and lets you in, or give another --response-cache"
+        return "if it is not a response cache or is damaged, move it away or give another --response-cache"
 
 
 def _create_tables(connection: Connection) -> None:
@@ -257,7 +261,9 @@ def _add_settings(connection: Connection) -> set[int]:
 def _engine(location: str) -> Engine:
     url = _url(location)
     if url.get_backend_name() not in _INSERTS:
-        raise UsageError(f"--cache {location}: only SQLite files and PostgreSQL URLs are supported")
+        raise UsageError(
+            f"--response-cache {_without_password(location)}: only SQLite files and PostgreSQL URLs are supported"
+        )
     if url.get_backend_name() != "sqlite":
         return _created(url, location)
     engine = _created(url, location, connect_args={"timeout": BUSY_TIMEOUT})
@@ -271,19 +277,31 @@ def _url(location: str) -> URL:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"--cache {location}: its folder cannot be created: {error}") from error
+            raise UsageError(f"--response-cache {location}: its folder cannot be created: {error}") from error
         return URL.create("sqlite", database=str(path))
     try:
         return make_url(location)
-    except ArgumentError as error:
-        raise UsageError(f"--cache {location}: not a database URL: {error}") from error
+    except (ArgumentError, ValueError) as error:
+        raise UsageError(f"--response-cache {_without_password(location)}: not a database URL") from error
+
+
+def _without_password(location: str) -> str:
+    """A location as texts name it."""
+    if "://" not in location:
+        return location
+    try:
+        return make_url(location).render_as_string(hide_password=True)
+    except (ArgumentError, ValueError):
+        return f"{location.partition('://')[0]}://…"
 
 
 def _created(url: URL, location: str, **arguments: Any) -> Engine:
     try:
         return create_engine(url, **arguments)
     except (SQLAlchemyError, ImportError) as error:
-        raise UsageError(f"--cache {location}: {error}; install the database's driver") from error
+        raise UsageError(
+            f"--response-cache {_without_password(location)}: {error}; install the database's driver"
+        ) from error
 
 
 def _is_locked(error: BaseException) -> bool:

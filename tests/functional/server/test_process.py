@@ -96,7 +96,7 @@ def test_a_file_that_is_no_cache_is_a_clear_error(tmp_path: Path) -> None:
     code, output, error = failed_start(tmp_path, "--cache", "bad.db")
     assert (code, output) == (2, "")
     assert "bad.db" in error
-    assert "give another --cache" in error
+    assert "give another --response-cache" in error
     assert "Traceback" not in error
 
 

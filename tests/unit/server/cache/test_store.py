@@ -9,7 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from trialbed.errors import DataError, UsageError
+from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.standard_names import StandardName
 from trialbed_server.cache import Entry, Origin, ResponseStore
 
@@ -50,8 +50,25 @@ def test_names_of_any_text_are_kept(file: Path) -> None:
 def test_a_file_that_is_no_database_is_named(file: Path) -> None:
     file.parent.mkdir()
     file.write_bytes(b"not a database, but long enough to be looked at" * 100)
-    with pytest.raises(DataError, match=r"responses\.db: file is not a database; .* give another --cache"):
+    with pytest.raises(DataError, match=r"responses\.db: file is not a database; .* give another --response-cache"):
         ResponseStore(str(file))
+
+
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("mysql://me:secret@db.example/x", "mysql://me:***@db.example/x: only SQLite files"),
+        ("postgresql+psycopg://me:secret@db.example:port/x", "postgresql+psycopg://…: not a database URL"),
+        ("postgresql+psycopg://me:secret@127.0.0.1:1/x", "; see that the database runs and lets you in"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_named_without_its_password(location: str, said: str) -> None:
+    with pytest.raises(TrialbedError) as caught:
+        ResponseStore(location)
+    message = str(caught.value)
+    assert said in message
+    assert "secret" not in message
+    assert "\n" not in message
 
 
 def test_a_damaged_database_is_an_error_when_it_is_read(file: Path) -> None:
@@ -85,7 +102,7 @@ def test_a_cache_of_another_version_is_not_touched(file: Path) -> None:
 
 @pytest.mark.parametrize("location", ["mysql://host/db", "nonsense://x", "postgresql+nodriver://host/db", "://"])
 def test_locations_that_cannot_be_used_are_named(location: str) -> None:
-    with pytest.raises(UsageError, match="--cache"):
+    with pytest.raises(UsageError, match="--response-cache"):
         ResponseStore(location)
 
 
