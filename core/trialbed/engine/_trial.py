@@ -40,7 +40,7 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed.redaction import redaction_of
+from trialbed.redaction import Redaction, redaction_of
 from trialbed.results import compute_timing, unasked_calls
 from trialbed.scoring import ScoreContext
 from trialbed.secrets import secret_values
@@ -112,7 +112,7 @@ class TrialRunner:
         finally:
             wire, loss = await self._close(spec.trial)
         # What the endpoint said may be in what the agent says; from here on, it is shown and stored.
-        outcome = redaction_of(secret_values()).record(outcome)
+        outcome = self._redaction.record(outcome)
         return spec, _with_known_claims(outcome, wire) if loss is None else _unobserved(outcome, loss), wire
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
@@ -164,6 +164,11 @@ class TrialRunner:
             # The same for every framework.
             fault_key=json.dumps([spec.key.query_id, spec.key.repeat]),
         )
+
+    @cached_property
+    def _redaction(self) -> Redaction:
+        """Masks the secrets of the environment, which is not read again for every trial."""
+        return redaction_of(secret_values())
 
     @cached_property
     def _faults(self) -> FaultPlan | None:
