@@ -95,7 +95,7 @@ def complete_sides(value: str, store: str | None) -> list[Side]:
     """The sides of a run or a result document that has all of its trials.
 
     Raises:
-        UsageError, DataError: it has not, or there is none.
+        UsageError, DataError: trials are missing, or it cannot be found.
     """
     from trialbed.comparison._differences import check_complete
     from trialbed.comparison._sides import read_sides

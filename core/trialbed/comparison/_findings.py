@@ -27,7 +27,7 @@ class Finding:
         n: how many these are.
         difference: candidate less baseline, the mean over queries; repeats of a query are one.
         interval: its 95 % interval.
-        p: of the test that there is no difference: McNemar's where every query is won, lost or tied as a whole, else
+        p: of the test that the true difference is 0: McNemar's where every query is won, lost or tied as a whole, else
             the sign-flip permutation test.
         p_adjusted: the same by Holm's method over all findings that are made together.
         better, worse: the queries that changed.

@@ -151,7 +151,7 @@ def plan_sides(values: Sequence[str], store: str | None, against: str | None) ->
         against: the baseline's framework; None for ``reference``, or the first.
 
     Raises:
-        UsageError, DataError: a value or the framework is none, or several.
+        UsageError, DataError: a value or the framework cannot be found, or means several.
     """
     sides = told_apart([side for value in values for side in read_sides(value, store)])
     for one, other in combinations(sides, 2):

@@ -168,7 +168,7 @@ def read_sides(value: str, store: str | None) -> list[Side]:
     """The sides of a file of result documents, or of a run in the store: one per framework.
 
     Raises:
-        DataError: the file is not a result document, or the store has no such run.
+        DataError: the file is not a result document, or the run is not in the store.
     """
     path = document_file(value)
     return _of_file(path) if path is not None else _of_run(value, store)

@@ -73,7 +73,7 @@ def _table(document: Document) -> Table:
 
 
 def finding_cells(finding: Document | None) -> tuple[str, str]:
-    """The adjusted p-value and the verdict of a finding; empty where there is none."""
+    """The adjusted p-value and the verdict of a finding; empty for scores without one."""
     if finding is None:
         return "", ""
     if finding["verdict"] == "identical":

@@ -58,7 +58,7 @@ class SampleScores:
 
     Attributes:
         values: by name, from 0 to 1.
-        unscored: name of a metric -> why there is no value.
+        unscored: name of a metric -> why it has no value.
         failed: the metrics among them for which the model gave no usable answer.
         results: name of a metric -> its result, which has the reason.
     """

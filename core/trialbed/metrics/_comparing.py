@@ -182,7 +182,7 @@ def same_text(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
 
 
 def same_date(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
-    """Whether two values are the same date or time; as texts where either is none."""
+    """Whether two values are the same date or time; as texts where either is something else."""
     one, other = _moment(given), _moment(wanted)
     if one is None or other is None:
         return same_text(given, wanted, None)

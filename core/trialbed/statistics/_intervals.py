@@ -29,7 +29,7 @@ def bounded_mean_interval(values_by_query: Mapping[QueryId, Sequence[float]], le
         values_by_query: the values of each query's repeats; queries without values are left out.
 
     Raises:
-        ValueError: there is no value at all, or one is not in [0, 1].
+        ValueError: no value is given, or one is not in [0, 1].
     """
     values = [value for repeats in values_by_query.values() for value in repeats]
     if not values:
@@ -53,7 +53,7 @@ def clustered_interval(parts: Sequence[float], wholes: Sequence[float], level: f
         wholes: per cluster, their number; clusters without any are left out.
 
     Raises:
-        ValueError: there is no observation.
+        ValueError: no cluster has an observation.
     """
     known = [(part, whole) for part, whole in zip(parts, wholes, strict=True) if whole > 0]
     total = math.fsum(whole for _, whole in known)

@@ -46,9 +46,9 @@ class DifferenceSpread:
         between: the variance of the queries' own differences; with the noise of the pilot's repeats where that is not
             known apart.
         within: the variance of one query's difference from repeat to repeat; 0 where it is not known apart.
-        queries: of the pilot; 0 where there is none.
+        queries: of the pilot; 0 without a pilot.
         step: what all differences of single trials are multiples of, such as 0.5 where answers are Solved, Unsure or
-            Unsolved; 0 where they have no such step.
+            Unsolved; 0 where they have no step.
         repeats: of the pilot's queries, as their harmonic mean.
         means: the variance of the queries' means in the pilot; None where it is not known.
         error, error_within: the variances of the estimates ``means`` and ``within``.
@@ -177,7 +177,10 @@ def _difference_power(spread: DifferenceSpread, queries: int, size: float, repea
     # Sums of multiples of a step are as far apart as twice the step, of which a test of them loses half.
     step = spread.step / repeats if spread.within else spread.step
     excess = max(0.0, size * queries - step)
-    return _sign_flip_power(excess / math.sqrt(queries) / deviation if deviation else math.inf, queries, alpha)
+    found = _sign_flip_power(excess / math.sqrt(queries) / deviation if deviation else math.inf, queries, alpha)
+    # However little queries vary, a mean this small could hide queries that were not seen: the interval holds 0.
+    least = score_quantile([UNSEEN], queries) ** 2 * UNSEEN / queries
+    return min(found, _beyond(size - least, deviation / math.sqrt(queries)))
 
 
 def smallest_difference(

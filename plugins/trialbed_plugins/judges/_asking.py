@@ -29,7 +29,7 @@ class AskingJudge(Judge):
         votes: how many verdicts one answer gets; the score is their mean.
 
     Raises:
-        UsageError: there is no endpoint, or no vote.
+        UsageError: the endpoint is missing, or the number of votes is 0.
     """
 
     needs_model: ClassVar[bool] = True
@@ -70,7 +70,7 @@ class AskingJudge(Judge):
         """What the model replies, as ``ModelAccess.ask_for`` says.
 
         Raises:
-            JudgeError: there is no reply that can be read.
+            JudgeError: no reply can be read.
         """
         try:
             return await self.access.ask_for(read, messages, **how)
@@ -87,7 +87,7 @@ class AskingJudge(Judge):
 
         Args:
             vote: gives the vote with a seed.
-            gate: says why there is no answer to grade.
+            gate: says why an answer cannot be graded.
         """
         unsolved = gate(answer)
         if unsolved:

@@ -25,7 +25,7 @@ def read_preference(reply: str) -> Preference:
     """The preference in a reply: one JSON object.
 
     Raises:
-        Unreadable: there is none, or it names neither answer nor a tie.
+        Unreadable: the verdict is missing, or it names neither answer nor a tie.
     """
     value = read_object(reply, WINNER).value
     winner = str(value[WINNER]).strip().casefold()

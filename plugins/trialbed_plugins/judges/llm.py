@@ -15,7 +15,7 @@ class ModelJudge(AskingJudge):
     """Asks a model whether an answer solves its query, once per vote.
 
     As in StableToolBench, an agent that did not finish, gave up or answered nothing is Unsolved without a model
-    being asked. A reply that cannot be read is asked for once more; then there is no verdict.
+    being asked. A reply that cannot be read is asked for once more; then the judge has failed.
     """
 
     @property

@@ -15,7 +15,7 @@ def score_calls(context: ScoreContext) -> Iterable[Score]:
 
     ``call_success`` is the share of the calls that the model asked for and that an Api accepted. Without any call it is
     0 if the query has gold Apis, else 1. ``recovered`` is the share of failed calls after which one of the same Api was
-    accepted; there is none where no call failed. ``redundant_calls`` counts the calls that repeat an accepted one,
+    accepted; without a failed call it has no value. ``redundant_calls`` counts the calls that repeat an accepted one,
     ``unasked_calls`` those that no answer of the model asked for.
     """
     calls = context.asked

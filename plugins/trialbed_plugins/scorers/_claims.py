@@ -16,7 +16,7 @@ def score_claims(context: ScoreContext) -> Iterable[Score]:
     The detail lists the calls that were invented (claimed, never made), unreported (made, never claimed) and unasked
     (made, though no answer of the model asked for them), and the calls as the model sent them and as the agent claims
     them. It says nothing of the quality of an answer, so failed trials are left out of its mean. Answers that are plain
-    text claim nothing, and have no such score.
+    text claim nothing, and do not get the score.
     """
     if not context.answer.reports_calls:
         return

@@ -14,7 +14,7 @@ TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 def score_tokens(context: ScoreContext) -> Iterable[Score]:
     """``prompt_tokens``, ``completion_tokens`` and ``total_tokens`` over all model calls, as the model reported them.
 
-    The detail has the framework's own count. There is no value if the model did not report its usage.
+    The detail has the framework's own count. Without the usage that the model reports they have no value.
     """
     observed, claimed = observed_usage(context.wire), context.answer.usage
     for part in TOKENS:

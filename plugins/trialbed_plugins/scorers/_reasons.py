@@ -15,7 +15,7 @@ def reason(causes: Iterable[str], otherwise: str = "") -> dict[str, Json]:
     """The part of a score's detail that says why it is not as it should be.
 
     Args:
-        otherwise: what to say where there is no cause; nothing if it is empty.
+        otherwise: what to say where no cause is known; nothing if it is empty.
     """
     found = list(causes)
     if not found:

@@ -14,7 +14,7 @@ def score_results(context: ScoreContext) -> Iterable[Score]:
     """``used_results``: the share of results of which something is in the answer or in a later call's arguments.
 
     Results are those of accepted calls, equal calls once, as far as they say what neither the query nor the call's own
-    arguments say. There is no such score where there are none.
+    arguments say. Without such results it has no value.
     """
     calls = context.asked
     accepted = {(call.api, call.signature): call for call in reversed(calls) if call.accepted}

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from trialbed.statistics import (
+    UNSEEN,
     WORST_CASE,
     DifferenceSpread,
     difference_power,
     difference_spread,
+    paired_interval,
     queries_for,
     queries_for_equivalence,
     smallest_difference,
@@ -79,3 +81,14 @@ def test_a_pilot_in_which_nothing_changed_still_lets_something_change() -> None:
 )
 def test_what_differences_are_multiples_of_is_found(values: list[float], step: float) -> None:
     assert difference_spread([[value] for value in values]).step == pytest.approx(step)
+
+
+def test_repeats_do_not_replace_queries() -> None:
+    """However exact the mean of twenty queries is, others may differ more: the verdict says so too."""
+    exact = DifferenceSpread(None, 0.0, 0.1)
+    least = smallest_difference(exact, 20, repeats=1_000)
+    assert least is not None
+    assert 0.1 < least < 0.13
+    noise = [0.001, -0.001] * 10
+    below, above = ([least + shift + own for own in noise] for shift in (-0.02, 0.02))
+    assert paired_interval(below, unseen=UNSEEN).low < 0 < paired_interval(above, unseen=UNSEEN).low
