@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli.completion import completes, drivers, frameworks
 from trialbed.cli.environments import env_dir_option, yes_option
 from trialbed.cli.options import FILE, json_option, option
 from trialbed.cli.setting_options import setting_option
@@ -41,6 +42,7 @@ Examples:
     multiple=True,
     metavar="NAME[:PROFILE][==VERSION]",
     help="Framework to measure, or a release of it; repeatable.",
+    shell_complete=completes(frameworks),
 )
 @setting_option("profiles")
 @option(
@@ -73,7 +75,13 @@ Examples:
     envvar=None,
     help="Trials at a time in load; repeatable.",
 )
-@option("--executor", default="local", metavar="NAME", help="Where workers run; load runs on this machine.")
+@option(
+    "--executor",
+    default="local",
+    metavar="NAME",
+    help="Where workers run; load runs on this machine.",
+    shell_complete=completes(drivers("executors")),
+)
 @option(
     "--format",
     "form",

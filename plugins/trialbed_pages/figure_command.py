@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from trialbed.cli.completion import completes, runs
+from trialbed.cli.completion import completes, runs, scores
 from trialbed.cli.options import plain_option
 from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import store_option
@@ -26,7 +26,14 @@ Examples:
 @plain_option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File: .svg, .png or .pdf."
 )
-@plain_option("--score", default="sopr_score", show_default=True, metavar="NAME", help="The score that is drawn.")
+@plain_option(
+    "--score",
+    default="sopr_score",
+    show_default=True,
+    metavar="NAME",
+    help="The score that is drawn.",
+    shell_complete=completes(scores),
+)
 @store_option
 @data_dir_option
 def command(run: str, kind: str, output: Path, score: str, store: str | None, data_dir: Path | None) -> None:

@@ -51,6 +51,8 @@ COMPLETIONS = {
     "model": completion.completes(completion.models),
     "selector": completion.completes(completion.drivers("selectors")),
     "judge": completion.completes(completion.judges),
+    "catalog": completion.completes(completion.datasets, files=True),
+    "store": completion.completes(list, files=True),
     "executor": completion.completes(completion.drivers("executors")),
 }
 """Setting -> what completes its value in the shell."""

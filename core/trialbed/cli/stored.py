@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from trialbed.cli.completion import completes
 from trialbed.cli.options import option, plain_option
 
 if TYPE_CHECKING:
@@ -20,7 +21,11 @@ AGO = re.compile(r"(\d{1,6})\s*([mhdw])")
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 store_option = option(
-    "--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]", show_default=False
+    "--store",
+    metavar="FILE|URL",
+    help="Where runs are kept. [default: .trialbed/trialbed.db]",
+    show_default=False,
+    shell_complete=completes(list, files=True),
 )
 
 legend_option = plain_option("--legend", is_flag=True, help="Say below the tables what each figure means.")

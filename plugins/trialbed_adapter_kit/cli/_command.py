@@ -24,6 +24,12 @@ Examples:
 """
 
 
+def _check_names() -> list[str]:
+    from trialbed_adapter_kit import CHECKS
+
+    return [check.name for check in CHECKS]
+
+
 @click.group("adapter", epilog=EPILOG)
 def command() -> None:
     """Start, check and list adapters of frameworks."""
@@ -61,7 +67,14 @@ def new(name: str, output: Path, as_json: bool) -> None:
 
 @command.command("check", epilog="Example: bench adapter check langgraph --level must")
 @click.argument("name", shell_complete=completes(frameworks))
-@plain_option("--check", "checks", multiple=True, metavar="CHECK", help="Run only this check; repeatable.")
+@plain_option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CHECK",
+    help="Run only this check; repeatable.",
+    shell_complete=completes(_check_names),
+)
 @plain_option(
     "--level",
     type=click.Choice(["must", "should", "may"]),

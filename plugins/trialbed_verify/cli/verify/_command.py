@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli.completion import completes
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FILE, FOLDER, Finite, FiniteRange, json_option, option, plain_option
 from trialbed_verify.cli._options import csv_option, markdown_option
@@ -28,6 +30,12 @@ Examples:
 READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
+def _suites() -> Iterable[str]:
+    from trialbed_verify.suites import SUITES
+
+    return SUITES
+
+
 @click.command("verify", epilog=EPILOG)
 @click.argument("file", type=READABLE, required=False)
 @plain_option("--test-file-path", type=READABLE, metavar="FILE", help="The same as FILE, by another tool's name.")
@@ -37,6 +45,7 @@ READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
     multiple=True,
     metavar="NAME",
     help="Send a suite that comes with Trialbed instead of FILE; repeatable.",
+    shell_complete=completes(_suites),
 )
 @plain_option("--list-suites", is_flag=True, help="List the suites and exit.")
 @plain_option("--write-test-set", type=FILE, metavar="FILE", help="Write the requests of --suite to a file and exit.")

@@ -11,6 +11,7 @@ from click.shell_completion import ShellComplete
 from trialbed.cli import cli
 from trialbed.cli.completion import completes
 from trialbed.store import Store
+from trialbed_adapter_kit import CHECKS
 
 
 def suggested(*words: str) -> list[str]:
@@ -41,6 +42,12 @@ def suggested(*words: str) -> list[str]:
         (("serve", "--simulator", "te"), "template"),
         (("adapter", "check", "lang"), "langgraph"),
         (("env", "add", "ag"), "agno"),
+        (("fidelity", "-f", "lang"), "langgraph"),
+        (("fidelity", "--executor", "lo"), "local"),
+        (("figure", "latest", "scores", "--score", "api_"), "api_f1"),
+        (("adapter", "check", "x", "--check", ""), CHECKS[0].name),
+        (("verify", "--suite", "trig"), "triggering"),
+        (("run", "--catalog", "mi"), "mini"),
     ],
 )
 def test_names_are_completed(words: tuple[str, ...], name: str) -> None:
