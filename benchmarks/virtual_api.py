@@ -81,7 +81,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Round
             cache = folder / f"{size}.db"
             fill(cache, size)
             command = ["-m", "trialbed_server", "--port", "0", "--watch-stdin", "--cache", str(cache)]
-            command += ["--workers", str(arguments.workers), "--memory", "1024"]
+            command += ["--workers", str(arguments.workers), "--memory", str(memory_for(size))]
             servers[f"{size} entries"] = stack.enter_context(started(command))
             entries.append(size)
             if arguments.peer:
@@ -97,6 +97,11 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Round
             for (name, (process, url)), size in zip(servers.items(), entries, strict=True):
                 rounds[name].append(measured(process, url, size, arguments))
         return rounds
+
+
+def memory_for(size: int) -> int:
+    """Megabytes in which so many entries stay in memory: twice what they take, as half of it holds the recent ones."""
+    return max(1024, size // 500)
 
 
 def measured(process: psutil.Process, url: str, size: int, arguments: argparse.Namespace) -> Round:
