@@ -60,7 +60,7 @@ def observe(
         tool_calls=tuple(_sent(call, offered) for call in sent),
         text_calls=tuple(_sent(call, {call.name}) for call in written if not _among(call, sent)),
         problem=_text(reading.problem.message) if reading.problem else None,
-        cause=_cause(reading),
+        cause=_cause(reading, body),
     )
 
 
@@ -83,11 +83,24 @@ def _value(arguments: str) -> Any:
         return arguments
 
 
-def _cause(reading: Reading) -> Cause | None:
+def _cause(reading: Reading, body: bytes) -> Cause | None:
     if reading.problem is None:
         return None
+    if reading.problem.kind == "malformed_body" and not _is_readable(body):
+        return "endpoint"
     error = (reading.response or {}).get("error")
     return cause_of_problem(reading.problem.kind, error.get("code") if isinstance(error, dict) else None)
+
+
+def _is_readable(body: bytes) -> bool:
+    """Whether clients that are lenient read a body as JSON, such as one with NaN."""
+    try:
+        json.loads(body)
+    except RecursionError:
+        return True
+    except ValueError:
+        return False
+    return True
 
 
 def _usage(counts: dict[str, int]) -> Usage | None:

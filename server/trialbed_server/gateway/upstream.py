@@ -80,7 +80,7 @@ class Upstream:
         self._policy = policy
         self._on_attempt = on_attempt
         self._budget = RetryBudget()
-        self._liveness = Liveness(clock)
+        self._liveness = {continued: Liveness(clock) for continued in (False, True)}
         self._blamed: dict[bytes, int] = {}
         self._continued = 0
         self._waiting = 0
@@ -168,14 +168,15 @@ class Upstream:
     async def _attempt(self, request: Request, writer: ResponseWriter) -> Failure | None:
         """Send the request once; None if its answer was passed on, whole or cut."""
         asked = self._clock.monotonic()
-        silent = partial(self._liveness.silent_since, asked)
+        continued = is_continued(request.body)
+        silent = partial(self._liveness[continued].silent_since, asked)
         writer.exchange.attempt_began(silent)
         try:
             async with self._connection.send(request) as answer:
                 self._on_attempt(answer.status)
                 if answer.status >= 300:
                     return await self._refusal(request, answer)
-                await self._pass_on(answer, writer, asked)
+                await self._pass_on(answer, writer, partial(self._begins, asked, continued))
         except (aiohttp.ClientError, OSError) as error:
             return self._broken(request, writer, error)
         except asyncio.CancelledError:
@@ -191,12 +192,19 @@ class Upstream:
         self.circuit.completed(answered=True)
         return None
 
-    async def _pass_on(self, answer: aiohttp.ClientResponse, writer: ResponseWriter, asked: float) -> None:
+    def _begins(self, asked: float, continued: bool) -> None:
+        """An answer begins: what answers later turns answers first ones, but not the other way round."""
+        for kind in (False, True) if continued else (False,):
+            self._liveness[kind].began(asked)
+
+    async def _pass_on(
+        self, answer: aiohttp.ClientResponse, writer: ResponseWriter, begins: Callable[[], None]
+    ) -> None:
         redactor = self.redactor()
         pieces = answer.content.iter_any()
         # Until the first byte is there the request can be repeated, so nothing is said before.
         piece: bytes | None = await anext(pieces, None)
-        self._liveness.began(asked)
+        begins()
         self.circuit.begins_to_answer()
         await writer.start(answer.status, self._connection.response_headers(answer))
         try:

@@ -96,3 +96,17 @@ def test_calls_written_as_text_are_seen_and_those_sent_are_not_seen_twice(
     seen = observe(json.dumps(document).encode(), offered, stream=False, described=("look_up",))
     assert [call.arguments for call in seen.tool_calls] == ['{"a":1}']
     assert [(call.arguments, call.problem) for call in seen.text_calls] == [('{"a": 2}', None)]
+
+
+@pytest.mark.parametrize(
+    ("body", "cause"),
+    [
+        (b"\x00\xff<html>Bad gateway", "endpoint"),
+        (b'{"choices": [', "endpoint"),
+        (b"upstream connect error", "endpoint"),
+        (b'{"choices": [], "created": NaN}', None),
+        (b"[]", None),
+    ],
+)
+def test_what_no_client_can_read_is_the_endpoints_fault(body: bytes, cause: str | None) -> None:
+    assert observe(body, (), stream=False).cause == cause
