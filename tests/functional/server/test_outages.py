@@ -82,15 +82,21 @@ async def test_a_trial_tells_how_long_it_waits_while_it_does(
     await asking
 
 
-@pytest.mark.parametrize(("others", "cause"), [(False, "endpoint"), (True, "gone")])
+@pytest.mark.parametrize(
+    ("others", "later", "cause"),
+    [(False, False, "endpoint"), (True, False, "gone"), (True, True, "endpoint")],
+    ids=["no other", "others", "first turns alone"],
+)
 @pytest.mark.parametrize("leaves", [False, True])
 async def test_a_request_in_flight_is_the_endpoints_fault_if_it_answers_no_other(
-    serve: Serve, endpoint: Endpoint, clock: SleepingClock, others: bool, cause: str, leaves: bool
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, others: bool, later: bool, cause: str, leaves: bool
 ) -> None:
+    turns = [{"role": "assistant", "content": "!"}] * later
     client = await opened(serve, endpoint.url, clock)
     endpoint.plans["hangs"] = [endpoint.hang]
     assert (await client.post(CHAT, json=body("fine"))).status_code == 200
-    asking = asyncio.ensure_future(client.post(CHAT, json=body("hangs")))
+    asked = {**body("hangs"), "messages": [{"role": "user", "content": "?"}, *turns]}
+    asking = asyncio.ensure_future(client.post(CHAT, json=asked))
     await until(lambda: "hangs" in endpoint.requests)
     clock.time += 10
     if others:
