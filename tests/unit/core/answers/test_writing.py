@@ -49,7 +49,7 @@ def titled(answer: Answer) -> Answer:
     return answer.model_copy(update={"calls": tuple(named)})
 
 
-@settings(max_examples=examples(0.4))
+@settings(max_examples=examples(0.25))
 @given(finished | unfinished)
 def test_what_is_written_is_read_back(answer):
     document = json.loads(json.dumps(answer_document(answer)))

@@ -44,17 +44,19 @@ def verdict(first: NDArray[Any], second: NDArray[Any], margin: float = 0.05) -> 
 
 
 @cache
-def verdict_of_counts(queries: int, better: int, worse: int) -> str:
+def verdict_of_counts(queries: int, better: int, worse: int, margin: float) -> str:
     """Whichever the queries are: the verdict goes by their numbers."""
     first = np.array([0.0] * better + [1.0] * (queries - better))
-    return verdict(first[:, None], np.array([1.0] * (queries - worse) + [0.0] * worse)[:, None])
+    return verdict(first[:, None], np.array([1.0] * (queries - worse) + [0.0] * worse)[:, None], margin)
 
 
-def solved(random: np.random.Generator, queries: int, changed: float, difference: float) -> list[str]:
+def solved(
+    random: np.random.Generator, queries: int, changed: float, difference: float, margin: float = 0.05
+) -> list[str]:
     """Verdicts on scores of 0 and 1 that differ on this share of queries, by this much on average."""
     chances = [(changed + difference) / 2, (changed - difference) / 2, 1 - changed]
     counts = random.multinomial(queries, chances, size=DRAWS)
-    return [verdict_of_counts(queries, int(better), int(worse)) for better, worse, _ in counts]
+    return [verdict_of_counts(queries, int(better), int(worse), margin) for better, worse, _ in counts]
 
 
 def share(verdicts: list[str], wanted: str) -> float:
@@ -62,7 +64,7 @@ def share(verdicts: list[str], wanted: str) -> float:
 
 
 @pytest.mark.parametrize(
-    ("queries", "changed", "difference"), [(20, 0.6, 0.45), (60, 0.3, 0.2), (60, 1.0, 0.35), (300, 0.2, 0.08)]
+    ("queries", "changed", "difference"), [(20, 0.6, 0.45), (60, 0.3, 0.2), (60, 1.0, 0.35), (150, 0.2, 0.12)]
 )
 def test_the_power_of_solved_queries_is_as_promised(queries: int, changed: float, difference: float) -> None:
     verdicts = solved(np.random.default_rng(7), queries, changed, difference)
@@ -105,9 +107,9 @@ def test_a_small_pilot_promises_less_than_its_spread_would_have_it() -> None:
 
 
 def test_equivalence_is_shown_as_often_as_promised() -> None:
-    promised = equivalence_power(DifferenceSpread(0.1, 0.1), 400, 0.05)
+    promised = equivalence_power(DifferenceSpread(0.1, 0.1), 200, 0.07)
     assert 0.5 < promised < 0.95
-    verdicts = solved(np.random.default_rng(3), 400, 0.1, 0.0)
+    verdicts = solved(np.random.default_rng(3), 200, 0.1, 0.0, 0.07)
     assert share(verdicts, "equivalent") == pytest.approx(promised, abs=NEAR)
 
 

@@ -35,7 +35,7 @@ def near(value: float) -> Any:
 
 
 @given(LISTS, LISTS, TOOLS, ORDERS)
-@settings(max_examples=examples(1))
+@settings(max_examples=examples(0.6))
 def test_range(made: Any, right: Any, tools: Any, order: Any) -> None:
     accuracy = tool_call_accuracy(made, right, order=order, tools=tools)
     assert 0 <= accuracy.value <= 1 + 1e-12
@@ -49,7 +49,7 @@ def test_range(made: Any, right: Any, tools: Any, order: Any) -> None:
 
 
 @given(LISTS, LISTS, ORDERS)
-@settings(max_examples=examples(0.5))
+@settings(max_examples=examples(0.3))
 def test_the_diagnosis_has_each_call_once_and_adds_up(made: Any, right: Any, order: Any) -> None:
     diagnosis = tool_call_accuracy(made, right, order=order).diagnosis
     assert sorted(row.made for row in diagnosis.calls if row.made is not None) == list(range(len(made)))
@@ -59,21 +59,21 @@ def test_the_diagnosis_has_each_call_once_and_adds_up(made: Any, right: Any, ord
 
 
 @given(LISTS, TOOLS, ORDERS)
-@settings(max_examples=examples(0.5))
+@settings(max_examples=examples(0.3))
 def test_identity(calls: Any, tools: Any, order: Any) -> None:
     assert tool_call_accuracy(calls, calls, order=order, tools=tools).value == near(1.0)
     assert tool_call_f1(calls, calls, tools=tools).value == near(1.0)
 
 
 @given(LISTS, LISTS)
-@settings(max_examples=examples(0.5))
+@settings(max_examples=examples(0.3))
 def test_order_never_gives_points(made: Any, right: Any) -> None:
     strict = tool_call_accuracy(made, right, order="strict").value
     assert strict <= tool_call_accuracy(made, right, order="flexible").value + 1e-9
 
 
 @given(LISTS, LISTS, st.randoms())
-@settings(max_examples=examples(0.5))
+@settings(max_examples=examples(0.3))
 def test_flexible_order_and_f1_know_no_order(made: Any, right: Any, random: Any) -> None:
     mixed = random.sample(made, len(made))
     flexible = tool_call_accuracy(made, right, order="flexible").value
@@ -82,21 +82,21 @@ def test_flexible_order_and_f1_know_no_order(made: Any, right: Any, random: Any)
 
 
 @given(st.lists(st.lists(CALLS, min_size=1, max_size=3), max_size=3), st.randoms())
-@settings(max_examples=examples(0.5))
+@settings(max_examples=examples(0.3))
 def test_calls_of_a_parallel_group_have_no_order(groups: Any, random: Any) -> None:
     made = [call for group in groups for call in random.sample(group, len(group))]
     assert tool_call_accuracy(made, groups).value == near(1.0)
 
 
 @given(LISTS, st.lists(st.lists(CALLS, min_size=1, max_size=3), min_size=1, max_size=3), st.randoms())
-@settings(max_examples=examples(0.5))
+@settings(max_examples=examples(0.3))
 def test_a_group_written_in_another_order_is_the_same_group(made: Any, groups: Any, random: Any) -> None:
     mixed = [random.sample(group, len(group)) for group in groups]
     assert tool_call_accuracy(made, mixed).value == near(tool_call_accuracy(made, groups).value)
 
 
 @given(LISTS, LISTS, ORDERS)
-@settings(max_examples=examples(0.5))
+@settings(max_examples=examples(0.3))
 def test_a_call_of_a_tool_that_is_not_wanted_never_helps(made: Any, right: Any, order: Any) -> None:
     more = [*made, ToolCall("unwanted", {})]
     assert tool_call_accuracy(more, right, order=order).value <= tool_call_accuracy(made, right, order=order).value
@@ -104,7 +104,7 @@ def test_a_call_of_a_tool_that_is_not_wanted_never_helps(made: Any, right: Any, 
 
 
 @given(st.lists(CALLS, min_size=1, max_size=4), st.data(), ORDERS)
-@settings(max_examples=examples(0.5))
+@settings(max_examples=examples(0.3))
 def test_a_duplicate_lowers_what_was_right(right: Any, data: Any, order: Any) -> None:
     place = data.draw(st.integers(0, len(right) - 1))
     made = [*right[: place + 1], right[place], *right[place + 1 :]]
@@ -120,7 +120,7 @@ def test_a_duplicate_lowers_what_was_right(right: Any, data: Any, order: Any) ->
     ids=["strict", "flexible", "f1"],
 )
 @given(LISTS, st.lists(CALLS, min_size=1, max_size=4), st.data())
-@settings(max_examples=examples(0.5))
+@settings(max_examples=examples(0.3))
 def test_mending_an_argument_never_harms(metric: Any, made: Any, right: Any, data: Any) -> None:
     """Of a pair of the metric's own alignment, the value that is wrong becomes the one that is wanted."""
     before = metric(made, right)
@@ -140,7 +140,7 @@ def test_mending_an_argument_never_harms(metric: Any, made: Any, right: Any, dat
 
 
 @given(st.lists(CALLS, min_size=1, max_size=4), st.data(), ORDERS)
-@settings(max_examples=examples(0.5))
+@settings(max_examples=examples(0.3))
 def test_leaving_a_call_out_lowers_what_was_right(right: Any, data: Any, order: Any) -> None:
     place = data.draw(st.integers(0, len(right) - 1))
     found = tool_call_accuracy([*right[:place], *right[place + 1 :]], right, order=order)
