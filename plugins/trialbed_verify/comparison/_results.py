@@ -51,8 +51,11 @@ class Results:
         found: dict[Case, dict[int, ResultRow]] = {}
         seen: dict[tuple[Case, int], int] = {}
         for row in self.rows:
-            asked: Case = (row.case,) if by_name else row.requested.content
-            number = 0 if by_name else seen.get((asked, row.trial), 0)
+            if by_name:
+                found.setdefault((row.case, 0), {})[row.trial] = row
+                continue
+            asked: Case = row.requested.content
+            number = seen.get((asked, row.trial), 0)
             seen[asked, row.trial] = number + 1
             found.setdefault((asked, number), {})[row.trial] = row
         return found
