@@ -88,7 +88,7 @@ def _url(url_or_path: str) -> URL:
     if "://" in url_or_path:
         try:
             return make_url(url_or_path)
-        except ArgumentError as error:
+        except (ArgumentError, ValueError) as error:
             raise UsageError(
                 "the store's URL cannot be read; write it as postgresql+psycopg://USER@HOST/NAME"
             ) from error

@@ -122,13 +122,16 @@ async def test_a_real_api_that_cannot_be_reached_or_only_fails_is_left_alone(ser
 
 
 async def test_a_real_api_that_hangs_costs_the_timeout_only(serve: Serve) -> None:
+    tested = asyncio.Event()
+
     async def hang(_request: Request) -> Response:
-        await asyncio.sleep(60)
+        await tested.wait()
         return Response()
 
     async with listening(Starlette(routes=[Route("/", hang, methods=["POST"])])) as url:
         client = await serve(real_url=url, real_timeout=0.1)
         assert (await client.post("/virtual", json=virtual())).json()["error"] == ""
+        tested.set()
 
 
 async def test_the_key_does_not_come_back_in_an_answer(serve: Serve, real: Real, tmp_path: Path) -> None:

@@ -75,7 +75,12 @@ def test_the_store_of_a_newer_trialbed_is_left_alone(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("url", "message"),
-    [("nosuch://x/y", "driver that is not installed"), ("a b://", "cannot be read"), ("sqlite://", "needs a file")],
+    [
+        ("nosuch://x/y", "driver that is not installed"),
+        ("a b://", "cannot be read"),
+        ("postgresql+psycopg://x:p/y", "cannot be read"),
+        ("sqlite://", "needs a file"),
+    ],
 )
 def test_urls_that_cannot_be_used_say_why(url: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
