@@ -15,10 +15,8 @@ def installed_packages() -> tuple[str, ...]:
 
 
 def _named(distribution: Distribution) -> tuple[str, str]:
-    """The name and the version; the name is empty where the metadata have none."""
+    """The name and the version; both are empty where the metadata have none."""
     # Each worker lists them. A parser of mail, which is what `distribution.name` uses, takes ten times as long.
-    headers = (distribution.read_text("METADATA") or "").partition("\n\n")[0]
-    found = dict(reversed(_HEADER.findall(headers)))
-    if "Name" in found and "Version" in found:
-        return found["Name"], found["Version"]
-    return distribution.name or "", distribution.version
+    text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or distribution.read_text("")
+    found = dict(reversed(_HEADER.findall((text or "").partition("\n\n")[0])))
+    return found.get("Name", ""), found.get("Version", "")
