@@ -28,7 +28,7 @@ async def test_an_address_where_nothing_ever_answered_is_given_up_soon(serve: Se
 
 
 async def test_an_endpoint_that_is_down_is_not_asked_any_more(serve: Serve, clock: SleepingClock) -> None:
-    client = await opened(serve, "http://127.0.0.1:9/v1", clock, endpoint_patience=50)
+    client = await opened(serve, "http://127.0.0.1:9/v1", clock, seconds=600, endpoint_patience=50)
     assert await status(client) == {"state": "closed", "answered": 0, "reason": "", "waiting": 0}
     for model in "ab":
         assert (await client.post(CHAT, json=body(model))).status_code == 502
