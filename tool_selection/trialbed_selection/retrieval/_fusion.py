@@ -36,11 +36,13 @@ def best(scores: np.ndarray[Any, Any], count: int) -> list[int]:
     """The places of the best scores, best first; of equal ones the first first. Minus infinity is not ranked."""
     import numpy as np
 
-    count = min(count, len(scores))
     if count <= 0:
         return []
-    least = np.partition(scores, len(scores) - count)[len(scores) - count]
-    places = np.flatnonzero((scores >= least) & np.isfinite(scores))
+    # Most of a large catalog is not ranked; to look for the best among as many equal values takes long.
+    places = np.flatnonzero(np.isfinite(scores))
+    if len(places) > count:
+        ranked = scores[places]
+        places = places[ranked >= np.partition(ranked, len(ranked) - count)[len(ranked) - count]]
     order = places[np.argsort(-scores[places], kind="stable")]
     found: list[int] = order[:count].tolist()
     return found
