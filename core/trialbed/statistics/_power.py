@@ -73,6 +73,11 @@ class DifferenceSpread:
             changed = self.changed * self.queries
             shares = _beta_quantiles(changed + 0.5, self.queries - changed + 0.5)
             return [replace(self, changed=share, between=share, within=0.0) for share in shares]
+        if self.means is not None and repeats > self.repeats:
+            # What more repeats leave is what queries differ by, which the noise of the pilot's repeats hides.
+            found, noise = self.means - self.within / self.repeats, self.error + self.error_within / self.repeats**2
+            wide = math.sqrt(noise)
+            return [replace(self, between=max(0.0, found + NORMAL.inv_cdf(level) * wide)) for level in LEVELS]
         estimate = self._of_means(repeats)
         error = self.error + self.error_within * (1 / repeats - 1 / self.repeats) ** 2
         # Satterthwaite's degrees of freedom; fewer than with normal differences where few queries carry the variance.

@@ -92,3 +92,10 @@ def test_repeats_do_not_replace_queries() -> None:
     noise = [0.001, -0.001] * 10
     below, above = ([least + shift + own for own in noise] for shift in (-0.02, 0.02))
     assert paired_interval(below, unseen=UNSEEN).low < 0 < paired_interval(above, unseen=UNSEEN).low
+
+
+def test_more_repeats_than_the_pilots_need_no_more_queries() -> None:
+    random = np.random.default_rng(6)
+    pilot = difference_spread((random.integers(0, 2, (30, 2)) - random.integers(0, 2, (30, 2))).tolist())
+    one, few, many = (queries_for(pilot, 0.1, repeats=repeats) or 0 for repeats in (1, 2, 10))
+    assert many < few < one
