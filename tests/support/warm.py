@@ -183,10 +183,13 @@ def started_warm(
 
 
 def _kill(pid: int, *, own_session: bool) -> None:
-    if own_session:
-        with contextlib.suppress(ProcessLookupError):  # it may not have come to its own session yet
+    # It may have ended meanwhile, and may not have come to its own session yet.
+    with contextlib.suppress(ProcessLookupError):
+        if own_session:
             os.killpg(pid, signal.SIGKILL)
-    os.kill(pid, signal.SIGKILL)
+            return
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def is_warm(process: psutil.Process) -> bool:
