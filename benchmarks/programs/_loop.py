@@ -19,12 +19,17 @@ MARK = "#answer "
 """Begins the line with an answer; frameworks print lines too."""
 
 
-def serve_async(answer: Callable[..., Awaitable[str]], model: Callable[[Task], Any] | None = None) -> None:
+def serve_async(
+    answer: Callable[..., Awaitable[str]],
+    model: Callable[[Task], Any] | None = None,
+    close: Callable[[Any], Awaitable[None]] | None = None,
+) -> None:
     """Answer each task, all in one event loop.
 
     Args:
         answer: gets the task, and the model's client if that is made before the clock runs.
         model: makes it.
+        close: ends it after the clock.
     """
 
     async def run() -> None:
@@ -33,6 +38,8 @@ def serve_async(answer: Callable[..., Awaitable[str]], model: Callable[[Task], A
             began = _now()
             text = await answer(task, *made)
             _report(began, _now(), text)
+            if close:
+                await close(*made)
 
     asyncio.run(run())
 

@@ -30,4 +30,10 @@ async def answer(task, llm):
     return result["messages"][-1].text
 
 
-serve_async(answer, model)
+async def close(llm):
+    # LangChain keeps clients by URL. Every trial has its own, and connections that stay open slow the next ones.
+    llm.root_client.close()
+    await llm.root_async_client.close()
+
+
+serve_async(answer, model, close)
