@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import ssl
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trialbed._httpx import httpx
@@ -126,6 +126,11 @@ class Tool:
     def run(self, arguments: Mapping[str, Any]) -> str:
         """The same as ``invoke``."""
         return self.invoke(arguments)
+
+    @property
+    def func(self) -> Callable[..., str]:
+        """The tool as a plain function of its arguments, under the name that LangChain gives it."""
+        return lambda **arguments: self.invoke(arguments)
 
     def _payload(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         api = self.spec.api

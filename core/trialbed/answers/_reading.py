@@ -96,6 +96,11 @@ def _kind(value: Any) -> str:
 
 FINISH = "Finish"
 
+NO_ANSWER = (
+    "an agent returns trialbed.Answer(final_answer=…), or an object "
+    '{{"answer": {{"final_answer": …, "answer_details": […]}}}}, not {}'
+)
+
 
 def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:
     """The answer that an agent returned.
@@ -115,7 +120,10 @@ def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:
     """
     if isinstance(value, Answer):
         return value
-    body = _object(_object(value, "answer's document").get("answer"), "answer")
+    if not isinstance(value, Mapping) or "answer" not in value:
+        found = "one without 'answer'" if isinstance(value, Mapping) else _kind(value)
+        raise AnswerError(NO_ANSWER.format(found))
+    body = _object(value["answer"], "answer")
     nodes = list(tool_nodes(body.get("answer_details", []), Place("answer.answer_details")))
     calls = [_call(node, names) for node in nodes if node.name != FINISH]
     calls += _only_listed(value.get("called_apis"), calls, names)

@@ -166,6 +166,7 @@ def test_blocking_calls_share_a_connection() -> None:
     with listening(connections) as url, closing(BlockingClient()) as blocking:
         tools = connected_tools([SPEC, SPEC], url, httpx.AsyncClient(), blocking)
         assert [tool.invoke({}) for tool in tools * 3] == ["ok"] * 6
+        assert tools[0].func(city="Oslo") == tools[0].run({"city": "Oslo"}) == "ok"
         assert len(connections) == 1
         with ThreadPoolExecutor(4) as threads:
             assert list(threads.map(tools[0].invoke, [{}] * 20)) == ["ok"] * 20

@@ -120,9 +120,9 @@ def test_a_deep_chain_is_read():
 @pytest.mark.parametrize(
     ("value", "place"),
     [
-        (None, "document: must be an object"),
-        ([], "document: must be an object"),
-        ({}, "answer: must be an object"),
+        (None, "an agent returns .*, not nothing"),
+        ([], "an agent returns .*, not a value of type list"),
+        ({"final_answer": "Yes"}, "an agent returns .*, not one without 'answer'"),
         ({"answer": "text"}, "answer: must be an object, not str"),
         (document(final_answer=3), r"answer\.final_answer: must be text, not int"),
         ({"answer": {"answer_details": {}}}, r"answer\.answer_details: must be a list"),
