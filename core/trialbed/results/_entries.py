@@ -35,7 +35,7 @@ def entry(
         gold: what the query's gold calls were answered, where the run made them.
     """
     answer = result.outcome.answer or NO_ANSWER
-    if result.status != "answered":  # what an agent makes of a refusal is no answer; what it claims stays
+    if result.status != "answered":  # what an agent makes of a refusal does not count; its claims stay
         answer = answer.model_copy(update={"final_answer": "", "finish": None})
     finished = answer.finish is not None
     document = {

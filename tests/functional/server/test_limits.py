@@ -127,7 +127,7 @@ async def test_tokens_of_streams_count_and_are_estimated_where_the_model_does_no
         body = {**BODY, "stream": True, **options}
         assert [(await client.post(CHAT, json=body)).status_code for _ in range(2)] == [200, 403]
         first, _ = (await closed(client))["model_calls"]
-        assert (first["usage"] is not None) == bool(options)  # an estimate is no report
+        assert (first["usage"] is not None) == bool(options)  # an estimate does not count as a report
 
 
 @pytest.mark.parametrize(

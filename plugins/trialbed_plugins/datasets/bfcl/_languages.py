@@ -13,7 +13,7 @@ from trialbed.records import Parameter
 
 READERS = "bfcl_eval.eval_checker.ast_eval.type_convertor"
 MOST_CHARACTERS, MOST_LISTS = 2000, 16
-"""A collection with more is no right answer; the readers' patterns would take very long for it."""
+"""A collection with more cannot be right; the readers' patterns would take very long for it."""
 
 
 @dataclass(frozen=True)

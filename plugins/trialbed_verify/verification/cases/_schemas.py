@@ -157,7 +157,7 @@ def all_valid(verdicts: Iterable[CallVerdict]) -> bool | None:
 
 def _arguments(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("\ufeff"):
-        # A mark that a reader of bytes may skip is no part of a text.
+        # A mark that a reader of bytes may skip does not belong to a text.
         raise ValueError("a byte-order mark")
     return parse_json_fast(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
 
