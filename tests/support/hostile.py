@@ -33,7 +33,7 @@ FAULTS = {
     "exit in a task": ("agent", "SystemExit: 5"),
     "recurse": ("agent", "RecursionError"),
     "model down": ("model", "status 500: down"),
-    "wrong type": ("answer", "must be an object, not int"),
+    "wrong type": ("answer", "not a value of type int"),
     "bad node": ("answer", "answer.answer_details[0].message"),
     "not json": ("answer", "cannot be written as JSON"),
 }
