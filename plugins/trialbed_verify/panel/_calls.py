@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from struct import Struct
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from trialbed_verify.panel._signatures import code, signature, words
 
@@ -18,6 +20,14 @@ SEVERAL = 4
 DEEPEST = 40
 """Levels of nested arguments that are looked at."""
 
+HEAD = Struct("<IH")
+"""Of a call among packed values: the hash of its name, and the number of its values."""
+
+VALUE = Struct("<II")
+"""A packed value: the hashes of its path and of itself; 0 for free text."""
+
+FREE = 0
+
 
 class Call(NamedTuple):
     """One call.
@@ -25,11 +35,13 @@ class Call(NamedTuple):
     Attributes:
         exact: digest of all arguments but free text, with their names and types.
         free: the words of free text, with the names of their arguments.
+        values: hashes of each argument's path and of its value.
     """
 
     name: str
     exact: bytes
     free: tuple[str, ...]
+    values: tuple[tuple[int, int], ...] = ()
 
 
 def calls_of(message: Mapping[str, Any]) -> list[Call]:
@@ -49,9 +61,13 @@ def tools_code(calls: Sequence[Call]) -> int:
 
 def order_code(calls: Sequence[Call]) -> int:
     """The category of the number of calls and of their order, whichever they are."""
-    keys = [(call.exact, call.name) for call in calls]
-    places = {key: place for place, key in enumerate(sorted(set(keys)))}
-    return code(f"{len(calls)}:{','.join(str(places[key]) for key in keys)}")
+    return order_of([(call.exact, call.name) for call in calls])
+
+
+def order_of(keys: Sequence[Hashable]) -> int:
+    """The category of a number of calls and of their order, from keys that are equal for equal calls."""
+    places = {key: place for place, key in enumerate(sorted(set(keys)))}  # type: ignore[type-var] # all are of a kind
+    return code(f"{len(keys)}:{','.join(str(places[key]) for key in keys)}")
 
 
 def arguments_signature(calls: Sequence[Call]) -> bytes:
@@ -60,19 +76,54 @@ def arguments_signature(calls: Sequence[Call]) -> bytes:
     return signature((word for call in calls for word in call.free), exact)
 
 
+def free_signature(calls: Sequence[Call]) -> bytes | None:
+    """The signature of the words of free text; None without any."""
+    found = [word for call in calls for word in call.free]
+    return signature(found) if found else None
+
+
+def packed_values(calls: Sequence[Call]) -> bytes:
+    """The name and the values of each call in a few bytes, for the comparison with other trials of the case."""
+    parts = []
+    for call in calls:
+        values = call.values[:0xFFFF]
+        parts.append(HEAD.pack(_hash(call.name), len(values)))
+        parts += [VALUE.pack(path, value) for path, value in values]
+    return b"".join(parts)
+
+
+def unpacked_values(packed: bytes) -> list[tuple[int, list[tuple[int, int]]]]:
+    """The calls of ``packed_values``: the hash of each name, with the hashes of paths and values."""
+    found, place = [], 0
+    while place < len(packed):
+        name, count = HEAD.unpack_from(packed, place)
+        place += HEAD.size
+        end = place + count * VALUE.size
+        found.append((name, list(VALUE.iter_unpack(packed[place:end]))))
+        place = end
+    return found
+
+
 def _call(call: Mapping[str, Any]) -> Call:
     function = call.get("function")
     function = function if isinstance(function, dict) else call
     exact: list[str] = []
     free: list[str] = []
+    values: list[tuple[int, int]] = []
     for path, value in _leaves(_arguments(function.get("arguments")), ""):
         if isinstance(value, str) and _is_free(value):
             exact.append(f"{path}=text")
             free += (f"{path}={word}" for word in words(value))
+            values.append((_hash(path), FREE))
         else:
             exact.append(f"{path}={_typed(value)}")
+            values.append((_hash(path), _hash(exact[-1]) or 1))
     digest = blake2b("\n".join(sorted(exact)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return Call(str(function.get("name") or ""), digest, tuple(free))
+    return Call(str(function.get("name") or ""), digest, tuple(free), tuple(sorted(values)))
+
+
+def _hash(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def _arguments(given: Any) -> Any:

@@ -9,7 +9,15 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from trialbed_verify.panel._calls import Call, arguments_signature, calls_of, order_code, tools_code
+from trialbed_verify.panel._calls import (
+    Call,
+    arguments_signature,
+    calls_of,
+    free_signature,
+    order_code,
+    packed_values,
+    tools_code,
+)
 from trialbed_verify.panel._logprobs import first_token
 from trialbed_verify.panel._signatures import code, signature, words
 from trialbed_verify.panel._texts import form, leaks
@@ -33,6 +41,8 @@ class Measures:
         answered: whether there is a valid answer; without one, only availability is known.
         decision, tools, order, finish, form: categories.
         arguments, wording: signatures.
+        values: the arguments of calls as hashes, for the comparison with the case's other trials.
+        free: the signature of the words of their free text.
         length: logarithm of the text's length.
         ratio: logarithm of the completion tokens per character of the answer.
         prompt: logarithm of the prompt tokens.
@@ -55,6 +65,8 @@ class Measures:
     form: int = 0
     arguments: bytes | None = None
     wording: bytes | None = None
+    values: bytes = b""
+    free: bytes | None = None
     length: float = math.nan
     ratio: float = math.nan
     prompt: float = math.nan
@@ -119,7 +131,13 @@ def _answered(row: Body) -> bool:
 def _of_calls(calls: list[Call]) -> dict[str, Any]:
     if not calls:
         return {}
-    return {"tools": tools_code(calls), "order": order_code(calls), "arguments": arguments_signature(calls)}
+    return {
+        "tools": tools_code(calls),
+        "order": order_code(calls),
+        "arguments": arguments_signature(calls),
+        "values": packed_values(calls),
+        "free": free_signature(calls),
+    }
 
 
 def _of_text(text: str) -> dict[str, Any]:

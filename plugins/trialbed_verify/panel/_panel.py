@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trialbed.statistics import holm
+from trialbed_verify.panel._arguments import with_settled_arguments
 from trialbed_verify.panel._bounds import ALPHA, Mean, mean_over_cases
 from trialbed_verify.panel._copies import Copies, without_copies
 from trialbed_verify.panel._distances import DTYPES, Distances, distances
@@ -59,6 +60,7 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
     """
     chosen = options or PanelOptions()
     kept, copies = without_copies(sides)
+    kept = with_settled_arguments(kept)
     samples = Samples.of(kept)
     gates = with_margins([*GATES, *suite_gates(_suites(samples.trials))], chosen.margins)
     compared = [_compared(gate, samples, chosen, number) for number, gate in enumerate(gates)]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.played_vendors import Change, Row, message_of, rows
+from support.played_vendors import WORDS, Change, Row, message_of, rows
 
 from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
 
@@ -137,6 +137,40 @@ def test_an_impostor_is_different_at_its_gate(brief: Sides, name: str) -> None:
     assert found.finding == "different"
     assert gate in [result.gate.name for result in found.different]
     assert found.whole is not None
+
+
+def noted(change: Change | None = None) -> Change:
+    """With a short argument whose words hardly ever repeat."""
+
+    def changed(row: Row, random: np.random.Generator) -> None:
+        if change is not None:
+            change(row, random)
+        for call in calls(row):
+            note = " ".join(WORDS[int(place)] for place in random.integers(0, len(WORDS), 3))
+            given = json.loads(call["function"]["arguments"])
+            call["function"]["arguments"] = json.dumps({**given, "note": note})
+
+    return changed
+
+
+@pytest.fixture(scope="module")
+def noisy() -> Sides:
+    return played(1, 3, FEW, flips=0.02, change=noted())
+
+
+@pytest.mark.parametrize(("change", "gate"), [(swapped, "arguments"), (reordered, "calls")])
+def test_an_argument_that_never_repeats_hides_no_others(noisy: Sides, change: Change, gate: str) -> None:
+    found = judged(noisy, played(2, 3, FEW, flips=0.02, change=noted(change)))
+    assert gate in [result.gate.name for result in found.different]
+
+
+def test_an_argument_that_never_repeats_makes_no_difference(noisy: Sides) -> None:
+    found = judged(noisy, played(2, 3, FEW, flips=0.02, change=noted()))
+    gates = {result.gate.name: result for result in found.gates}
+    assert not found.different
+    for name in ("arguments", "calls"):
+        assert gates[name].distance is not None
+        assert abs(gates[name].distance.value) < gates[name].gate.margin / 2
 
 
 def test_a_wrong_tool_in_one_call_of_ten_is_different(official: Sides) -> None:
