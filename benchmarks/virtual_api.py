@@ -5,13 +5,15 @@ under uvicorn with the same settings, one process each, and are loaded in altern
 process that keeps its connections open and asks for uniformly random cached entries.
 
 With ``--peer``, a stand-in for StableToolBench's server runs beside them: it does per hit what that does, a handler in
-a pool of threads that parses the whole JSON file of the Api and looks the key up. Sizes are entries of one Api. With
-``--workers 2``, each of our servers has so many processes.
+a pool of threads that parses the whole JSON file of the Api and looks the key up. Sizes are entries of one Api.
+``--workers 1,2`` measures servers of one and of two processes. Before it is measured, a server is asked once for every
+entry; of two workers each has then met about half of them. With ``--cold``, servers run beside them that keep next to
+nothing in memory, so that every hit is read from the file.
 
 ``cpu`` is the server's CPU time per request; unlike the rate it does not depend on what else the machine does.
 ``busy`` is the share of one core the server had: near 1 it, not the client, was the bottleneck.
 
-    python benchmarks/virtual_api.py [--rounds 5] [--seconds 3] [--connections 32] [--sizes 10,10000] [--peer]
+    python benchmarks/virtual_api.py [--rounds 5] [--seconds 3] [--connections 32] [--sizes 10,10000] [--peer] [--cold]
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--sizes", default="10,100000", help="entries, separated by commas")
     parser.add_argument("--peer", action="store_true", help="measure a stand-in for StableToolBench's server, too")
-    parser.add_argument("--workers", type=int, default=1, help="processes of each of our servers")
+    parser.add_argument("--workers", default="1", help="processes of our servers, separated by commas")
+    parser.add_argument("--cold", action="store_true", help="measure servers that keep nothing in memory, too")
     parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--stand-in", metavar="FOLDER", help=argparse.SUPPRESS)
     parser.add_argument("--load", metavar="URL", help=argparse.SUPPRESS)
@@ -80,23 +83,32 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Round
         for size in sizes:
             cache = folder / f"{size}.db"
             fill(cache, size)
-            command = ["-m", "trialbed_server", "--port", "0", "--watch-stdin", "--cache", str(cache)]
-            command += ["--workers", str(arguments.workers), "--memory", str(memory_for(size))]
-            servers[f"{size} entries"] = stack.enter_context(started(command))
-            entries.append(size)
+            for name, options in ours(size, arguments):
+                command = ["-m", "trialbed_server", "--port", "0", "--watch-stdin", "--cache", str(cache), *options]
+                servers[name] = stack.enter_context(started(command))
+                entries.append(size)
             if arguments.peer:
                 fill_stand_in(folder / f"peer{size}", size)
                 peer = [__file__, "--stand-in", str(folder / f"peer{size}")]
                 servers[f"peer, {size}"] = stack.enter_context(started(peer))
                 entries.append(size)
         for (name, (_, url)), size in zip(servers.items(), entries, strict=True):
-            if not name.startswith("peer"):
+            if not name.startswith("peer") and not name.endswith("cold"):
                 run_load(url, size, arguments.connections, 0)
         rounds: dict[str, list[Round]] = {name: [] for name in servers}
         for _ in range(arguments.rounds):
             for (name, (process, url)), size in zip(servers.items(), entries, strict=True):
                 rounds[name].append(measured(process, url, size, arguments))
         return rounds
+
+
+def ours(size: int, arguments: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    """Name and options of each of our servers for a cache of this size."""
+    for workers in arguments.workers.split(","):
+        name = str(size) if workers == "1" else f"{size}, {workers} workers"
+        yield name, ["--workers", workers, "--memory", str(memory_for(size))]
+        if arguments.cold:
+            yield f"{name}, cold", ["--workers", workers, "--memory", "0"]
 
 
 def memory_for(size: int) -> int:
@@ -306,14 +318,14 @@ def _indexes(entries: int, until: float | None) -> Iterator[int]:
 def report(rounds: dict[str, list[Round]]) -> None:
     """Print medians over the rounds, and each as a ratio to the floor's of the same round."""
     print(
-        f"{'':16}{'req/s':>10}{'p50 ms':>9}{'cpu us':>9}{'busy':>7}{'rate ratio':>12}{'p50 ratio':>11}{'cpu ratio':>11}"
+        f"{'':24}{'req/s':>10}{'p50 ms':>9}{'cpu us':>9}{'busy':>7}{'rate ratio':>12}{'p50 ratio':>11}{'cpu ratio':>11}"
     )
     for name, results in rounds.items():
         pairs = list(zip(results, rounds["bare"], strict=True))
         rate, median, cpu, busy = (statistics.median(values) for values in zip(*results, strict=True))
         ratios = [statistics.median(r[i] / floor[i] for r, floor in pairs) for i in range(3)]
         print(
-            f"{name:16}{rate:10.0f}{median * 1e3:9.3f}{cpu * 1e6:9.1f}{busy:7.2f}"
+            f"{name:24}{rate:10.0f}{median * 1e3:9.3f}{cpu * 1e6:9.1f}{busy:7.2f}"
             f"{ratios[0]:12.2f}{ratios[1]:11.2f}{ratios[2]:11.2f}"
         )
 

@@ -206,6 +206,7 @@ def _resolver(
         sources,
         "none" if options.read_only else "all" if options.refresh else "new",
         None if flight is None else flight.release,
+        fresh=options.refresh,
     )
 
 

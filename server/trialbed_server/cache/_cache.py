@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
 from trialbed.standard_names import StandardName
+from trialbed_server.cache._direct import DirectReader
 from trialbed_server.cache._entries import Entry, Origin, best
 from trialbed_server.cache._recent import Recent
 from trialbed_server.cache._store import ResponseStore
@@ -38,9 +39,12 @@ class ResponseCache:
         self._recent: Recent[CachedResponse] = Recent(memory, lambda response: len(response.body))
         self._readers = ThreadPoolExecutor(4, thread_name_prefix="cache-read")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="cache-write")
+        self._direct: DirectReader | None = None
 
     async def __aenter__(self) -> Self:
         self._store = await asyncio.to_thread(ResponseStore, self._location)
+        if self._store.file is not None:
+            self._direct = await asyncio.to_thread(DirectReader.of, self._store.file)
         return self
 
     async def __aexit__(
@@ -48,11 +52,31 @@ class ResponseCache:
     ) -> None:
         for executor in (self._writer, self._readers):
             await asyncio.to_thread(executor.shutdown)
+        if self._direct is not None:
+            self._direct.close()
+            self._direct = None
         self._store.close()
 
     def recent(self, key: str, origin: Origin) -> CachedResponse | None:
         """The answer for this key and origin if it is in memory."""
         return self._recent.get(_slot(key, origin))
+
+    def at_once(self, key: str, alias: Callable[[], str], origin: Origin) -> CachedResponse | None:
+        """The answer under this key, or imported under the other one, if it takes no waiting to have it.
+
+        Args:
+            alias: makes the other key.
+        """
+        slot = _slot(key, origin)
+        found = self._recent.get(slot)
+        if found is not None or self._direct is None:
+            return found
+        read = self._direct.find(key, alias, origin)
+        if read is None:
+            return None
+        response = CachedResponse(*read)
+        self._recent.put(slot, response)
+        return response
 
     async def find(self, keys: Sequence[str], origin: Origin) -> CachedResponse | None:
         """The stored answer under the first of these keys, or imported under one of the others.
@@ -109,9 +133,9 @@ class ResponseCache:
         stored = (found for found in self._store.find([entry.key]) if found.origin == entry.origin)
         return next(stored, entry)
 
-    def _remember(self, key: str, origin: Origin, entry: Entry) -> CachedResponse:
+    def _remember(self, key: str, asked: Origin, entry: Entry) -> CachedResponse:
         response = CachedResponse(entry.body.encode("ascii"), entry.origin.provenance)
-        self._recent.put(_slot(key, origin), response)
+        self._recent.put(_slot(key, asked), response)
         return response
 
     async def _run(self, executor: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:

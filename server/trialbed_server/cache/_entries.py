@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from trialbed.standard_names import StandardName
 
@@ -46,13 +46,28 @@ class Entry:
     settings: str = ""
 
 
-def best(entries: Sequence[Entry], key: str, origin: Origin) -> Entry | None:
+class Stored(Protocol):
+    """Anything that has a key and an origin."""
+
+    @property
+    def key(self) -> str:
+        """Of the triple and the input."""
+
+    @property
+    def origin(self) -> Origin:
+        """Who made it."""
+
+
+AnyEntry = TypeVar("AnyEntry", bound=Stored)
+
+
+def best(entries: Sequence[AnyEntry], key: str, origin: Origin) -> AnyEntry | None:
     """The entry to answer with: authoritative ones first, then those of this origin under the very key.
 
     An entry under another key than asked for is one of an imported spelling, and must have been imported.
     """
 
-    def rank(entry: Entry) -> int | None:
+    def rank(entry: AnyEntry) -> int | None:
         if entry.origin.provenance in AUTHORITATIVE:
             exact = 0 if entry.key == key else len(AUTHORITATIVE)
             return exact + AUTHORITATIVE.index(entry.origin.provenance)

@@ -12,18 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
-    Column,
     Connection,
-    DateTime,
     Engine,
-    Float,
-    Index,
-    Integer,
-    MetaData,
     Row,
-    String,
-    Table,
-    Text,
     case,
     create_engine,
     delete,
@@ -43,45 +34,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 from trialbed.errors import DataError, UsageError
 from trialbed.standard_names import StandardName
 from trialbed_server.cache._entries import AUTHORITATIVE, Entry, Origin
-
-VERSION = 2
-"""The version of this schema; a database of another version is not touched."""
-
-metadata = MetaData()
-
-schema_version = Table("trialbed_cache_schema", metadata, Column("version", Integer, primary_key=True))
-
-responses = Table(
-    "trialbed_responses",
-    metadata,
-    Column("key", String(64), primary_key=True),
-    Column("provenance", String(200), primary_key=True),
-    Column("revision", String(64), primary_key=True),
-    # The triple as JSON: names come from requests, and ASCII-escaped they fit every database.
-    Column("api", Text, nullable=False),
-    Column("input", Text, nullable=False),
-    Column("body", Text, nullable=False),
-    Column("created_at", DateTime(timezone=True), nullable=False),
-    Column("settings", Text, nullable=False, server_default=""),
-    Index("trialbed_responses_api", "api"),
-)
-
-imported_files = Table(
-    "trialbed_imported_files",
-    metadata,
-    # SHA-256 of a file's content and of the Api that it is about.
-    Column("digest", String(64), primary_key=True),
-    Column("entries", Integer, nullable=False),
-)
-
-claims = Table(
-    "trialbed_claims",
-    metadata,
-    # The call, and whose answer to it is being made.
-    Column("claim", Text, primary_key=True),
-    Column("owner", String(16), nullable=False),
-    Column("until", Float, nullable=False),
-)
+from trialbed_server.cache._tables import VERSION, claims, imported_files, metadata, responses, schema_version
 
 BUSY_TIMEOUT = 30.0
 """Seconds a writer waits for another process's transaction."""
@@ -200,6 +153,12 @@ class ResponseStore:
         query = select(responses.c.input).where(responses.c.api == json.dumps(name)).distinct()
         with self._described(), self._engine.connect() as connection:
             return list(connection.scalars(query.order_by(responses.c.input).limit(limit)))
+
+    @property
+    def file(self) -> str | None:
+        """The file that the entries are in; None for a database that is not SQLite's, or in memory."""
+        url = self._engine.url
+        return url.database if url.get_backend_name() == "sqlite" and url.database != ":memory:" else None
 
     def close(self) -> None:
         """Close every connection."""

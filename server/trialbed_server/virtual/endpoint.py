@@ -99,7 +99,7 @@ class VirtualApi:
         await send_json(body, status, send, RETRY if status == 429 else ())
 
     def immediate(self, sent: bytes) -> bytes | None:
-        """The answer to a request without a trial, if it is in memory and no fault may be put in."""
+        """The answer to a request without a trial, if it is at hand and no fault may be put in."""
         if self._untagged.faults is not None or len(sent) > self._max_body:
             return None
         try:
@@ -109,7 +109,7 @@ class VirtualApi:
         except (MalformedRequest, TrialRefused):
             return None
         target, tool_input, key = self._read(request, self._catalog)
-        found = None if key is None or target.name.api == CHAT else self._resolver.recent(target, key)
+        found = None if key is None or target.name.api == CHAT else self._resolver.at_once(target, tool_input, key)
         if found is None:
             return None
         self._metrics.hit()
@@ -193,7 +193,7 @@ class VirtualApi:
             acted = act(world, target.api, target, tool_input)
             self._metrics.answered(acted.provenance)
             return acted
-        found = self._resolver.recent(target, key)
+        found = self._resolver.at_once(target, tool_input, key)
         if found is not None:
             self._metrics.hit()
             return Reply(found.body, f"cache:{found.provenance}")

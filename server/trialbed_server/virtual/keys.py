@@ -55,3 +55,8 @@ def standard_input(tool_input: Any) -> Any:
         return tool_input
     renamed = {parameter_name(name): value for name, value in tool_input.items()}
     return renamed if len(renamed) == len(tool_input) else tool_input
+
+
+def alias_key(name: StandardName, tool_input: Any) -> str:
+    """The key under which an answer to this input stands in an imported cache of StableToolBench."""
+    return request_key(name, standard_input(tool_input))

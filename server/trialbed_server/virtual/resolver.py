@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from trialbed.errors import TrialbedError
 from trialbed_server.cache import CachedResponse, Entry, ResponseCache
 from trialbed_server.virtual.catalog import Target
-from trialbed_server.virtual.keys import canonical_json, request_key
+from trialbed_server.virtual.keys import alias_key, canonical_json, request_key
 from trialbed_server.virtual.sources import Call, Made, Source
 
 logger = logging.getLogger(__name__)
@@ -73,6 +73,7 @@ class Resolver:
         saving: how answers are kept: ``new`` where there is none yet, ``all`` in the place of what is there, ``none``
             not at all.
         ended: called when a call is resolved, whatever came of it.
+        fresh: whether what is in memory only may answer before the sources, as what is stored is asked for again.
     """
 
     def __init__(
@@ -81,16 +82,21 @@ class Resolver:
         sources: Sequence[Source],
         saving: Saving = "new",
         ended: Callable[[Call], Awaitable[None]] | None = None,
+        *,
+        fresh: bool = False,
     ) -> None:
         self._cache = cache
         self._sources = sources
         self._saving = saving
         self._ended = ended
+        self._fresh = fresh
         self._single: SingleFlight[Reply] = SingleFlight()
 
-    def recent(self, target: Target, key: str) -> CachedResponse | None:
-        """The answer if it is in memory."""
-        return self._cache.recent(key, target.origin)
+    def at_once(self, target: Target, tool_input: Any, key: str) -> CachedResponse | None:
+        """The answer if it takes no waiting: it is in memory, or in a file that is quickly read."""
+        if self._fresh:
+            return self._cache.recent(key, target.origin)
+        return self._cache.at_once(key, lambda: alias_key(target.name, tool_input), target.origin)
 
     async def resolve(self, target: Target, tool_input: Any, key: str | None = None) -> Reply:
         """Answer a call; every failure is an API error.

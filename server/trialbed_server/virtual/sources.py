@@ -18,7 +18,7 @@ from trialbed_server._metrics import Metrics
 from trialbed_server.cache import ANY, NO_ONE, CachedResponse, Origin, ResponseCache
 from trialbed_server.real import RealBackend, RealFailed
 from trialbed_server.virtual.catalog import Target
-from trialbed_server.virtual.keys import canonical_json, request_key, standard_input
+from trialbed_server.virtual.keys import alias_key, canonical_json, standard_input
 
 logger = logging.getLogger(__name__)
 
@@ -69,8 +69,7 @@ class CacheSource:
 
     async def answer(self, call: Call) -> CachedResponse | None:
         """The stored answer, if there is one."""
-        alias = request_key(call.target.name, standard_input(call.tool_input))
-        keys = list(dict.fromkeys((call.key, alias)))
+        keys = list(dict.fromkeys((call.key, alias_key(call.target.name, call.tool_input))))
         origin = call.target.origin
         return await self._cache.find(keys, NO_ONE if self._authoritative and origin != ANY else origin)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
+import sqlite3
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
+from sqlite3 import dbapi2
 from typing import Any
 
 import pytest
-from sqlalchemy import event
-from sqlalchemy.engine import Engine
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -151,26 +153,26 @@ async def test_defect_1_answers_that_are_written_at_once_replace_nothing(serve: 
     assert {json.loads(entry.input)["n"] for entry in kept(tmp_path)} == {*range(100), *numbers}
 
 
-async def test_defect_2_a_hit_reads_one_row_by_its_key_however_many_there_are(serve: Serve, tmp_path: Path) -> None:
+async def test_defect_2_a_hit_reads_one_row_by_its_key_however_many_there_are(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     remember(tmp_path, *range(1000))
-    statements: list[tuple[str, Any]] = []
+    statements: list[str] = []
 
-    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        if statement.startswith("SELECT") and "trialbed_responses" in statement:
-            statements.append((statement, parameters))
+    def traced(*arguments: Any, connect: Any, **named: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*arguments, **named)
+        connection.set_trace_callback(statements.append)
+        return connection
 
+    for module in (sqlite3, dbapi2):
+        monkeypatch.setattr(module, "connect", partial(traced, connect=module.connect))
     client = await serve(memory=0)
-    event.listen(Engine, "before_cursor_execute", note)
-    try:
-        assert (await client.post("/virtual", json=virtual({"n": 7}))).json()["response"] == 7
-    finally:
-        event.remove(Engine, "before_cursor_execute", note)
-    (statement, parameters), *others = statements
+    statements.clear()
+    assert (await client.post("/virtual", json=virtual({"n": 7}))).json()["response"] == 7
+    statement, *others = [text for text in statements if text.startswith("SELECT")]
     assert not others
-    store = ResponseStore(str(tmp_path / "responses.db"))
-    with store._engine.connect() as connection:
-        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
-    store.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "responses.db")) as connection:
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
     assert any("SEARCH trialbed_responses USING" in step[-1] for step in plan)
     assert not any(step[-1].startswith("SCAN") for step in plan)
 
