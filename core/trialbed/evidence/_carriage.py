@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from trialbed.evidence._dates import Found, dates
 from trialbed.evidence._negation import is_denied
-from trialbed.evidence._readings import merged, second_readings
+from trialbed.evidence._readings import merged, scaled, second_readings
 from trialbed.evidence._tokens import Token, readable, tokens
 
 MOST = 200
@@ -50,7 +50,7 @@ def wanted(value: str) -> Wanted:
     """The value, read once for all texts in which it is looked for."""
     shown = readable(value)
     days = [found.day for found in dates(shown) if shown.strip() == shown[found.start : found.end]]
-    found = tokens(shown)
+    found = merged(tokens(shown), scaled(shown))
     readings = second_readings(shown)
     # A value that is a number as a whole, such as "48 213", is told by it.
     if len(readings) == 1 and shown.strip() == shown[readings[0].start : readings[0].end]:
@@ -74,7 +74,7 @@ class Text:
     def __init__(self, text: str) -> None:
         self._plain = " ".join(text.split())
         self._text = readable(text)
-        first = tokens(self._text)
+        first = merged(tokens(self._text), scaled(self._text))
         others = second_readings(self._text)
         self._readings = [first, merged(first, others)] if others else [first]
         self.words = frozenset(token.text for reading in self._readings for token in reading)

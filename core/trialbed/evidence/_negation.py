@@ -1,6 +1,7 @@
 """Finds negations: places where a text denies a value that it names.
 
-English only, by the words around the place. What is not recognised counts as said.
+By the words around the place: of English, and the words for *not* of German, French, Spanish, Italian, Portuguese and
+Dutch. What is not recognised counts as said.
 """
 
 from __future__ import annotations
@@ -16,20 +17,25 @@ REACH_OF_NO = 1
 FAR = 500
 """Characters before a place that are looked at."""
 
-_NOT = r"(?:not|never|neither|nor|no|cannot|hardly|[a-z]+n't)"
+_FOREIGN = r"(?:nicht|kein(?:e[nmrs]?)?|pas|jamais|non(?!-)|não|niet|geen)"
+
+_NOT = rf"(?:not|never|neither|nor|no|cannot|hardly|[a-z]+n't|{_FOREIGN})"
 
 _HARMLESS = re.compile(
     rf"\b{_NOT}\s+(?:only|just|merely|doubt|problem|later|earlier|sooner|before|until|more|less|fewer|to mention)\b"
     r"|\bno\.?\s*(?=[0-9])|\bnone other\b"
+    rf"|\b(?:no|{_FOREIGN})\s+(?:nur|mehr als|weniger|später|früher|vor|seulement|avant|plus|moins|s[oó]lo"
+    r"|solo|solamente|soltanto|antes|prima|più|só|apenas|alleen|later|meer)\b"
 )
 """Negations that deny nothing of what follows."""
 
-_LIMITING = re.compile(r"\b(?:until|till|before|than|except|unless|only|apart)\b")
+_LIMITING = re.compile(r"\b(?:until|till|before|than|except|unless|only|apart|bis|vor|avant|hasta|antes|sino|que)\b")
 """Words after which a negation says where something ends: ``not open until 9:00``."""
 
 _CLAUSE = re.compile(
     r"[;!?]|\.(?=\s|$)|\n(?=\s*(?:\n|-|[0-9]+[.)]\s))|[,:]\s"
-    r"|\b(?:but|however|and|while|although|though|instead|rather|yet|because|with|which|who)\b"
+    r"|\b(?:but|however|and|while|although|though|instead|rather|yet|because|with|which|who"
+    r"|und|aber|sondern|et|mais|pero|sino|ma|mas|maar)\b"
 )
 """Where a clause ends, and a negation with it."""
 
@@ -47,13 +53,20 @@ _FAILING = re.compile(
     r"\b(?:cannot|can't|(?:could|can|did|do|does|was|were|am|is|are|would)(?:n't| not)|unable to|failed to)"
     r"(?: (?:yet|currently|actually|able to))*"
     r" (?:find|confirm|verify|determine|retrieve|access|establish|check|tell|know|say|look up|fetch|get)\b"
+    r"|\bi doubt\b|\b(?:unclear|unknown|uncertain|doubtful|unsure|not sure|not certain)(?: to me)? (?:if|whether)\b"
 )
 """Words that deny the rest of the clause."""
+
+_ASKING = re.compile(r"\b(find out|find|tell|know|say|determine|confirm|verify|establish|check) (?:who|which)\b")
+"""A clause of a question that belongs to its verb: ``could not find out who the mayor is``."""
 
 _AFTER = re.compile(
     r"\s*(?:is|was|are|were|would be)?(?:\s*(?:not|n't) (?:true|correct|right|the case|the answer)"
     r"|\s+(?:wrong|false|incorrect|untrue))\b"
+    r"|,?\s+(?:(?:is|was|are|were)(?:\s+not|n't|\s+no\s+longer)|used\s+to\s+be)\s+(?:the|its|their|his|her|your)\b"
+    r"(?!\s+only\b)"
 )
+"""Words after a value that deny it: ``… is not true``, ``… is no longer the mayor``."""
 
 
 def is_denied(text: str, start: int, end: int) -> bool:
@@ -63,7 +76,7 @@ def is_denied(text: str, start: int, end: int) -> bool:
     sentence = _after_last(_SENTENCE, text[max(0, start - FAR) : start])
     if _DENIAL.search(sentence):
         return True
-    clause = _after_last(_CLAUSE, sentence)
+    clause = _after_last(_CLAUSE, _ASKING.sub(r"\1", sentence))
     return _FAILING.search(clause) is not None or _is_negated(_HARMLESS.sub(" ", clause))
 
 

@@ -43,22 +43,38 @@ _WORDS = frozenset(
 
 ENOUGH_WORDS = 2
 
-_SCALED = re.compile(rf"{_START}(?P<number>[0-9]+(?:\.[0-9]+)?)[ ]?(?P<scale>thousand|million|billion|trillion)\b")
+_SCALED = re.compile(
+    rf"{_START}(?P<whole>[0-9]+)(?:[.,](?P<fraction>[0-9]+))?[ ]?"
+    r"(?:(?P<thousand>thousand)|(?P<million>million(?:en)?|millions(?= d[e'])|millones|milioni)"
+    r"|(?P<billion>billion)|(?P<trillion>trillion))\b"
+)
 _SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 _TIMES = re.compile(
-    r"(?<![\w.:])(?P<hour>[01]?[0-9]|2[0-3])(?:[.:](?P<minute>[0-5][0-9]))?[ ]?uhr\b"
-    r"|(?<![\w.:])(?P<full>[01]?[0-9]|2[0-3])[ ]?h[ ]?(?P<past>[0-5][0-9])\b"
+    r"(?<![\w.:])(?P<hour>[01]?[0-9]|2[0-3])(?:[.:](?P<minute>[0-5][0-9]))?[ ]?uhr(?:[ ](?P<later>[0-5][0-9]))?\b"
+    r"|(?<![\w.:])(?P<full>[01]?[0-9]|2[0-3])[ ]?h(?:[ ]?(?P<past>[0-5][0-9]))?\b"
+    r"|\b(?:at|from|until|till|to|by|around|um|ab|bis|alle|dalle|kl\.|kello|om)[ ]"
+    r"(?P<dotted>[01]?[0-9]|2[0-3])\.(?P<minutes>[0-5][0-9])(?![\w:%]|[.,][0-9]|[ ]?[ap]\.?m\b)"
     r"|(?<![\w.:])(?P<english>0?[1-9]|1[0-2])\.(?P<after>[0-5][0-9])[ ]?(?P<half>[ap])\.?m\b\.?"
     r"|(?:\b12[ ])?\b(?P<name>noon|midnight)\b"
 )
 
 
+def scaled(text: str) -> list[Token]:
+    """The numbers with a scale, ``5 million``, which say nothing of the number without it.
+
+    Args:
+        text: that ``readable`` gave.
+    """
+    return list(_scaled(text)) if any(character.isdigit() for character in text) else []
+
+
 def second_readings(text: str) -> list[Token]:
     """The numbers and times of a text that another convention reads otherwise, in their order; none overlap.
 
-    ``48 213`` is one number, ``21,5`` is 21.5, ``5 million`` is 5000000, ``20.05 uhr`` and ``20h05`` are a time. Where
-    other words or numbers show that the text is in a language with a comma in fractions, ``48.213`` is 48213.
+    ``48 213`` is one number, ``21,5`` is 21.5, ``5 million`` is 5000000, ``20.05 uhr``, ``20h05`` and ``at 20.05`` are
+    a time. Where other words or numbers show that the text is in a language with a comma in fractions, ``48.213`` is
+    48213.
 
     Args:
         text: that ``readable`` gave.
@@ -89,12 +105,17 @@ def _readings(text: str) -> Iterator[Token]:
         forms = (*_NUMBERS, *_CONTINENTAL) if _is_continental(text) else _NUMBERS
         for form in forms:
             yield from (Token(_number(match), *match.span()) for match in form.finditer(text))
-        for match in _SCALED.finditer(text):
-            if len(match["number"]) <= LONGEST_NUMBER:
-                value = Decimal(match["sign"] + match["number"]).scaleb(_SCALES[match["scale"]])
-                yield Token(spelled_number(format(value, "f")), *match.span())
+        yield from _scaled(text)
     for match in _TIMES.finditer(text):
         yield Token(_time(match), *match.span())
+
+
+def _scaled(text: str) -> Iterator[Token]:
+    for match in _SCALED.finditer(text):
+        number = match["whole"] + (f".{match['fraction']}" if match["fraction"] else "")
+        if len(number) <= LONGEST_NUMBER and match.lastgroup:
+            value = Decimal(match["sign"] + number).scaleb(_SCALES[match.lastgroup])
+            yield Token(spelled_number(format(value, "f")), *match.span())
 
 
 def _is_continental(text: str) -> bool:
@@ -113,5 +134,6 @@ def _time(match: re.Match[str]) -> str:
         return "12:00" if match["name"] == "noon" else "00:00"
     if match["english"]:
         return spelled_time(int(match["english"]), int(match["after"]), 0, match["half"])
-    hour, minute = match["hour"] or match["full"], match["minute"] or match["past"] or "0"
+    hour = match["hour"] or match["full"] or match["dotted"]
+    minute = match["minute"] or match["later"] or match["past"] or match["minutes"] or "0"
     return spelled_time(int(hour), int(minute), 0, None)

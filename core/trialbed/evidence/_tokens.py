@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -25,6 +26,14 @@ _SAME = str.maketrans(
 _SPACED_THOUSANDS = re.compile("(?<=[0-9])[\u00a0\u2007\u2009\u202f](?=[0-9]{3}(?![0-9]))")
 """The spaces that only separate thousands."""
 
+_ENTITY = re.compile(r"&(?:[a-z][a-z0-9]{1,30}|#[0-9]{1,7}|#x[0-9a-f]{1,6});", re.IGNORECASE)
+
+_UNSPACED = re.compile("([\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
+"""Characters of scripts that put no spaces between words, or join particles to them: each is a word of its own."""
+
+_SIGNED_MONEY = re.compile(r"(?<![\w)\]%.])-[ ]?(?P<currency>[$\u20ac\u00a3\u00a5])[ ]?(?=[0-9])")
+"""A sign before the currency: ``-$1,250.75``."""
+
 _MARKUP = re.compile(r"</?(?:b|i|em|strong|code|u|s|span|p|br)(?:\s[^<>]*)?/?>|[*`~#]+|\\[()\[\]]")
 
 _DATE_AND_TIME = re.compile(r"(?<![0-9])([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt](?=[0-9]{2}:[0-9]{2})")
@@ -34,7 +43,7 @@ _MINUS = re.compile(r"(?<![\w)\]%])(?<![0-9][ ])minus (?=[0-9])")
 
 _TOKEN = re.compile(
     r"""
-    (?P<plain>[^\W\d_][^\W_]*(?:['_][^\W_]+)*)  # most are words, none of which is any of the next
+    (?P<plain>[^\W\d_][^\W_]*(?:(?!'s\b)['_][^\W_]+)*)  # most are words, none of which is any of the next
   | (?P<time>(?<![\w:.])(?P<hour>[0-9]{1,2}):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9]))?(?![0-9:])
         (?:\s?(?P<half>[ap])\.?m\b\.?)?)
   | (?P<clock>(?<![\w:.])(?P<full>1[0-2]|0?[1-9])\s?(?P<part>[ap])\.?m\b\.?)
@@ -43,7 +52,7 @@ _TOKEN = re.compile(
   | (?P<number>(?:(?<![\w.)\]%-])-)?
         (?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9]|,[0-9])|[0-9]{1,3}(?:'[0-9]{3})+(?![0-9])|[0-9]+)
         (?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3}(?!\w))?)
-  | (?P<word>[^\W_]+(?:['_][^\W_]+)*)
+  | (?P<word>[^\W_]+(?:(?!'s\b)['_][^\W_]+)*)
   | (?P<mark>[^\s_])
     """,
     re.VERBOSE,
@@ -64,10 +73,14 @@ class Token(NamedTuple):
 
 def readable(text: str) -> str:
     """The text that tokens are read from: compatible characters, one kind of dashes and quotes, no markup."""
-    spaced = _SPACED_THOUSANDS.sub(",", text)
+    spaced = _SPACED_THOUSANDS.sub(",", _ENTITY.sub(_unescaped, text) if "&" in text else text)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", spaced.translate(_SAME)).casefold())
-    same = folded.translate(_SAME)
+    same = _UNSPACED.sub(r" \1 ", _SIGNED_MONEY.sub(r"\g<currency>-", folded.translate(_SAME)))
     return _MINUS.sub("-", _DATE_AND_TIME.sub(r"\1 ", _MARKUP.sub("", same)))
+
+
+def _unescaped(entity: re.Match[str]) -> str:
+    return html.unescape(entity[0])
 
 
 def tokens(text: str) -> list[Token]:

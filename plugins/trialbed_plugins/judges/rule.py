@@ -39,7 +39,7 @@ class RuleJudge(Judge):
     @property
     def about(self) -> Mapping[str, Json]:
         """The version of the rules, which a calibration is about."""
-        return {"judge": "rule", "rules": 2}
+        return {"judge": "rule", "rules": 3}
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Grade the answer; never raises."""
