@@ -127,7 +127,9 @@ class _Choice:
 
     def add(self, choice: Chunk) -> bool:
         reason = choice.get("finish_reason")
-        if isinstance(reason, str) and reason:
+        if reason is not None and not (isinstance(reason, str) and reason):
+            self._note("finish_reason_unknown")
+        elif reason is not None:
             if self.finish_reason not in (None, reason):
                 self._note("finish_reason_changed")
             self.finish_reason = reason
@@ -135,7 +137,8 @@ class _Choice:
             self._add_logprobs(logprobs)
         delta = choice.get("delta")
         if not isinstance(delta, dict):
-            # Raw completions stream their text here.
+            # Raw completions stream their text here, and have no delta.
+            self._note("delta_missing")
             self.has_message |= isinstance(choice.get("text"), str)
             return self._text(self._content, choice.get("text"))
         self.has_message = True
@@ -161,6 +164,8 @@ class _Choice:
         if self._function is not None:
             message["function_call"] = self._function.document(self._names)["function"]
         calls = [call for call in self._calls if not call.is_repetition(self._names)]
+        if not all(call.has_arguments for call in calls):
+            self._note("arguments_missing")
         message["tool_calls"] = [call.document(self._names) for call in calls] or None
         choice = {"index": number, "message": message, "finish_reason": self.finish_reason}
         return {**choice, "logprobs": self._logprobs} if self._logprobs else choice
@@ -216,6 +221,9 @@ class _Choice:
             known = self._by_index.get(index)
             if known is None and index != len(self._by_index):
                 self._note("call_index_wrong")
+            if known is not None and known.is_another(piece, self._names):
+                # Two calls share an index.
+                self._note("call_index_wrong")
             if known is None or known.is_over(piece, self._names):
                 known = self._by_index[index] = self._new(known)
             return known
@@ -236,6 +244,7 @@ class _Choice:
 class _Call:
     def __init__(self, before: _Call | None) -> None:
         self.identity: str | None = None
+        self.has_arguments = False
         self._before = before
         self._type: str | None = None
         self._names: list[str] = []
@@ -258,6 +267,7 @@ class _Call:
         name, arguments = function.get("name"), function.get("arguments")
         if isinstance(name, str) and name:
             self._names.append(name)
+        self.has_arguments |= arguments is not None
         if arguments is not None and not isinstance(arguments, str):
             note("arguments_not_text")
         if isinstance(arguments, dict | list):
@@ -266,6 +276,10 @@ class _Call:
             self._arguments.append(arguments)
             return True
         return False
+
+    def is_another(self, piece: Chunk, offered: Collection[str]) -> bool:
+        """Whether the piece begins another call, and says so by an id of its own."""
+        return bool(self.identity and piece.get("id")) and self.is_over(piece, offered)
 
     def is_over(self, piece: Chunk, offered: Collection[str]) -> bool:
         """Whether the piece begins another call.

@@ -26,6 +26,10 @@ def parse_json(text: bytes, parse_float: Callable[[str], float] = float) -> Any:
         value = _decoder(parse_float).decode(text.decode(json.detect_encoding(text), "surrogatepass"))
     except RecursionError:
         raise ValueError(f"nested deeper than {DEEPEST} levels") from None
+    except ValueError as error:
+        if str(error).startswith("Exceeds the limit"):
+            raise ValueError("an integer of more digits than can be read") from None
+        raise
     if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
         raise ValueError(f"nested deeper than {DEEPEST} levels")
     return value

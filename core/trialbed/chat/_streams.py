@@ -11,6 +11,7 @@ Only a stream that is done after a finish reason is an answer.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Collection
 from enum import Enum
 from typing import Any
@@ -108,6 +109,8 @@ class StreamReader:
         if event.data.strip() == DONE or _is_json(event.data):
             self._take(event, now)
             self._note("last_event_unfinished")
+        elif self.state is State.WAITING and _are_events(event.data):
+            self._broken("malformed_event", f"no blank line ends any of the events: {_shown(event.data)}")
         elif self.state is State.DONE:
             self._event = event.data
             self._note("bytes_after_done")
@@ -126,6 +129,8 @@ class StreamReader:
         if event.name == "error":
             self._broken("error_event", f"the stream reports an error: {_shown(event.data)}")
             return
+        if event.data.startswith(BOM_UTF8):
+            self._note("byte_order_mark")
         try:
             chunk = parse_json_fast(event.data)
         except ValueError as error:
@@ -191,6 +196,12 @@ def read_stream(body: bytes, names: Collection[str] = ()) -> Reading:
     reader = StreamReader(names)
     reader.feed(body)
     return reader.end()
+
+
+def _are_events(data: bytes) -> bool:
+    """Whether each of several lines of data would be an event by itself."""
+    lines = data.split(b"\n")
+    return len(lines) > 1 and all(line.strip() == DONE or _is_json(line) for line in lines)
 
 
 def _is_json(data: bytes) -> bool:

@@ -18,6 +18,9 @@ from trialbed_verify.findings._usage import examine_usage
 
 Row = Mapping[str, Any]
 
+OF_CHATS = frozenset(("delta_missing",))
+"""What is no finding in a raw completion."""
+
 EXAMINERS: tuple[Callable[[Answer], Iterator[Finding]], ...] = (
     examine_form,
     examine_calls,
@@ -52,7 +55,7 @@ def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | 
         The findings, one of each kind: the first, as further ones say the same again.
     """
     answer = Answer(row, count)
-    found = {one.kind: one for one in _noted(row, excerpts or {})}
+    found = {one.kind: one for one in _noted(row, excerpts or {}) if not (answer.is_raw and one.kind in OF_CHATS)}
     if problem := _problem(row):
         found.setdefault(problem.kind, problem)
     if answer.complete:

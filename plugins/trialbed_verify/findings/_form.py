@@ -75,6 +75,8 @@ def _message(answer: Answer) -> Iterator[Finding]:
         yield finding("content_missing", "the message has no content, not even null", message)
     elif not isinstance(content := message["content"], str | None):
         yield finding("content_not_text", f"the content is a {type(content).__name__}, not a string", content)
+    if not isinstance(refusal := message.get("refusal"), str | None):
+        yield finding("content_not_text", f"the refusal is a {type(refusal).__name__}, not a string", refusal)
 
 
 def _are_logprobs(logprobs: Any) -> bool:

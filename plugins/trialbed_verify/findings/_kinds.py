@@ -74,7 +74,8 @@ _FORM = {
     "choice_not_object": "a choice is not an object",
     "chunk_field_missing": "a chunk has no `id`, `created` or `model`, or an empty one",
     "choices_not_list": "`choices` of a chunk is missing or not a list",
-    "content_not_text": "the content of a message is neither a string nor null",
+    "content_not_text": "the content of a message, or its refusal, is neither a string nor null",
+    "delta_missing": "a choice of a streamed chat has no `delta`",
     "created_wrong": "`created` is not a time in whole seconds since 1970",
     "field_missing": "`id`, `object`, `created` or `model` is missing from the completion, or is not of its type",
     "finish_reason_changed": "a stream has two different finish reasons for a choice",
@@ -91,9 +92,9 @@ _STREAM = {
     "tokens_after_finish": "tokens came after the finish reason",
 }
 _ODD = {
-    "call_index_wrong": "the indices of streamed calls do not count from 0",
+    "call_index_wrong": "the indices of streamed calls do not count from 0, or two calls share one",
     "created_changed": "the chunks of a stream were created at different times",
-    "byte_order_mark": "the body begins with a byte-order mark",
+    "byte_order_mark": "the body, or the data of an event, begins with a byte-order mark",
     "content_missing": "the message has no `content`, not even null",
     "content_type_wrong": "the content type of a body of JSON does not say so",
     "line_without_field": "a line of a stream is neither a field of an event nor a comment",
@@ -144,7 +145,7 @@ _TEXT = {
     "leaked_thinking": "tags of thinking stand in the text, such as `<think>`",
     "leaked_tokens": "control tokens of a chat template stand in the text or in a call, such as `<|im_end|>`",
     "leaked_tool_call": "the markup of a tool call stands in the text, such as `<tool_call>`",
-    "lone_surrogate": "the text has half of a character",
+    "lone_surrogate": "the text, or the arguments of a call, have half of a character",
     "replacement_characters": "the text has U+FFFD, which stands for what could not be decoded",
     "wrong_encoding": "the text was decoded wrongly: its letters are the bytes of others",
 }

@@ -14,11 +14,13 @@ TOOL_CALL = re.compile(
     r"</?(?:tool_calls?|function_calls?|tool_use|minimax:tool_call|seed:tool_call|longcat_tool_call)>|<function=[\w.-]+>"
     r"|<invoke name=|<\|(?:tool_call|tool_calls_section|action_start|plugin|python_tag)\w*\|>"
     r"|<[\uff5c|]tool[\u2581_]\w+[\uff5c|]>|<[\uff5c|]tool[^>]{1,40}[\uff5c|]>|\[TOOL_CALLS\]|<arg_key>|functools\["
+    r"|<[\uff5c|]DSML[\uff5c|]|\u273f(?:FUNCTION|ARGS|RESULT|RETURN)\u273f|\]<\]minimax\[>\["
+    r"|(?<![\w.])functions\.[\w-]+:\d+\s*(?:\{|<\|)"
 )
 THINKING = re.compile(r"</?(?:think|thinking|seed:think|mm:think)>|[\u25c1]/?think[\u25b7]|\[/?THINK\]")
 TOKENS = re.compile(
     r"<\|[A-Za-z0-9_]+\|>|<[\uff5c][^>\n]{1,40}[\uff5c]>|\A<s>|</s>\s*\Z|\[/?INST\]|<<SYS>>|<(?:start|end)_of_turn>"
-    r"|<(?:bos|eos|pad|unk)>|<unused\d+>|\[UNUSED_TOKEN_\d+\]|\[gMASK\]|\]~b\]|\[e~\[|<0x[0-9A-F]{2}>"
+    r"|<(?:bos|eos|pad|unk)>|<unused\d+>|<extra_id_\d+>|\[UNUSED_TOKEN_\d+\]|\[gMASK\]|\]~b\]|\[e~\[|<0x[0-9A-F]{2}>"
     r"|(?:\u0120[^\W\d_]+){2}|(?:\u2581[^\W\d_]+){3}"
 )
 """Control tokens, and pieces of words as tokenizers write them: with their bytes, or with marks for spaces."""
@@ -26,7 +28,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 LEAKS = {"leaked_tool_call": TOOL_CALL, "leaked_thinking": THINKING, "leaked_tokens": TOKENS}
-MARKS = ("<", "[", "\u25c1", "]", "\u0120", "\u2581")
+MARKS = ("<", "[", "\u25c1", "]", "\u0120", "\u2581", "\u273f", "functions.")
 """Characters without which nothing leaks."""
 
 CUT = ("length", "content_filter", "tool_calls")
@@ -62,6 +64,8 @@ def examine_text(answer: Answer) -> Iterator[Finding]:
                     found for found in _leaks(answer, said, f"a call's {key}") if found.kind != "leaked_thinking"
                 )
                 yield from _characters(answer, said)
+            if isinstance(said, str) and "\\u" in said and _has_half(said):
+                yield finding("lone_surrogate", f"a call's {key} have half of a character", said)
 
 
 def _reasoning(answer: Answer, text: str) -> Iterator[Finding]:
@@ -100,6 +104,14 @@ def _characters(answer: Answer, text: str) -> Iterator[Finding]:
         yield finding("wrong_encoding", f"the text was decoded wrongly; it begins with {meant[:40]!r}", text)
     if match := CONTROL.search(text):
         yield finding("control_characters", f"the text has the control character U+{ord(match[0]):04X}", repr(text))
+
+
+def _has_half(arguments: str) -> bool:
+    """Whether arguments have half of a character, which may be written as its number."""
+    try:
+        return SURROGATE.search(json.dumps(json.loads(arguments), ensure_ascii=False)) is not None
+    except (ValueError, RecursionError):
+        return False
 
 
 def _meant(text: str) -> str | None:

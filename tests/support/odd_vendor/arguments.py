@@ -129,4 +129,13 @@ ARGUMENTS = [
         ),
         found=("leaked_tool_call", "empty_answer"),
     ),
+    Odd(
+        "half of a character as a number", calling(call('{"city": "\\ud83d"}')), "tool_calls", found=("lone_surrogate",)
+    ),
+    Odd(
+        "both halves of a character",
+        calling(call('{"city": "\\ud83d\\ude00"}')),
+        "tool_calls",
+        absent=("lone_surrogate",),
+    ),
 ]

@@ -231,4 +231,29 @@ FRAMING = [
         stream({**chunk(), "choices": [{**part(0, {"content": "x"}), "logprobs": [1]}]}, *WHOLE),
         found=("logprobs_wrong",),
     ),
+    streamed("no blank lines", as_events(BODY.replace(b"\n\n", b"\n")), "protocol_error", "malformed_event"),
+    streamed(
+        "a byte-order mark in the data",
+        stream(SAID[0], b"data: \xef\xbb\xbf" + json.dumps(SAID[1]).encode() + b"\n\n", *WHOLE[2:]),
+        found=("byte_order_mark",),
+        also=whole,
+    ),
+    streamed(
+        "a finish reason that is empty",
+        stream(*(chunk({"role": "assistant", "content": t}, "") for t in TWO), ENDED, COUNTED, DONE),
+        found=("finish_reason_unknown",),
+        also=whole,
+    ),
+    streamed(
+        "text instead of delta",
+        stream(*(several({"index": 0, "text": t, "finish_reason": None}) for t in TWO), ENDED, COUNTED, DONE),
+        found=("delta_missing",),
+        also=whole,
+    ),
+    streamed(
+        "a choice without delta",
+        stream(*SAID, several({"index": 0, "finish_reason": "stop"}), COUNTED, DONE),
+        found=("delta_missing",),
+        also=whole,
+    ),
 ]

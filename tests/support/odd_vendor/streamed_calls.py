@@ -23,6 +23,7 @@ STREAMED_CALLS = [
         "index always 0",
         pieces(first('{"city": "Oslo"}'), first('{"city": "Rome"}', id="call_2")),
         "tool_calls",
+        found=("call_index_wrong",),
         calls=VALID * 2,
     ),
     streamed(
@@ -149,5 +150,21 @@ STREAMED_CALLS = [
         pieces({"index": 0, "id": "1", "type": "function", "function": "lookup"}),
         "tool_calls",
         found=("call_function_missing",),
+    ),
+    streamed(
+        "arguments that never come",
+        pieces({"index": 0, "id": "call_1", "type": "function", "function": {"name": "lookup"}}),
+        "tool_calls",
+        found=("arguments_missing",),
+        calls=BROKEN,
+    ),
+    streamed("arguments that are null", pieces(first(None)), "tool_calls", found=("arguments_missing",), calls=BROKEN),
+    streamed("arguments that are empty", pieces(first("")), "tool_calls", absent=("arguments_missing",), calls=BROKEN),
+    streamed(
+        "name and id in every piece",
+        pieces(first('{"city": '), first('"Oslo"}'), first("")),
+        "tool_calls",
+        absent=("call_index_wrong", "call_id_changed"),
+        calls=VALID,
     ),
 ]

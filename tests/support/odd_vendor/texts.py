@@ -75,4 +75,15 @@ TEXTS = [
         found=("reasoning_unwanted",),
         request={"chat_template_kwargs": {"enable_thinking": False}},
     ),
+    Odd("DeepSeek's own markup", body(said("<\uff5cDSML\uff5cfunction_calls>")), found=("leaked_tool_call",)),
+    Odd(
+        "Qwen's own markup",
+        body(said("\u273fFUNCTION\u273f: lookup\n\u273fARGS\u273f: {}")),
+        found=("leaked_tool_call",),
+    ),
+    Odd("MiniMax's own markup", body(said(TEXT + "]<]minimax[>[")), found=("leaked_tool_call",)),
+    Odd("a call by Kimi's id", body(said('functions.lookup:0{"city": "Oslo"}')), found=("leaked_tool_call",)),
+    Odd("a sentinel of T5", body(said(TEXT + "<extra_id_0>")), found=("leaked_tokens",)),
+    Odd("talk of functions", body(said("Call functions.lookup: it takes {city}.")), absent=("leaked_tool_call",)),
+    Odd("a refusal in parts", body(said(None, refusal=["I cannot."])), found=("content_not_text",)),
 ]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.chat import ANSWERED, Reading, hidden_tokens, usage_of
-from trialbed_verify.findings import PROTOCOL_ERRORS, UNRELIABLE_COUNT, examine
+from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS, UNRELIABLE_COUNT, examine
 from trialbed_verify.verification.cases import CallVerdict, Case, all_valid
 from trialbed_verify.verification.targets import Target
 from trialbed_verify.verification.wire import Attempt, Prepared, milliseconds
@@ -79,9 +79,8 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
         **({"suite": suite} if isinstance(suite := completed.case.body.get("suite"), dict) else {}),
     }
     found = examine(row, reading.excerpts, _counter(target))
-    # The kinds of problems and of calls stand in their own fields already.
-    told = (one.kind for one in found if one.gate != "schema" and one.kind not in PROTOCOL_ERRORS)
-    row["notes"] = list(dict.fromkeys((*reading.notes, *told)))
+    # The kinds of problems and the reasons of invalid calls stand in their own fields already.
+    row["notes"] = [one.kind for one in found if one.kind not in PROTOCOL_ERRORS and one.kind not in CALL_REASONS]
     if any(one.kind in UNRELIABLE_COUNT for one in found):
         row["tps"] = None
     row["findings"] = [one.as_json() for one in found]
