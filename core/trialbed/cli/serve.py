@@ -19,6 +19,7 @@ from trialbed.cli.setting_options import (
     response_cache_option,
     setting_option,
 )
+from trialbed.errors import UsageError
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
 MEBIBYTE = 2**20
@@ -163,6 +164,8 @@ def command(
     from trialbed.settings import completion_cache, make_folder
     from trialbed.settings import response_cache as default_cache
 
+    if response_cache and given["read_only"]:
+        _check_is_there(response_cache)
     cache = response_cache or default_cache()
     if "://" not in str(cache):
         make_folder(Path(cache).parent, "--response-cache")
@@ -190,6 +193,14 @@ def command(
         **given,
     )
     server.serve(options)
+
+
+def _check_is_there(cache: str) -> None:
+    if "://" not in cache and not Path(cache).is_file():
+        raise UsageError(
+            f"--response-cache {cache}: there is no such file, and --read-only makes none; correct the path, "
+            "make it with `bench data import`, or leave out --read-only"
+        )
 
 
 def _say_keys(used: list[str]) -> None:

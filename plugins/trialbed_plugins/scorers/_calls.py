@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from trialbed.records import Json, Score
-from trialbed.results import AskedCall
+from trialbed.results import AskedCall, canonical
 from trialbed.scoring import ScoreContext
 from trialbed_plugins.scorers._reasons import reason, title
 
@@ -15,8 +15,8 @@ def score_calls(context: ScoreContext) -> Iterable[Score]:
 
     ``call_success`` is the share of the calls that the model asked for and that an Api accepted. Without any call it is
     0 if the query has gold Apis, else 1. ``recovered`` is the share of failed calls after which one of the same Api was
-    accepted; without a failed call it has no value. ``redundant_calls`` counts the calls that repeat an accepted one,
-    ``unasked_calls`` those that no answer of the model asked for.
+    accepted; without a failed call it has no value. ``redundant_calls`` counts the calls that repeat an accepted one
+    and get nothing else than it, ``unasked_calls`` those that no answer of the model asked for.
     """
     calls = context.asked
     bad = [call for call in calls if not call.accepted]
@@ -53,15 +53,20 @@ def _is_mended(bad: AskedCall, calls: Sequence[AskedCall]) -> bool:
 
 def _redundant(calls: Sequence[AskedCall]) -> list[AskedCall]:
     """The calls that ask again for what an earlier one was already given."""
-    known: set[tuple[object, str]] = set()
+    known: dict[tuple[object, str], list[AskedCall]] = {}
     found = []
     for call in calls:
-        asked = call.api, call.signature
-        if asked in known:
+        earlier = known.setdefault((call.api, call.signature), [])
+        if earlier and not _is_news(call, earlier):
             found.append(call)
         elif call.accepted:
-            known.add(asked)
+            earlier.append(call)
     return found
+
+
+def _is_news(call: AskedCall, earlier: Sequence[AskedCall]) -> bool:
+    """Whether a call was given something else than the equal ones before it: what it is about has changed meanwhile."""
+    return call.accepted and canonical(call.response) not in {canonical(other.response) for other in earlier}
 
 
 def _count(name: str, titles: Sequence[str]) -> Score:

@@ -39,6 +39,9 @@ CATEGORY, TOOL = "BFCL", "bfcl"
 TYPES = {"tuple": "ARRAY", "any": "STRING"}
 """Types of the leaderboard -> the words of datasets, where those are others."""
 
+CONSTRAINTS = ("items", "properties", "required", "format", "minimum", "maximum")
+"""What a parameter's schema says beyond its type and its values; it stands in the description."""
+
 
 def data_folder() -> Path | None:
     """The data of the installed wheel; None if it is not installed."""
@@ -118,8 +121,8 @@ def api_of(function: Mapping[str, Any], language: Language | None = None) -> Api
 
 def _parameter(name: str, about: Mapping[str, Any]) -> Parameter:
     description = str(about.get("description", ""))
-    inside = {key: about[key] for key in ("items", "properties") if key in about}
-    if inside:  # a parameter's record has no place for what is inside of it
+    inside = {key: about[key] for key in CONSTRAINTS if key in about}
+    if inside:  # a parameter's record has no place for it
         description = f"{description} Schema: {json.dumps(inside, ensure_ascii=False)}".strip()
     return Parameter(
         name=name,

@@ -32,6 +32,16 @@ def test_it_listens_on_loopback_and_each_dataset_has_its_own_simulator(started: 
     assert Path(".trialbed").is_dir()
 
 
+def test_read_only_needs_the_cache_that_is_named(started: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--read-only", "--response-cache", "missing/responses.db"]) == 2
+    assert "missing/responses.db: there is no such file" in capsys.readouterr().err
+    assert not Path("missing").exists()
+    assert not started
+    Path("responses.db").touch()
+    assert main(["serve", "--read-only", "--response-cache", "responses.db"]) == 0
+    assert main(["serve", "--read-only"]) == 0
+
+
 def test_the_key_is_read_only_where_there_is_an_endpoint_to_send_it_to(started: dict[str, Any]) -> None:
     main(["serve"])
     assert started["upstream_key"] is None

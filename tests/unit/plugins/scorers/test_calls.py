@@ -89,6 +89,20 @@ async def test_redundant_calls_repeat_an_accepted_one(called: list[ApiCall], val
     assert (found.value, found.bounded) == (value, False)
 
 
+@pytest.mark.parametrize(
+    ("responses", "value"),
+    [(["first", "second", "third"], 0), (["first", "second", "second"], 1), (["first", "second", "first"], 1)],
+)
+async def test_a_repetition_that_is_given_something_else_is_not_redundant(responses: list[str], value: int) -> None:
+    called = [api_call("a", response=text, started=number) for number, text in enumerate(responses)]
+    assert (await values("a", called))["redundant_calls"] == value
+
+
+async def test_a_repetition_that_fails_is_redundant() -> None:
+    called = [api_call("a", response="first"), api_call("a", error="no", started=1)]
+    assert (await values("a", called))["redundant_calls"] == 1
+
+
 async def test_unasked_calls_are_counted() -> None:
     found = await scores("a", [GOOD, OTHER], unasked=[OTHER])
     assert found["unasked_calls"].value == 1
@@ -120,7 +134,7 @@ def nested(depth: int) -> object:
 async def test_arguments_nested_however_deeply_can_be_scored(depth: int) -> None:
     """A model can send them; they must not end a run."""
     deep = nested(depth)
-    called = [api_call("a", {"x": deep}), api_call("a", {"x": deep}, started=1, response=deep)]
+    called = [api_call("a", {"x": deep}, started=number, response=deep) for number in range(2)]
     found = await values([gold_call("a", x=1)], called, final_answer="?")
     assert (found["argument_accuracy"], found["redundant_calls"]) == (0, 1)
 

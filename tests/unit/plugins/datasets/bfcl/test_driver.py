@@ -49,6 +49,19 @@ def test_a_case_is_a_query_with_the_first_right_arguments(wheel: Path, tmp_path:
     assert '"items": {"type": "dict"}' in schema["properties"]["points"]["description"]
 
 
+def test_what_a_schema_says_beyond_types_and_values_is_told() -> None:
+    point = {"type": "dict", "properties": {"x": {"type": "float", "description": "east"}}, "required": ["x"]}
+    day = {"type": "string", "format": "date", "description": "The day."}
+    share = {"type": "float", "minimum": 0, "maximum": 1}
+    function = {"name": "f", "parameters": {"properties": {"point": point, "day": day, "share": share}}}
+    told = [parameter.description for parameter in _source.api_of(function).optional_parameters]
+    assert told == [
+        'Schema: {"properties": {"x": {"type": "float", "description": "east"}}, "required": ["x"]}',
+        'The day. Schema: {"format": "date"}',
+        'Schema: {"minimum": 0, "maximum": 1}',
+    ]
+
+
 def test_a_case_in_which_nothing_is_to_be_called_has_no_gold(wheel: Path, tmp_path: Path) -> None:
     assert opened(tmp_path, "irrelevance").gold_calls == ()
 
