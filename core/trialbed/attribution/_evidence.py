@@ -17,6 +17,9 @@ MAX_VALUES = 1000
 class Uses:
     """The places where the results of a trial's calls may have been used: the answer, and the arguments of later calls.
 
+    Later are the calls for which the model asked after a call was made; others of the same answer of the model were
+    asked for without its result.
+
     Args:
         query: what it says already does not count.
         answer: the trial's.
@@ -25,8 +28,8 @@ class Uses:
     """
 
     def __init__(self, query: Query, answer: str, calls: Iterable[AskedCall], known: Iterable[str] = ()) -> None:
-        ordered = sorted(calls, key=lambda call: call.started)
-        self._starts = [call.started for call in ordered]
+        ordered = sorted(calls, key=_asked)
+        self._times = [_asked(call) for call in ordered]
         self._asked = Passages(" ".join(evidence_values(call.arguments)) for call in ordered)
         self._answer = Passages([answer])
         self._query = Passages([query.text, *known])
@@ -40,7 +43,7 @@ class Uses:
             None where the response has no values to look for.
         """
         own = Passages([" ".join(evidence_values(call.arguments))])
-        later = bisect_right(self._starts, call.started)
+        later = bisect_right(self._times, call.started)
         found: bool | None = None
         for value in islice(evidence_values(call.response), MAX_VALUES):
             if not (self._query.mention(value) or own.mention(value)):
@@ -48,3 +51,8 @@ class Uses:
                     return True
                 found = False
         return found
+
+
+def _asked(call: AskedCall) -> float:
+    """When it was asked for; where that is not known, when it was made."""
+    return call.started if call.asked is None else call.asked

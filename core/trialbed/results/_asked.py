@@ -30,6 +30,8 @@ class AskedCall:
         problem: why there is no result: the Api's error, what is wrong with the call, or that the framework did not
             make it. Empty if the Api accepted it.
         response: what the Api gave back.
+        asked: when the model's answer that asks for it was complete, in the same seconds; None where there is none, as
+            for an agent with a model of its own.
     """
 
     name: str
@@ -39,6 +41,7 @@ class AskedCall:
     reached: bool
     problem: str = ""
     response: Json = None
+    asked: float | None = None
 
     @property
     def accepted(self) -> bool:
@@ -67,7 +70,7 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
     excluded = {id(call) for call in unasked}
     seen = [call for call in wire.api_calls if id(call) not in excluded]
     places = _places(seen, _requests(wire), {tool.name: tool.api for tool in tools})
-    found = [(place, _of_api(call)) for place, call in zip(places, seen, strict=True)]
+    found = [(place, _of_api(call, place[0])) for place, call in zip(places, seen, strict=True)]
     found += _lost(wire, tools, Counter(map(signed, seen)))
     return tuple(call for _, call in sorted(found, key=lambda item: item[0]))
 
@@ -100,9 +103,9 @@ def _places(
     return [found.get(number, (call.started, -1)) for number, call in enumerate(seen)]
 
 
-def _of_api(call: ApiCall) -> AskedCall:
+def _of_api(call: ApiCall, asked: float) -> AskedCall:
     problem = call.error or ("" if call.status == 200 else f"HTTP status {call.status}")
-    return AskedCall(call.api.title, call.api, call.arguments, call.started, True, problem, call.response)
+    return AskedCall(call.api.title, call.api, call.arguments, call.started, True, problem, call.response, asked)
 
 
 def _lost(wire: WireLog, tools: Sequence[ToolSpec], seen: Counter[Signed]) -> Iterator[tuple[Place, AskedCall]]:

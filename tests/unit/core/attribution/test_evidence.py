@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,6 +39,13 @@ def test_a_later_call_may_use_a_result_but_not_an_earlier_one() -> None:
     one = call({"id": "CT-153"}, started=1.0)
     assert Uses(QUERY, "", [call({}, {"id": "CT-153"}, 2.0)]).of(one) is True
     assert Uses(QUERY, "", [call({}, {"id": "CT-153"}, 0.5)]).of(one) is False
+
+
+def test_a_call_of_the_same_answer_was_asked_for_without_the_result() -> None:
+    first, second = (replace(call({"id": "CT-153"}, {}, started), asked=1.0) for started in (1.1, 1.2))
+    beside = replace(second, arguments={"id": "CT-153"})
+    assert Uses(QUERY, "", [first, beside]).of(first) is False
+    assert Uses(QUERY, "", [first, replace(beside, asked=1.5, started=1.6)]).of(first) is True
 
 
 def test_a_huge_response_is_looked_through_in_part() -> None:
