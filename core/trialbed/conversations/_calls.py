@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from trialbed.conversations._json import read_json
@@ -11,6 +12,8 @@ from trialbed.errors import DataError
 
 ARGUMENTS = ("args", "arguments", "input", "parameters")
 """The keys under which formats keep arguments, in the order in which they are looked for."""
+
+NULL = "the arguments are null"
 
 
 def read_call(value: Any, place: str = "call") -> ToolCall:
@@ -63,8 +66,11 @@ def _group(values: Sequence[Any], place: str) -> tuple[ToolCall, ...]:
 
 
 def _reference_call(value: Any, place: str) -> ToolCall:
-    """A call, or the name of a tool, which is right with any arguments."""
-    return ToolCall(value, None) if isinstance(value, str) else read_call(value, place)
+    """A call, or the name of a tool or ``null`` for the arguments, which is right with any arguments."""
+    if isinstance(value, str):
+        return ToolCall(value, None)
+    call = read_call(value, place)
+    return replace(call, args=None, problem="") if call.problem == NULL else call
 
 
 def items(value: Any, place: str) -> Sequence[Any]:
@@ -83,6 +89,10 @@ def _from_mapping(value: Mapping[str, Any], place: str) -> ToolCall:
     if isinstance(function, Mapping):
         inner = _from_mapping(function, f"{place}.function")
         return ToolCall(inner.name, inner.args, _text(value.get("id")) or inner.id, inner.problem)
+    custom = value.get("custom")
+    if isinstance(custom, Mapping) and isinstance(custom.get("name"), str):
+        # OpenAI's custom tools take free text.
+        return ToolCall(custom["name"], {"input": custom.get("input", "")}, _text(value.get("id")))
     name = value.get("name")
     if not isinstance(name, str):
         raise DataError(f"{place}.name: must be the tool's name, not {kind(name)}")
@@ -93,11 +103,11 @@ def _from_mapping(value: Mapping[str, Any], place: str) -> ToolCall:
     return ToolCall(name, args, _text(value.get("id")), problem)
 
 
-def _arguments(value: Any, place: str) -> tuple[Mapping[str, Any] | None, str]:
+def _arguments(value: Any, place: str) -> tuple[Mapping[str, Any], str]:
     if isinstance(value, str):
         return _parsed(value)
     if value is None:
-        return None, ""
+        return {}, NULL
     if not isinstance(value, Mapping):
         raise DataError(f"{place}: must be an object or its JSON text, not {kind(value)}")
     for key in value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,7 +134,21 @@ def _sample(trace: str, spans: list[Span]) -> Sample:
         messages=(*history, *last) or None,
         calls=tuple(calls),
         tools=tools,
+        unrecorded="" if executed else _unrecorded(asked),
     )
+
+
+def _unrecorded(asked: Sequence[Span]) -> str:
+    """What the spans in which a model answers do not tell of its calls."""
+    answers = [span for span in asked if span.operation in ASKS]
+    missing = [span for span in answers if not _has_output(span) and "error.type" not in span.attributes]
+    if not answers and not any(map(_has_output, asked)):
+        missing = list(asked)
+    return f"{missing[0].place}: the model's answer is not recorded (gen_ai.output.messages)" if missing else ""
+
+
+def _has_output(span: Span) -> bool:
+    return "gen_ai.output.messages" in span.attributes or any(name == CHOICE for name, _ in span.events)
 
 
 def _input(span: Span) -> tuple[Message, ...]:
@@ -182,7 +196,7 @@ def _executed(span: Span) -> ToolCall:
     call_id = span.attributes.get("gen_ai.tool.call.id")
     given = span.attributes.get("gen_ai.tool.call.arguments")
     if given is None:
-        return ToolCall(name, {}, str(call_id or ""), "the span has no gen_ai.tool.call.arguments")
+        return ToolCall(name, None, str(call_id or ""), "the span has no gen_ai.tool.call.arguments")
     return read_call({"name": name, "arguments": given, "id": call_id}, span.place)
 
 

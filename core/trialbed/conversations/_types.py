@@ -15,7 +15,8 @@ class ToolCall:
 
     Attributes:
         name: of the tool.
-        args: the arguments by name. None in a reference that names the tool only: any arguments are right then.
+        args: the arguments by name. None in a reference that names the tool only: any arguments are right then; and in
+            a call that was made where they are not recorded.
         id: as the model gave it; empty where it gave none.
         problem: why ``args`` is not what the model sent, such as arguments that are not JSON; empty where it is.
     """
@@ -62,6 +63,7 @@ class Sample:
         tools: name of a tool -> JSON Schema of its arguments.
         steps: recorded outputs of a model's steps, by the step's name.
         other: keys of the file that have no meaning here.
+        unrecorded: what of the calls the file does not tell, in words; empty where it has all of them.
     """
 
     id: str
@@ -75,3 +77,4 @@ class Sample:
     tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     steps: Mapping[str, Any] = field(default_factory=dict)
     other: Mapping[str, Any] = field(default_factory=dict)
+    unrecorded: str = ""

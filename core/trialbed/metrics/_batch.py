@@ -103,13 +103,24 @@ def lacking(metric: str, sample: Sample, options: ScoringOptions) -> str:
     if metric not in METRICS:
         raise UsageError(f"there is no metric {metric!r}; the metrics are {', '.join(METRICS)}")
     if metric.startswith("tool_call"):
-        return "" if sample.reference is not None else "it has no reference calls"
+        return _lacking_calls(sample)
     if sample.messages is None:
         return "it has no messages"
     if metric == "topic_adherence" and not sample.reference_topics:
         return "it has no reference_topics"
     first = TOPICS_STEP if metric == "topic_adherence" else GOAL_STEP
     return "" if options.model or first in sample.steps else "no model is given (--judge)"
+
+
+def _lacking_calls(sample: Sample) -> str:
+    if sample.reference is None:
+        return "it has no reference calls"
+    if sample.unrecorded:
+        return sample.unrecorded
+    wanted = (call for part in sample.reference for call in (part if isinstance(part, tuple) else (part,)))
+    if any(call.args is None for call in sample.calls) and any(call.args is not None for call in wanted):
+        return "the arguments of its calls are not recorded"
+    return ""
 
 
 async def score_samples(

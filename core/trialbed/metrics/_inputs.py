@@ -11,7 +11,6 @@ from trialbed.conversations import (
     ToolCall,
     calls_in,
     is_message,
-    read_call,
     read_calls,
     read_messages,
     read_record,
@@ -75,13 +74,7 @@ def right_calls(value: Any, place: str = "reference") -> Sequence[Any]:
             break
     else:
         return value
-    flat: list[ToolCall] = []
-    for index, part in enumerate(value):
-        if isinstance(part, (list, tuple)):
-            flat += read_calls(part, f"{place}[{index}]")
-        else:
-            flat.append(ToolCall(part, None) if isinstance(part, str) else read_call(part, f"{place}[{index}]"))
-    return flat
+    return [call for group in right_groups(value, place) for call in group]
 
 
 def messages_of(value: Any, place: str = "conversation") -> tuple[Message, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from trialbed.conversations import FORMATS, Sample, ToolCall, read_references, read_samples
 from trialbed.errors import DataError, NothingMeasured
+from trialbed.metrics import ScoringOptions, lacking, tool_call_f1
 
 CALL = {"name": "weather", "args": {"city": "Rome"}}
 TOOL = {
@@ -398,3 +400,39 @@ def test_stabletoolbench_files_are_read(stabletoolbench_dir: Path) -> None:
     gold = read_references(stabletoolbench_dir / "solvable_queries" / "test_instruction" / "G1_instruction.json")
     right = {name: {call.name for call in gold[name]["reference"]} for name in calls}
     assert all(right[name] <= {call for call, _ in made} for name, made in calls.items() if name != "588")
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [{"gen_ai.operation.name": "chat"}, {"gen_ai.prompt.0.role": "user", "gen_ai.completion.0.tool_calls.0.name": "f"}],
+)
+def test_answers_that_spans_do_not_record_are_no_calls_left_out(recorded: dict[str, str], tmp_path: Path) -> None:
+    spans = [{"traceId": "t", "spanId": "1", "attributes": recorded}]
+    path = written(tmp_path, {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+    sample = replace(only(path), reference=(ToolCall("weather", {}),))
+    assert lacking("tool_call_f1", sample, ScoringOptions()) == (
+        f"{path}:1: spans[0]: the model's answer is not recorded (gen_ai.output.messages)"
+    )
+
+
+def test_calls_without_recorded_arguments_are_compared_by_name_only(tmp_path: Path) -> None:
+    spans = [{"traceId": "t", "spanId": "1", "attributes": RUN}]
+    sample = only(written(tmp_path, {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}))
+    known = replace(sample, reference=(ToolCall("weather", {"city": "Rome"}),))
+    assert lacking("tool_call_f1", known, ScoringOptions()) == "the arguments of its calls are not recorded"
+    assert lacking("tool_call_f1", replace(sample, reference=(ToolCall("weather", None),)), ScoringOptions()) == ""
+
+
+def test_null_arguments_of_a_call_made_are_none_and_those_of_a_reference_any(tmp_path: Path) -> None:
+    sample = only(
+        written(tmp_path, {"predicted": [{"name": "f", "args": None}], "reference": [{"name": "f", "args": None}]})
+    )
+    assert sample.calls == (ToolCall("f", {}, "", "the arguments are null"),)
+    assert sample.reference == (ToolCall("f", None),)
+    assert tool_call_f1([{"name": "f", "args": None}], [{"name": "f", "args": {"x": 1}}]).value == 0.0
+
+
+def test_openai_s_custom_tools_take_text(tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "custom", "custom": {"name": "python", "input": "print(1)"}}
+    sample = only(written(tmp_path, {"messages": [{"role": "assistant", "content": None, "tool_calls": [call]}]}))
+    assert sample.calls == (ToolCall("python", {"input": "print(1)"}, "c1"),)
