@@ -3,11 +3,14 @@
 from trialbed.attribution._documents import attribute_documents
 from trialbed.attribution._evidence import Uses
 from trialbed.attribution._reliance import relied_on
-from trialbed.attribution._stages import ENDED, STAGES, AttributedCall, Stage, attribute
+from trialbed.attribution._stages import BY_FRAMEWORK, ENDED, OF_THE_OFFER, STAGES, AttributedCall, Stage, attribute
+from trialbed.attribution._telling import last_turn, replaced, said, was_told
 from trialbed.attribution._waterfall import USED, percentages, waterfall
 
 __all__ = [
+    "BY_FRAMEWORK",
     "ENDED",
+    "OF_THE_OFFER",
     "STAGES",
     "USED",
     "AttributedCall",
@@ -15,7 +18,11 @@ __all__ = [
     "Uses",
     "attribute",
     "attribute_documents",
+    "last_turn",
     "percentages",
     "relied_on",
+    "replaced",
+    "said",
+    "was_told",
     "waterfall",
 ]

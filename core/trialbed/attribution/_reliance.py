@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from trialbed.attribution._evidence import Uses
-from trialbed.chat import first_message, read_body, read_stream
+from trialbed.attribution._telling import last_turn, said
 from trialbed.evidence import evidence_values
-from trialbed.records import ApiCall, ModelCall, Query, WireLog
-from trialbed.results import AskedCall, failed
+from trialbed.records import ApiCall, Query, WireLog
+from trialbed.results import AskedCall
 
 
 def relied_on(
@@ -48,20 +48,7 @@ def _as_asked(call: ApiCall) -> AskedCall:
 
 def _written(answer: str, wire: WireLog) -> float | None:
     """When the model had written the whole answer, in seconds; None where it is not the model's last text."""
-    turns = [turn for turn in wire.model_calls if not failed(turn)]
-    said = " ".join(answer.split())
-    if not turns or not said:
+    last, words = last_turn(wire), " ".join(answer.split())
+    if last is None or not words:
         return None
-    last = max(turns, key=lambda turn: turn.started + turn.duration)
-    return last.started + last.duration if any(said in text for text in _texts(last)) else None
-
-
-def _texts(turn: ModelCall) -> Iterator[str]:
-    """What the model said: its text, and the texts in the arguments of calls, such as that of ``Finish``."""
-    body = turn.response.encode(errors="replace")
-    reading = read_stream(body) if turn.stream else read_body(body)
-    content = first_message(reading.response).get("content")
-    if isinstance(content, str):
-        yield " ".join(content.split())
-    for call in turn.tool_calls:
-        yield " ".join(call.arguments.split())
+    return last.started + last.duration if any(words in text for text in said(last)) else None

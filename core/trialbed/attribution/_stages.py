@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from trialbed.alignment import AlignedCall, align_gold_calls
 from trialbed.attribution._evidence import Uses
+from trialbed.attribution._telling import last_turn, said, was_told
 from trialbed.records import ApiCall, GoldCall, LostCall, Query, ToolSpec, TrialResult
 from trialbed.results import NOT_MADE, AskedCall, asked_calls, failed
 
@@ -15,7 +16,7 @@ Stage = Literal[
     "not offered",  # its Api was not among the tools that the model was offered
     "not called",  # the model did not ask for it
     "wrong arguments",  # the model asked for its Api, but not with its arguments
-    "not made",  # the model asked for it, but the framework did not call the Api
+    "not made",  # the model asked for it, but the framework did not call the Api, or with other arguments
     "api failed",  # the Api answered with an error
     "trial failed",  # the trial ended in an error, before the call or after it
     "not used",  # nothing of the response is in the answer or in a later call
@@ -29,6 +30,15 @@ Loss = tuple[Stage, str]
 
 ENDED = "the framework ended the run at a call that cannot be made"
 """How the reason of a loss begins where a framework did not tell the model what is wrong with its call."""
+
+OF_THE_OFFER = "the framework's offer"
+"""How the reason of a loss begins that the framework's offer of tools made."""
+
+UNTOLD = "the framework did not tell the model of its response"
+REPLACED = "the framework gave another answer than the model's last text, which has something of its response"
+
+BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED)
+"""How the reasons begin of losses that are the framework's, at whatever stage they are."""
 
 NOT_BY_FRAMEWORK = ("limit", "model", "endpoint", "server")
 """Kinds of failure that end a run without the framework's doing."""
@@ -71,8 +81,11 @@ def attribute(
     found = []
     for aligned in align_gold_calls(query.gold_calls, calls, tools).gold:
         name = names.get(aligned.gold.api)
-        loss = _before_the_call(aligned, name, impossible.get(name or ""), result) or _after_it(
-            aligned, schemas.get(aligned.gold.api, {}), query, result, calls
+        loss = (
+            _before_the_call(aligned, name, impossible.get(name or ""), result)
+            or _changed(aligned, tools)
+            or _required(aligned, name, result)
+            or _after_it(aligned, schemas.get(aligned.gold.api, {}), query, result, calls)
         )
         if loss and ended and _was_to_be_repeated(aligned.call, loss, result):
             loss = loss[0], f"{ENDED}: {ended}"
@@ -89,7 +102,7 @@ def _before_the_call(
         return None
     if impossible is not None:
         stage: Stage = "wrong arguments" if impossible.reason == "arguments" else "not offered"
-        return stage, f"the framework's offer: {impossible.reason}{_after_colon(impossible.detail)}"
+        return stage, f"{OF_THE_OFFER}: {impossible.reason}{_after_colon(impossible.detail)}"
     if result.outcome.failure is not None:
         return "trial failed", f"before it was called{_failure(result)}"
     return "not called", "the model did not ask for it"
@@ -104,8 +117,7 @@ def _after_it(
     if not call.reached and call.problem != NOT_MADE:
         return "wrong arguments", call.problem
     if not aligned.right:
-        error = f"; it failed: {call.problem}" if call.problem else ""
-        return "wrong arguments", f"{aligned.difference}{error}"
+        return "wrong arguments", f"{aligned.difference}{_error(call)}"
     if not call.reached:
         return "not made", call.problem
     if not call.accepted:
@@ -114,6 +126,31 @@ def _after_it(
     if result.outcome.failure is not None:
         return "trial failed", f"after the call{_failure(result)}"
     return _unused(call, query, result, calls)
+
+
+def _changed(aligned: AlignedCall, tools: Sequence[ToolSpec]) -> Loss | None:
+    """The loss of a call that the model sent with the right arguments, and the framework made with others."""
+    call = aligned.call
+    if call is None or aligned.right or not call.sent:
+        return None
+    as_sent = replace(call, arguments=call.sent, problem="")
+    if not align_gold_calls([aligned.gold], [as_sent], tools).gold[0].right:
+        return None
+    return "not made", f"the framework changed the arguments that the model sent: {aligned.difference}{_error(call)}"
+
+
+def _required(aligned: AlignedCall, name: str | None, result: TrialResult) -> Loss | None:
+    """The loss of a call that is wrong only by arguments that the framework made the model send."""
+    call = aligned.call
+    wrong = {found.name for found in aligned.arguments if found.points is not None and found.points < 1}
+    made_up = {item.argument for item in result.wire.filled if item.tool == name}
+    if call is None or not wrong or not wrong <= made_up:
+        return None
+    return "wrong arguments", f"{OF_THE_OFFER}: it requires optional arguments: {aligned.difference}{_error(call)}"
+
+
+def _error(call: AskedCall) -> str:
+    return f"; it failed: {call.problem}" if call.problem else ""
 
 
 def _ended(result: TrialResult) -> str:
@@ -149,9 +186,18 @@ def _unused(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[
         return "not used", "the agent did not finish"
     if answer.finish != "give_answer":
         return "not used", "the agent gave up"
-    if Uses(query, answer.final_answer, calls).of(call) is False:
-        return "not used", "nothing of its response is in the answer or in a later call"
-    return None
+    if Uses(query, answer.final_answer, calls).of(call) is not False:
+        return None
+    return "not used", _why_unused(call, query, result, calls)
+
+
+def _why_unused(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> str:
+    last = last_turn(result.wire)
+    if last is not None and any(Uses(query, text, calls).of(call) for text in said(last)):
+        return REPLACED
+    if was_told(result.wire, call.arguments, call.response, call.started) is False:
+        return UNTOLD
+    return "nothing of its response is in the answer or in a later call"
 
 
 def _failure(result: TrialResult) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import islice
 
-from trialbed.records import ModelCall, SentCall, TrialResult
+from trialbed.attribution import replaced, was_told
+from trialbed.records import ApiCall, ModelCall, SentCall, TrialResult
 from trialbed.results import canonical
 
 UNTOLD = "the wire does not tell"
@@ -14,12 +16,16 @@ TYPE = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Failed|Exceed
 """The type of an exception, at the beginning of a failure's message."""
 
 
+OTHER_CALLS = "the model asked for other calls than under the controlled profile"
+
+
 def loss_cause(native: TrialResult, controlled: TrialResult) -> str:
     """The first cause that explains why a trial did worse than the one of the controlled profile, in words.
 
     In this order: a limit or an error that ended it, calls that the framework left no way to make, an answer given
-    although the model had asked for calls, calls that the framework changed or did not make, changed schemas and
-    names, a model that asked for other calls, and more or fewer requests with the same calls.
+    although the model had asked for calls, what the framework did to calls and results while the model asked for the
+    same calls, changed schemas and names, a model that asked for other calls, an answer that is not the model's, and
+    more or fewer requests with the same calls.
     """
     return next(_causes(native, controlled), UNTOLD)
 
@@ -36,21 +42,68 @@ def _causes(native: TrialResult, controlled: TrialResult) -> Iterator[str]:
     for lost in native.wire.lost:
         yield f"a tool could not be called ({lost.reason})"
     yield from _early_ends(native)
-    if _changed_and_refused(native) > _changed_and_refused(controlled):
-        yield "calls whose arguments the framework changed, and the Api then refused"
-    if _not_made(native) > _not_made(controlled):
-        yield "calls that the framework did not make"
+    sent, expected = _turns(native), _turns(controlled)
+    parting = next(
+        (place for place, (one, other) in enumerate(zip(sent, expected, strict=False)) if one != other), None
+    )
+    yield from _doings(native, controlled, parting)
     if native.wire.filled:
         yield "optional arguments that the framework offered as required"
-    sent, expected = _turns(native), _turns(controlled)
     if _renames(native) and any(call.problem == "unknown tool" for call in _sent(native)):
         yield "renamed tools: the model called one by another name"
-    if any(one != other for one, other in zip(sent, expected, strict=False)):
-        yield "the model asked for other calls than under the controlled profile"
+    if parting is not None:
+        yield "; ".join([OTHER_CALLS, *islice(_doings(native, controlled, None), 1)])
+    if _replaces(native) and not _replaces(controlled):
+        yield "an answer that is not the model's"
     if len(sent) > len(expected):
         yield "requests of the framework's own"
     if len(sent) < len(expected):
         yield "the framework ended the run early"
+
+
+def _doings(native: TrialResult, controlled: TrialResult, parting: int | None) -> Iterator[str]:
+    """What the framework did to calls and their results, and the controlled profile did not.
+
+    Args:
+        parting: the answer of the model from which on it asked for other calls. What the framework did to these may
+            come from them, and is left out.
+    """
+    one, other = _until(native, parting), _until(controlled, parting)
+    changed = _changed(one, {canonical(call.arguments) for call in controlled.wire.api_calls})
+    if any(call.error for call in changed):
+        yield "calls whose arguments the framework changed, and the Api then refused"
+    if _not_made(one) > _not_made(other):
+        yield "calls that the framework did not make"
+    if changed:
+        yield "calls whose arguments the framework changed"
+    if _untold(one, native) > _untold(other, controlled):
+        yield "results that the framework did not tell the model"
+
+
+def _until(result: TrialResult, parting: int | None) -> TrialResult:
+    """A trial without what came from an answer of the model on; the whole trial if there is none such."""
+    if parting is None:
+        return result
+    last = _answered(result)[parting]
+    end = last.started + last.duration
+    wire = result.wire.model_copy(
+        update={
+            "model_calls": tuple(call for call in result.wire.model_calls if call.started + call.duration < end),
+            "api_calls": tuple(call for call in result.wire.api_calls if call.started < end),
+        }
+    )
+    return result.model_copy(update={"wire": wire})
+
+
+def _untold(part: TrialResult, whole: TrialResult) -> int:
+    """How many results of calls no later request to the model has anything of."""
+    calls = [call for call in part.wire.api_calls if not call.error and call.status == 200]
+    return sum(was_told(whole.wire, call.arguments, call.response, call.started) is False for call in calls)
+
+
+def _replaces(result: TrialResult) -> bool:
+    answer = result.outcome.answer
+    return answer is not None and replaced(answer.final_answer, result.wire)
 
 
 def _turns(result: TrialResult) -> list[list[tuple[str, str]]]:
@@ -75,10 +128,10 @@ def _not_made(result: TrialResult) -> int:
     return max(0, possible - len(result.wire.api_calls))
 
 
-def _changed_and_refused(result: TrialResult) -> int:
-    """How many calls an Api refused whose arguments the model had not sent."""
+def _changed(result: TrialResult, harmless: Collection[str]) -> list[ApiCall]:
+    """The calls whose arguments neither the model had sent nor the Apis get under the controlled profile."""
     sent = {canonical(call.arguments) for call in _sent(result)}
-    return sum(1 for call in result.wire.api_calls if call.error and canonical(call.arguments) not in sent)
+    return [call for call in result.wire.api_calls if canonical(call.arguments) not in sent | set(harmless)]
 
 
 def _early_ends(native: TrialResult) -> Iterator[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from trialbed.attribution import attribute
-from trialbed.results import compare_calls, failed, unasked_calls
+from trialbed.results import asked_calls, compare_calls, failed, unasked_calls
 
 if TYPE_CHECKING:
     from trialbed.records import ApiCall, Json, ModelCall, Query, ToolSpec, TrialResult
@@ -19,7 +20,8 @@ class TrialProblem:
     """One thing that went wrong.
 
     Attributes:
-        where: ``request 2`` (of the model), ``call 1`` (of an Api), ``trial``, ``answer``, ``claims`` or ``gold``.
+        where: ``request 2`` or ``requests 3 to 9`` (of the model), ``call 1`` (of an Api), ``trial``, ``answer``,
+            ``claims`` or ``gold``.
         what: what went wrong, and why as far as that is known.
         details: what belongs to it, by name: the arguments that were sent, those that would have been right.
     """
@@ -42,7 +44,7 @@ def problems(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None
     """
     return [
         *_ending(result),
-        *(problem for place, call in enumerate(result.wire.model_calls, 1) for problem in _of_request(place, call)),
+        *_of_requests(result.wire.model_calls),
         *_of_calls(result, tools, query),
         *_lost(result),
         *_missing(result, tools, query),
@@ -57,8 +59,20 @@ def _ending(result: TrialResult) -> Iterator[TrialProblem]:
         yield TrialProblem("trial", f"{result.status} ({failure.kind}): {failure.message}")
 
 
-def _of_request(place: int, call: ModelCall) -> Iterator[TrialProblem]:
-    where = f"request {place}"
+def _of_requests(calls: Sequence[ModelCall]) -> Iterator[TrialProblem]:
+    """The problems of each request; of those refused by a limit, one after the other, of the first."""
+    place = 0
+    for refused, group in groupby(calls, key=lambda call: call.cause == "limit"):
+        first, *others = group
+        if refused and others:
+            yield from _of_request(f"requests {place + 1} to {place + 1 + len(others)}", first)
+        else:
+            for number, call in enumerate((first, *others), place + 1):
+                yield from _of_request(f"request {number}", call)
+        place += 1 + len(others)
+
+
+def _of_request(where: str, call: ModelCall) -> Iterator[TrialProblem]:
     if failed(call):
         cause = f" ({call.cause})" if call.cause else ""
         yield TrialProblem(where, f"failed{cause}: {call.error or f'status {call.status}'}")
@@ -74,15 +88,20 @@ def _of_request(place: int, call: ModelCall) -> Iterator[TrialProblem]:
 
 
 def _of_calls(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> Iterator[TrialProblem]:
-    unasked = {id(call) for call in unasked_calls(result.wire, tools)}
+    without = unasked_calls(result.wire, tools)
+    unasked = {id(call) for call in without}
+    changed = {(call.api, call.started): call.sent for call in asked_calls(result.wire, tools, without) if call.sent}
     for place, call in enumerate(result.wire.api_calls, 1):
         where = f"call {place}"
         if not call.offered:
             yield TrialProblem(where, f"{api_name(call)} was not offered in this trial")
         if call.error or call.status != 200:
-            reason = call.error or f"status {call.status}"
-            details = (("sent", as_text(call.arguments)), *_gold_arguments(call, query))
-            yield TrialProblem(where, f"{api_name(call)} was refused: {reason}", details)
+            reason = (call.error or f"status {call.status}").strip()
+            by_model = changed.get((call.api, call.started))
+            asked = (("asked", by_model),) if by_model else ()
+            details = (*asked, ("sent", as_text(call.arguments)), *_gold_arguments(call, query))
+            what = "was changed by the framework, and refused" if by_model else "was refused"
+            yield TrialProblem(where, f"{api_name(call)} {what}: {reason}", details)
         elif id(call) in unasked:
             yield TrialProblem(where, f"{api_name(call)} was called, though no answer of the model asked for it")
 

@@ -32,6 +32,7 @@ class AskedCall:
         response: what the Api gave back.
         asked: when the model's answer that asks for it was complete, in the same seconds; None where there is none, as
             for an agent with a model of its own.
+        sent: the arguments as the model sent them, where the server got others; empty where they are the same.
     """
 
     name: str
@@ -42,6 +43,7 @@ class AskedCall:
     problem: str = ""
     response: Json = None
     asked: float | None = None
+    sent: str = ""
 
     @property
     def accepted(self) -> bool:
@@ -69,8 +71,8 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
     """
     excluded = {id(call) for call in unasked}
     seen = [call for call in wire.api_calls if id(call) not in excluded]
-    places = _places(seen, _requests(wire), {tool.name: tool.api for tool in tools})
-    found = [(place, _of_api(call, place[0])) for place, call in zip(places, seen, strict=True)]
+    origins = _origins(seen, _requests(wire), {tool.name: tool.api for tool in tools})
+    found = [(place, _of_api(call, place[0], sent)) for (place, sent), call in zip(origins, seen, strict=True)]
     found += _lost(wire, tools, Counter(map(signed, seen)))
     return tuple(call for _, call in sorted(found, key=lambda item: item[0]))
 
@@ -83,29 +85,32 @@ def _requests(wire: WireLog) -> list[tuple[Place, SentCall]]:
     ]
 
 
-def _places(
+def _origins(
     seen: Sequence[ApiCall], requests: Sequence[tuple[Place, SentCall]], refs: Mapping[str, ApiRef]
-) -> list[Place]:
-    """Where the model asked for each call, with the same arguments or else with others; else when it was made."""
+) -> list[tuple[Place, str]]:
+    """Where the model asked for each call, and the arguments that it sent if these are others.
+
+    A call that it asked for nowhere has the time when it was made.
+    """
     left = [
-        (place, (refs[call.tool_name].pair, canonical(call.arguments)))
+        (place, (refs[call.tool_name].pair, canonical(call.arguments)), call.arguments)
         for place, call in requests
         if call.problem is None and call.tool_name in refs
     ]
-    found: dict[int, Place] = {}
+    found: dict[int, tuple[Place, str]] = {}
     for exactly in (True, False):
         for number, call in enumerate(seen):
             sign = signed(call)
             same = (item for item in left if item[1] == sign or (not exactly and item[1][0] == sign[0]))
             if number not in found and (item := next(same, None)):
-                found[number] = item[0]
+                found[number] = item[0], "" if exactly else item[2]
                 left.remove(item)
-    return [found.get(number, (call.started, -1)) for number, call in enumerate(seen)]
+    return [found.get(number, ((call.started, -1), "")) for number, call in enumerate(seen)]
 
 
-def _of_api(call: ApiCall, asked: float) -> AskedCall:
+def _of_api(call: ApiCall, asked: float, sent: str) -> AskedCall:
     problem = call.error or ("" if call.status == 200 else f"HTTP status {call.status}")
-    return AskedCall(call.api.title, call.api, call.arguments, call.started, True, problem, call.response, asked)
+    return AskedCall(call.api.title, call.api, call.arguments, call.started, True, problem, call.response, asked, sent)
 
 
 def _lost(wire: WireLog, tools: Sequence[ToolSpec], seen: Counter[Signed]) -> Iterator[tuple[Place, AskedCall]]:

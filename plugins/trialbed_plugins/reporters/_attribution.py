@@ -17,7 +17,7 @@ LEGEND = {
     "not offered": "its tool was not selected, or the framework did not offer it",
     "not called": "the model did not ask for it",
     "wrong arguments": "the model asked for its Api, but not with the right arguments",
-    "not made": "the model asked for it, but the framework did not call the Api",
+    "not made": "the model asked for it, but the framework did not call the Api, or with other arguments",
     "api failed": "the Api answered with an error",
     "trial failed": "the trial ended in an error, before the call or after it",
     "not used": "nothing of its result is in an answer of the agent or in a later call",

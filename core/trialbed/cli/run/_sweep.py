@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 LOSERS = ("selector", "model", "framework", "rig")
 """Who may have lost a gold call; the rig is the virtual API and Trialbed itself."""
 
-OF_THE_OFFER = "the framework's offer"
-"""How the reason of a loss begins that the framework's offer of tools made."""
-
 STAGES = {
     "not offered": "selector",
     "not called": "model",
@@ -57,9 +54,9 @@ def losers(document: Mapping[str, Any]) -> Counter[str]:
 
 
 def _loser(call: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
-    from trialbed.attribution import ENDED
+    from trialbed.attribution import BY_FRAMEWORK
 
-    if call["reason"].startswith((OF_THE_OFFER, ENDED)):
+    if call["reason"].startswith(BY_FRAMEWORK):
         return "framework"
     if call["lost"] == "trial failed":
         return FAILURES.get((entry.get("error") or {}).get("kind", ""), "framework")

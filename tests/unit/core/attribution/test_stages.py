@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from trialbed.records import (
     Answer,
     ApiCall,
     Failure,
+    FilledArgument,
     GoldCall,
     LostCall,
     ModelCall,
@@ -180,3 +182,48 @@ def test_whatever_is_sent_and_given_back_is_attributed(arguments: Any, response:
     found = attributed(trial(called, final_answer=answer), *gold)
     assert len(found) == 2
     assert all((call.lost is None) == (call.reason == "") for call in found)
+
+
+SENT = model_call(sent=[sent_call("a", '{"city": "Pelluin"}')])
+
+
+def test_arguments_that_the_framework_changed_are_its_doing() -> None:
+    changed = api_call("a", {"city": "Ostrebridge"}, error="no such city")
+    (found,) = attributed(trial([changed], [SENT]))
+    reason = "the framework changed the arguments that the model sent: city: "
+    assert (found.lost, found.reason.startswith(reason)) == ("not made", True)
+    assert found.reason.endswith("it failed: no such city")
+    (found,) = attributed(trial([changed], [model_call(sent=[sent_call("a", '{"city": "Ostrebridge"}')])]))
+    assert found.lost == "wrong arguments"
+
+
+def test_an_argument_that_the_framework_requires_is_named() -> None:
+    made_up = FilledArgument(position=0, tool="t_a", argument="direct", value=False)
+    result = trial([api_call("a", {"city": "Pelluin", "direct": False})])
+    (found,) = attributed(result.model_copy(update={"wire": result.wire.model_copy(update={"filled": (made_up,)})}))
+    assert found.reason == ("the framework's offer: it requires optional arguments: direct is not in the gold call")
+
+
+def told(text: str, **more: Any) -> ModelCall:
+    request = json.dumps({"messages": [{"role": "tool", "content": text}]})
+    return model_call(started=1, request=request, **{"request_bytes": len(request)} | more)
+
+
+@pytest.mark.parametrize(
+    ("turns", "reason"),
+    [
+        ([told("cut")], "the framework did not tell the model of its response"),
+        ([told("It is M\u00edrel.")], "the framework did not tell the model of its response"),
+        ([told('{"mayor": "Mirel Tidemark"}')], "nothing of its response is in the answer or in a later call"),
+        ([told('{"mayor": "Mirel \\u0054idemark"}')], "nothing of its response is in the answer or in a later call"),
+        ([told("cut", request_bytes=10**6)], "nothing of its response is in the answer or in a later call"),
+        ([], "nothing of its response is in the answer or in a later call"),
+        (
+            [told("cut", response=json.dumps({"choices": [{"message": {"content": "Mirel Tidemark"}}]}))],
+            "the framework gave another answer than the model's last text, which has something of its response",
+        ),
+    ],
+)
+def test_the_wire_says_why_a_result_was_not_used(turns: list[ModelCall], reason: str) -> None:
+    (found,) = attributed(trial([RIGHT], [SENT, *turns], final_answer="I do not know."))
+    assert (found.lost, found.reason) == ("not used", reason)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from trialbed.comparison._causes import UNTOLD, loss_cause
 from trialbed.records import (
+    Answer,
     ApiCall,
     ApiRef,
     Failure,
@@ -33,8 +35,8 @@ def asked(*calls: SentCall, **fields: Any) -> ModelCall:
     return ModelCall(**{"started": 0, "duration": 0, "status": 200, **sizes, "tool_calls": calls, **fields})
 
 
-def called(error: str = "", **arguments: Any) -> ApiCall:
-    return ApiCall(started=0, duration=0, api=API, offered=True, arguments=arguments, error=error)
+def called(error: str = "", started: float = 0, **arguments: Any) -> ApiCall:
+    return ApiCall(started=started, duration=0, api=API, offered=True, arguments=arguments, error=error)
 
 
 def trial(*requests: ModelCall, failure: tuple[FailureKind, str] | None = None, **wire: Any) -> TrialResult:
@@ -105,8 +107,46 @@ CONTROLLED = trial(asked(GOOD), asked(), api_calls=(called(),))
         (trial(asked(RENAMED), asked(), asked(), api_calls=(called(),)), "requests of the framework's own"),
         (trial(asked()), "the model asked for other calls than under the controlled profile"),
         (trial(), "the framework ended the run early"),
+        (
+            trial(asked(GOOD), asked(), api_calls=(called(unit=1),)),
+            "calls whose arguments the framework changed",
+        ),
+        # The model's own bad call is refused by a framework: first of all, the model asked for something else.
+        (
+            trial(asked(OTHER), asked(started=1)),
+            "the model asked for other calls than under the controlled profile; calls that the framework did not make",
+        ),
+        # The framework does not make the first call, whatever the model asks for then.
+        (
+            trial(asked(GOOD), asked(OTHER, started=1), asked(started=2), api_calls=(called(started=2, unit=1),)),
+            "calls that the framework did not make",
+        ),
         (trial(asked(RENAMED), asked(), api_calls=(called(),)), UNTOLD),
     ],
 )
 def test_the_wire_tells_the_cause(native: TrialResult, cause: str) -> None:
     assert loss_cause(native, CONTROLLED) == cause
+
+
+def test_a_result_that_the_model_is_not_told_of_is_the_frameworks() -> None:
+    made = called().model_copy(update={"response": {"mayor": "Mirel Tidemark"}})
+
+    def told(text: str) -> TrialResult:
+        request = json.dumps({"messages": [{"role": "tool", "content": text}]})
+        later = asked(started=1, request=request, request_bytes=len(request))
+        return trial(asked(GOOD), later, api_calls=(made,))
+
+    whole, cut = told('{"mayor": "Mirel Tidemark"}'), told("…")
+    assert loss_cause(cut, whole) == "results that the framework did not tell the model"
+    assert loss_cause(whole, whole) == UNTOLD
+
+
+def test_another_answer_than_the_models_is_the_frameworks() -> None:
+    def answered(text: str) -> TrialResult:
+        reply = json.dumps({"choices": [{"message": {"role": "assistant", "content": "It is Mirel Tidemark."}}]})
+        result = trial(asked(GOOD), asked(started=1, response=reply), api_calls=(called(),))
+        answer = Answer(final_answer=text, finish="give_answer")
+        return result.model_copy(update={"outcome": result.outcome.model_copy(update={"answer": answer})})
+
+    assert loss_cause(answered("I cannot."), answered("Mirel Tidemark")) == "an answer that is not the model's"
+    assert loss_cause(answered("Mirel Tidemark"), answered("Mirel Tidemark")) == UNTOLD

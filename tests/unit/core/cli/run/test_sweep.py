@@ -35,10 +35,15 @@ def test_each_lost_call_has_a_loser() -> None:
         call("not called", f"{ENDED}: not JSON"),
         call("not made"),
         call("not used"),
+        call("not used", "the framework did not tell the model of its response"),
+        call(
+            "not used",
+            "the framework gave another answer than the model's last text, which has something of its response",
+        ),
         call("api failed", "500"),
     ]
     found = losers(document("a", 8, {"gold_calls": calls}, {}))
-    assert found == {"calls": 10, "selector": 1, "framework": 4, "model": 3, "rig": 1}
+    assert found == {"calls": 12, "selector": 1, "framework": 6, "model": 3, "rig": 1}
 
 
 @pytest.mark.parametrize(
