@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trialbed.statistics import CaseBootstrap, Estimate, clustered_interval
+from trialbed.statistics import CaseBootstrap, Estimate, Interval, clustered_interval
 from trialbed_verify.comparison._pairing import Pair
 from trialbed_verify.comparison._results import Trials
 from trialbed_verify.comparison._unvaried import f1_of, with_width
@@ -175,7 +175,7 @@ def similarity(found: Agreement, bootstrap: CaseBootstrap) -> dict[str, Any]:
         **{name.upper(): float(getattr(found, name).sum()) for name in ("tp", "fp", "fn", "tn")},
         "precision": _share(found.tp, found.tp + found.fp).as_json(),
         "recall": _share(found.tp, found.tp + found.fn).as_json(),
-        **{name: estimate.as_json() for name, estimate in _with_widths(found, drawn).items()},
+        **{name: _bounded(estimate).as_json() for name, estimate in _with_widths(found, drawn).items()},
     }
 
 
@@ -191,6 +191,14 @@ def _with_widths(found: Agreement, drawn: dict[str, Estimate]) -> dict[str, Esti
     wide["kappa"] = with_width(drawn["kappa"], (tp + tn) / cases, found.cases, lambda p: (p - chance) / (1 - chance))
     wide["chance_f1"] = with_width(drawn["chance_f1"], drawn["chance_f1"].value or 0.0, found.cases)
     return wide
+
+
+def _bounded(found: Estimate) -> Estimate:
+    """The estimate, with an interval within what such a figure can be."""
+    if found.interval is None:
+        return found
+    low, high, level = found.interval
+    return replace(found, interval=Interval(max(-1.0, low), min(1.0, high), level))
 
 
 def _share(part: Column, whole: Column) -> Estimate:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from trialbed.statistics import CaseBootstrap, Equivalence, judge_equivalence
+from trialbed.statistics import CaseBootstrap, Equivalence, Interval, judge_equivalence
 from trialbed_verify.comparison._consistency import UNKNOWN, self_agreement
 from trialbed_verify.comparison._decisions import Decisions, agreement, f1
+from trialbed_verify.comparison._unvaried import f1_of
 from trialbed_verify.panel import FEWEST
 
 NO_ANSWER = "the vendor gave no valid answer in any case that the baseline answered twice"
@@ -37,8 +39,10 @@ def verdict(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, ma
         # F1 does not see the other cases.
         what = f"tools are called in {called} of the {cases} cases, too few to show equivalence"
         return _undecided(f"{what}; it takes {FEWEST} at least", margin)
+    delivered = _with_width(delivered, called)
+    answered = _with_width(answered, agreement(baseline, vendor, delivered=False).concerned)
     return {
-        "finding": finding,
+        "finding": finding if isinstance(delivered, str) else delivered.finding,
         "reason": delivered if isinstance(delivered, str) else _reason(delivered),
         "margin": margin,
         "delivered": None if isinstance(delivered, str) else _as_json(delivered),
@@ -70,6 +74,29 @@ def _judge(
     if not np.isfinite(difference) or not np.isfinite(draws).any():
         return NO_TRIGGER
     return judge_equivalence(difference, draws, margin)
+
+
+def _with_width(found: Equivalence | str, cases: int) -> Equivalence | str:
+    """The finding, with an interval that has a width where no resample differs from another.
+
+    So many cases that agree leave open that some do not: a share of which as many would show none with the chance that
+    an end of the interval leaves (C. Clopper and E. Pearson, "The Use of Confidence or Fiducial Limits", Biometrika 26
+    (1934), 404-413).
+
+    Args:
+        cases: those in which either side calls tools; F1 does not see the others.
+    """
+    if isinstance(found, str) or found.interval.low < found.interval.high or cases < 1:
+        return found
+    low, high, level = found.interval
+    width = 1 - f1_of(((1 - level) / 2) ** (1 / cases))
+    interval = Interval(max(-1.0, low - width), min(1.0, high + width), level)
+    within = -found.margin < interval.low and interval.high < found.margin
+    if found.finding != "equivalent" or within:
+        return replace(found, interval=interval)
+    # The share at which F1 is lower by what the margin leaves.
+    least = 1 - (found.margin - abs(found.difference))
+    return replace(found, finding="inconclusive", interval=interval, p_equivalent=(least / (2 - least)) ** cases)
 
 
 def _reason(found: Equivalence) -> str:

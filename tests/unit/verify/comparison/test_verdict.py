@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trialbed.statistics import CaseBootstrap
-from trialbed_verify.comparison._decisions import Decisions
+from trialbed_verify.comparison._decisions import Decisions, agreement, similarity
 from trialbed_verify.comparison._verdict import verdict
 
 YES, NO = "tool_calls", "stop"
@@ -99,3 +99,26 @@ def test_a_handful_of_cases_does_not_show_equivalence() -> None:
     assert found["finding"] == "inconclusive"
     assert found["reason"] == "5 cases are too few to show equivalence; it takes 30 at least"
     assert found["delivered"] is found["answered"] is None
+
+
+def alike(cases: int) -> dict[str, Any]:
+    """The verdict where both sides always call tools in half of the cases, and never in the others."""
+    same = Decisions(np.array([5.0] * (cases // 2) + [0.0] * (cases // 2)), np.full(cases, 5.0), np.zeros(cases))
+    return verdict(same, same, CaseBootstrap(cases), 0.02)
+
+
+@pytest.mark.parametrize(("called", "finding"), [(35, "inconclusive"), (70, "inconclusive"), (80, "equivalent")])
+def test_cases_that_never_vary_leave_open_what_they_do_not_show(called: int, finding: str) -> None:
+    """At the margin of 0.02, one decision of 25 differs; 74 cases are needed to see that with a chance of 95 %."""
+    found = alike(2 * called)
+    assert found["finding"] == finding
+    assert found["delivered"]["low"] < 0 < found["delivered"]["high"]
+    assert (found["delivered"]["p_equivalent"] < 0.05) == (finding == "equivalent")
+
+
+def test_no_interval_of_kappa_goes_beyond_its_range() -> None:
+    """Kappa is 0 in every resample where a vendor never calls."""
+    ours = Decisions(np.array([1.0, 1, 0, 0, 0]), np.full(5, 2.0), np.zeros(5))
+    theirs = Decisions(np.zeros(5), np.full(5, 2.0), np.zeros(5))
+    found = similarity(agreement(ours, theirs, delivered=True), CaseBootstrap(5))
+    assert -1 <= found["kappa"]["low"] < 0 < found["kappa"]["high"] <= 1
