@@ -74,8 +74,9 @@ def read_body(body: bytes, content_type: str = "application/json") -> Reading:
 
 
 def is_html(body: bytes, content_type: str) -> bool:
-    """Whether a body is a web page, regardless of what was requested."""
-    return content_type.startswith("text/html") or body.lstrip()[:1] == b"<"
+    """Whether a body is a web page, regardless of what was requested; an object that is only called one is not."""
+    first = body.lstrip()[:1]
+    return first == b"<" or (content_type.startswith("text/html") and first != b"{")
 
 
 def first_choice(response: Document | None) -> Document:

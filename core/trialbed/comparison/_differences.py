@@ -105,7 +105,7 @@ def _checked(baseline: Side, candidate: Side, options: CompareOptions) -> list[s
             f"{baseline.source} and {candidate.source} have no query in common, so there is nothing to compare: they "
             f"are of {baseline.about['test_set']} and {candidate.about['test_set']}"
         )
-    if baseline.about["dataset_digest"] != candidate.about["dataset_digest"]:
+    if _datasets_differ(baseline, candidate):
         said = f"the datasets differ ({_digest(baseline)} and {_digest(candidate)})"
         if not options.force:
             raise UsageError(
@@ -140,7 +140,19 @@ def _unlike_queries(baseline: Side, candidate: Side, common: Collection[Any]) ->
 def judges_differ(baseline: Side, candidate: Side) -> bool:
     """Whether the verdicts of two sides are of different judges."""
     keys = ("evaluator_model", "judge_model", "judge_prompt")
-    return any(baseline.about.get(key) != candidate.about.get(key) for key in keys)
+    if any(baseline.about.get(key) != candidate.about.get(key) for key in keys):
+        return True
+    # Documents of earlier versions tell less of their judge.
+    ours, theirs = (side.about.get("judge") or {} for side in (baseline, candidate))
+    return any(
+        ours[key] != theirs[key] for key in ("driver", "model", "prompts", "rules") if key in ours and key in theirs
+    )
+
+
+def _datasets_differ(baseline: Side, candidate: Side) -> bool:
+    """By their digests; by their names where those are not recorded."""
+    digests = {side.about["dataset_digest"] for side in (baseline, candidate)}
+    return len(digests) > 1 or (digests == {None} and baseline.about["test_set"] != candidate.about["test_set"])
 
 
 def _digest(side: Side) -> str:

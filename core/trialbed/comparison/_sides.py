@@ -28,6 +28,7 @@ DOCUMENTS = Path("results", "tools")
 """Where the documents are that are meant by their names alone."""
 
 SETTINGS = {
+    "test_set": "dataset",
     "model": "model",
     "model_name": "model name",
     "base_url": "endpoint",
@@ -39,6 +40,7 @@ SETTINGS = {
     "judge_votes": "judge votes",
     "judge_model": "judge model",
     "judge_prompt": "judge prompt",
+    "judge_rules": "version of the judge's rules",
     "selector": "selector",
     "max_tools": "max tools",
     "catalog_digest": "catalog",
@@ -244,6 +246,7 @@ def _of_document(source: str, document: Mapping[str, Any]) -> Side:
             **{key: about.get(key) for key in ("agent_name", *_ABOUT, *SETTINGS)},
             "judge": about.get("judge"),
             "judge_prompt": (about.get("judge") or {}).get("prompt"),
+            "judge_rules": (about.get("judge") or {}).get("rules"),
             # Earlier versions told frameworks the model's own name.
             "model_name": about.get("model_name", about.get("model")),
         },
@@ -258,7 +261,7 @@ def _of_document(source: str, document: Mapping[str, Any]) -> Side:
 NEAR = 1e-9
 """By how much rounding may put a score outside its range."""
 
-_ABOUT = ("framework_version", "run_id", "status", "test_set", "dataset_digest")
+_ABOUT = ("framework_version", "run_id", "status", "dataset_digest")
 
 
 def _missing(status: str | None, queries: int | None, repeat: int | None, trials: Sequence[Trial]) -> int:
@@ -338,6 +341,7 @@ def _sides_of(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
         "evaluator_model": config.judge,
         "judge": run.record.judge or None,
         "judge_prompt": run.record.judge.get("prompt"),
+        "judge_rules": run.record.judge.get("rules"),
         "max_steps": config.limits.max_steps,
         "timeout": config.limits.timeout,
     }

@@ -265,6 +265,10 @@ def _text(reading: Reading) -> str:
     if reading.finish_reason == "content_filter":
         raise ModelFailed("the endpoint's content filter withheld the model's reply")
     content = message.get("content")
+    if isinstance(content, list):
+        # Some endpoints answer in parts, of which those of a kind of their own hold what the model thought.
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        return "".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""
 
 

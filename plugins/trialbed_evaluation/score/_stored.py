@@ -70,7 +70,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     if given["as_json"]:
         print_json(documents)
     else:
-        print_tables([_table(rescored)], sys.stdout)
+        print_tables([_table(rescored, documents)], sys.stdout)
     if _without_verdict(rescored):
         _refuse_incomplete(rescored, given["fail_under"])
         return 3
@@ -107,8 +107,9 @@ def _write(documents: Sequence[Mapping[str, Any]], folder: Path) -> None:
         click.echo(f"written: {write_document(document, folder)}", err=True)
 
 
-def _table(rescored: Rescored) -> Table:
+def _table(rescored: Rescored, documents: Sequence[Mapping[str, Any]]) -> Table:
     """What each framework's trials were found before, and now."""
+    from trialbed.calibration import judge_note
     from trialbed.judging import JUDGED
     from trialbed.views import Table
 
@@ -122,7 +123,11 @@ def _table(rescored: Rescored) -> Table:
         return Table.of(title, ("score", *frameworks), rows, [*incomplete, *notes])
     columns = ("framework", JUDGED, rescored.name, "same status", "no verdict")
     rows = [(framework, *_judged(rescored, framework, rescored.name)) for framework in frameworks]
-    notes = ["Each mean is over the answers with a verdict, and trials that failed, which count as 0."]
+    about = documents[0]["metadata"]
+    notes = [
+        "Each mean is over the answers with a verdict, and trials that failed, which count as 0.",
+        *filter(None, [judge_note(about["evaluator_model"], about.get("judge"))]),
+    ]
     return Table.of(title, columns, rows, [*incomplete, *notes])
 
 

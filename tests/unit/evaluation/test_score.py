@@ -296,4 +296,5 @@ def test_answers_without_a_verdict_are_no_success(bench: Run, monkeypatch: pytes
     assert "Error: 1 answer has no verdict. --fail-under is not decided. The same command asks again." in result.output
     assert "no verdict" in result.output
     assert "Each mean is over the answers with a verdict" in result.output
+    assert "The judge grader is uncalibrated" in result.output
     assert document["summary"]["untold_scores"] == {"sopr_score": 1}

@@ -55,6 +55,11 @@ def test_what_is_no_json_is_named(body: bytes, kind: str, problem: str) -> None:
     assert reading.problem.kind == problem
 
 
+def test_a_completion_that_is_called_a_web_page_is_a_completion() -> None:
+    reading = read_body(b'{"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}', "text/html")
+    assert (first_message(reading.response), reading.notes) == ({"content": "a"}, ("content_type_wrong",))
+
+
 def test_the_choice_that_counts_is_the_one_of_index_0() -> None:
     second, first = {"index": 1, "message": {"content": "b"}}, {"index": 0, "message": {"content": "a"}}
     assert first_message({"choices": [second, first]}) == {"content": "a"}

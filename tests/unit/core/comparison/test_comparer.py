@@ -98,6 +98,23 @@ def test_verdicts_of_different_judges_are_left_out_unless_forced(write) -> None:
     assert "sopr_score" in compared(a, b, force=True).document[0]["scores"]
 
 
+@pytest.mark.parametrize("other", [{"rules": 2}, {"model": "gpt-5"}, {"driver": "llm"}])
+def test_a_judge_is_another_with_other_rules_or_another_model(other: dict[str, Any], write) -> None:
+    judge = {"driver": "rule", "model": None, "rules": 3, "calibration": None}
+    a = write("a", {1: scores(1.0)}, judge=judge)
+    assert "sopr_score" not in compared(a, write("b", {1: scores(1.0)}, judge=judge | other)).document[0]["scores"]
+    earlier = write("c", {1: scores(1.0)}, judge={"driver": "rule", "model": None, "calibration": None})
+    assert "sopr_score" in compared(a, earlier).document[0]["scores"]
+
+
+def test_documents_without_digests_are_told_by_the_names_of_their_datasets(write) -> None:
+    a, b = (write(name, {1: scores(1.0)}, test_set=name, dataset_digest=None) for name in ("G1", "G3"))
+    with pytest.raises(UsageError, match="the datasets differ"):
+        compared(a, b)
+    same = write("same", {1: scores(1.0)}, test_set="G1", dataset_digest=None)
+    assert "sopr_score" in compared(a, same).document[0]["scores"]
+
+
 def test_it_says_how_far_the_judge_can_be_trusted(write) -> None:
     labels = ["Solved", "Solved", "Unsolved", "Unsure"]
     found = [Finding(id=str(place), label=label, found="Solved") for place, label in enumerate(labels)]
