@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import math
 import os
@@ -125,6 +126,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        # What was loaded until here stays: to look through it for garbage takes as long as many requests.
+        gc.freeze()
         self._watch(self._end_soon())
         self._on_ready()
 

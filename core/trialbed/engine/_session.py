@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
@@ -85,6 +86,19 @@ async def _meanwhile(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task
         await asyncio.wait([task])
 
 
+@contextmanager
+def _frozen_heap() -> Iterator[None]:
+    """Leave what was loaded so far out of the search for garbage, which takes longer than a short trial."""
+    if gc.get_freeze_count():  # by the calling program, which knows best when to end that
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     error = errors.exceptions[0]
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
@@ -137,8 +151,9 @@ class RunSession:
         async with self._runner(executor) as runner:
             self._listeners.notify("run_started", run=self._run)
             self._progress.begin(self._run, total=len(keys), done=len(keys) - len(todo))
-            await self._lanes(runner, todo)
-            await self._attempt_again(runner)
+            with _frozen_heap():
+                await self._lanes(runner, todo)
+                await self._attempt_again(runner)
         self._outage.check()
 
     async def _attempt_again(self, runner: TrialRunner) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import faulthandler
+import gc
 import platform
 import sys
 import traceback
@@ -52,6 +53,8 @@ def serve(framework: str, command: str | None = None) -> int:
         detail = "".join(traceback.format_exception(error))
         channel.send(Failed(nonce=hello.nonce, error=name, message=str(error), detail=detail))
         return 0
+    # What was loaded until here stays: to look through it for garbage takes longer than a short trial.
+    gc.freeze()
     channel.send(Ready(nonce=hello.nonce, info=info))
     return _run_trials(channel, hello.nonce, agent_class)
 
