@@ -16,6 +16,9 @@ from trialbed.evidence._tokens import Token, readable, tokens
 MOST = 200
 """Places of a value in a text that are looked at; the first ones."""
 
+SHORT = 500
+"""Characters of a text that is kept once it was read: queries, arguments and most answers come again and again."""
+
 
 def carries(answer: str, values: Iterable[str]) -> bool:
     """Whether the answer says any of the values, in whatever spelling, and does not deny it where it does.
@@ -58,9 +61,18 @@ def wanted(value: str) -> Wanted:
     return Wanted([token.text for token in found], days)
 
 
-@lru_cache(maxsize=64)
 def read(text: str) -> Text:
     """The text, read once for all values that are looked for in it, and for all scores of a trial."""
+    return _read_short(text) if len(text) <= SHORT else _read_long(text)
+
+
+@lru_cache(maxsize=1024)
+def _read_short(text: str) -> Text:
+    return Text(text)
+
+
+@lru_cache(maxsize=64)
+def _read_long(text: str) -> Text:
     return Text(text)
 
 

@@ -9,6 +9,9 @@ from functools import cached_property
 
 from trialbed.evidence._carriage import read, wanted
 
+FEW = 8
+"""Texts in which a value is looked for one by one: to note where each word stands takes longer."""
+
 
 class Passages:
     """Texts in an order, each read once: a value is looked for only where one of its words or days stands."""
@@ -23,7 +26,7 @@ class Passages:
             start: the first text that counts.
         """
         sought = wanted(value)
-        if not sought.words:
+        if not sought.words or len(self._texts) <= FEW:
             return any(text.has(value) for text in self._texts[start:])
         rarest = min((self._of_words.get(word, ()) for word in sought.words), key=len)
         candidates = [rarest, *(self._of_days.get(day, ()) for day in sought.days)]

@@ -5,21 +5,27 @@ from __future__ import annotations
 import pytest
 
 from trialbed.evidence import Passages, mentions
+from trialbed.evidence._passages import FEW
 
 TEXTS = ["In Ulm it is 21.50 °C.", "On 3 May 2026", "**", "nothing of note, twenty"]
 
+ENOUGH = [TEXTS, [*TEXTS, *["another one"] * FEW]]
+"""Few texts, and more, of which it is noted where each word stands."""
 
+
+@pytest.mark.parametrize("texts", ENOUGH, ids=("few", "many"))
 @pytest.mark.parametrize(
     "value", ["21.5", "Ulm", "2026-05-03", "**", "note", "1.5", "Ulm 21.5", "2026-05-04", "", "--"]
 )
-def test_a_value_is_found_as_in_each_text_alone(value: str) -> None:
-    assert Passages(TEXTS).mention(value) is any(mentions(text, (value,)) for text in TEXTS)
+def test_a_value_is_found_as_in_each_text_alone(value: str, texts: list[str]) -> None:
+    assert Passages(texts).mention(value) is any(mentions(text, (value,)) for text in texts)
 
 
-def test_earlier_texts_can_be_left_out() -> None:
-    passages = Passages(TEXTS)
+@pytest.mark.parametrize("texts", ENOUGH, ids=("few", "many"))
+def test_earlier_texts_can_be_left_out(texts: list[str]) -> None:
+    passages = Passages(texts)
     assert passages.mention("Ulm", 0)
     assert not passages.mention("Ulm", 1)
     assert passages.mention("2026-05-03", 1)
     assert not passages.mention("2026-05-03", 2)
-    assert not passages.mention("Ulm", 9)
+    assert not passages.mention("Ulm", len(texts))
