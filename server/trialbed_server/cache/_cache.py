@@ -44,7 +44,8 @@ class ResponseCache:
     async def __aenter__(self) -> Self:
         self._store = await asyncio.to_thread(ResponseStore, self._location)
         if self._store.file is not None:
-            self._direct = await asyncio.to_thread(DirectReader.of, self._store.file)
+            later = asyncio.get_running_loop().call_soon
+            self._direct = await asyncio.to_thread(DirectReader.of, self._store.file, later)
         return self
 
     async def __aexit__(

@@ -25,6 +25,9 @@ REST = 1.0
 _QUERY = f"SELECT provenance, revision, CAST(body AS BLOB) FROM {responses.name} WHERE key = ?"  # noqa: S608 - our own name
 
 
+Later = Callable[[Callable[[], None]], object]
+
+
 class Row(NamedTuple):
     """What is needed of an entry to answer with it."""
 
@@ -39,32 +42,33 @@ class DirectReader:
     It never waits for a lock: readers of a database in WAL mode wait for none, and one that is locked all the same, or
     cannot be read, is left to those who look in threads. So is a slow one, for a while.
 
+    What is read in one turn of the event loop is read in one transaction, as its begin and end take as long as a read.
+
     Args:
+        later: calls a function when the turn has ended.
         clock: seconds that only ever grow.
     """
 
-    def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, later: Later, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._connection = connection
         self._execute = connection.cursor().execute
+        self._later = later
         self._clock = clock
+        self._reading = False
         self._slow_reads = 0
         self._rest_until = 0.0
 
     @classmethod
-    def of(cls, file: str) -> Self | None:
+    def of(cls, file: str, later: Later) -> Self | None:
         """A reader of this file; None where it cannot be opened for reading alone."""
+        url = f"{Path(file).absolute().as_uri()}?mode=ro"
         try:
-            return cls(
-                sqlite3.connect(
-                    f"{Path(file).absolute().as_uri()}?mode=ro",
-                    uri=True,
-                    timeout=0,
-                    isolation_level=None,
-                    check_same_thread=False,
-                )
-            )
+            connection = sqlite3.connect(url, uri=True, timeout=0, isolation_level=None, check_same_thread=False)
         except sqlite3.Error:
             return None
+        return cls(connection, later)
 
     def find(self, key: str, alias: Callable[[], str], origin: Origin) -> tuple[bytes, str] | None:
         """The body to answer with, and its provenance; None where there is none, or where a thread must tell.
@@ -77,6 +81,10 @@ class DirectReader:
         if began < self._rest_until:
             return None
         try:
+            if not self._reading:
+                self._execute("BEGIN")
+                self._reading = True
+                self._later(self._end)
             rows = self._execute(_QUERY, (key,)).fetchall()
             if len(rows) == 1 and rows[0][0] in AUTHORITATIVE:
                 return rows[0][2], rows[0][0]
@@ -91,6 +99,11 @@ class DirectReader:
         """Close the connection."""
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
+
+    def _end(self) -> None:
+        self._reading = False
+        with contextlib.suppress(sqlite3.Error):
+            self._execute("COMMIT")
 
     def _best(self, rows: list[Any], key: str, alias: Callable[[], str], origin: Origin) -> Row | None:
         found = _rows(key, rows)

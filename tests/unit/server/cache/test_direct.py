@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,11 @@ def an_entry(key: str, origin: Origin) -> Entry:
     )
 
 
+def at_once(work: Callable[[], None]) -> None:
+    """End the transaction before it has begun to read: each read is one of its own."""
+    work()
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "odd # name?.db"
@@ -44,7 +49,7 @@ def test_it_chooses_as_the_store_does(tmp_path: Path) -> None:
         # One file for all: each set has keys of its own.
         keys = f"{number:063d}a", f"{number:063d}b"
         stored(tmp_path / "one.db", [an_entry(keys[entry.key == ALIAS], entry.origin) for entry in entries])
-    reader = DirectReader.of(str(tmp_path / "one.db"))
+    reader = DirectReader.of(str(tmp_path / "one.db"), at_once)
     assert reader is not None
     store = ResponseStore(str(tmp_path / "one.db"))
     for number, origin in itertools.product(range(len(chosen)), (MINE, ANY, NO_ONE)):
@@ -68,10 +73,25 @@ async def test_a_stored_answer_is_at_hand_once_the_cache_is_open(file: Path) -> 
     assert cache.at_once(KEY, lambda: ALIAS, MINE) is None
 
 
+def test_reads_of_one_turn_are_one_transaction_and_the_next_turn_sees_what_is_new(file: Path) -> None:
+    stored(file, [an_entry(KEY, Origin("real"))])
+    turn: list[Callable[[], None]] = []
+    reader = DirectReader.of(str(file), turn.append)
+    assert reader is not None
+    assert reader.find(KEY, lambda: KEY, MINE) is not None
+    stored(file, [an_entry(ALIAS, Origin("real"))])
+    assert reader.find(ALIAS, lambda: ALIAS, MINE) is None
+    (end,) = turn
+    end()
+    assert reader.find(ALIAS, lambda: ALIAS, MINE) is not None
+    reader.close()
+    turn[-1]()
+
+
 def test_what_cannot_be_read_is_left_to_others(file: Path) -> None:
-    assert DirectReader.of(str(file)) is None
+    assert DirectReader.of(str(file), at_once) is None
     file.write_bytes(b"not a database" * 1000)
-    reader = DirectReader.of(str(file))
+    reader = DirectReader.of(str(file), at_once)
     assert reader is not None
     assert reader.find(KEY, lambda: ALIAS, MINE) is None
     reader.close()
@@ -81,7 +101,7 @@ def test_it_does_not_wait_for_a_lock(file: Path) -> None:
     stored(file, [an_entry(KEY, Origin("real"))])
     other = sqlite3.connect(file, isolation_level=None)
     other.execute("PRAGMA journal_mode=DELETE")
-    reader = DirectReader.of(str(file))
+    reader = DirectReader.of(str(file), at_once)
     assert reader is not None
     other.execute("BEGIN EXCLUSIVE")
     assert reader.find(KEY, lambda: ALIAS, MINE) is None
@@ -94,7 +114,7 @@ def test_it_does_not_wait_for_a_lock(file: Path) -> None:
 def test_a_slow_file_is_left_to_others_for_a_while(file: Path) -> None:
     stored(file, [an_entry(KEY, Origin("real"))])
     times: list[float] = []
-    reader = DirectReader(sqlite3.connect(file), clock=lambda: times.pop(0))
+    reader = DirectReader(sqlite3.connect(file, isolation_level=None), at_once, clock=lambda: times.pop(0))
 
     def found(*clock: float) -> bool:
         times[:] = clock
