@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -147,8 +148,18 @@ def broken_message(info: DriverInfo, error: BaseException) -> str:
     """One text that names the driver, its distribution and the cause."""
     return (
         f"{info.kind}: {info.name!r} of {info.distribution} {info.version} cannot be loaded from "
-        f"{info.target}: {type(error).__name__}: {error}"
+        f"{info.target}: {type(error).__name__}: {error}{own_line(info, error)}"
     )
+
+
+def own_line(info: DriverInfo, error: BaseException) -> str:
+    """Where in the driver's own package an error was raised, in brackets; empty if it was nowhere in it."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f' (File "{error.filename}", line {error.lineno})'
+    package = info.target.partition(":")[0].partition(".")[0]
+    frames = traceback.walk_tb(error.__traceback__)
+    own = [(frame, line) for frame, line in frames if str(frame.f_globals.get("__name__")).split(".")[0] == package]
+    return f' (File "{own[-1][0].f_code.co_filename}", line {own[-1][1]})' if own else ""
 
 
 def _raise(_manager: Any, _entry: Any, error: BaseException) -> None:
@@ -157,6 +168,11 @@ def _raise(_manager: Any, _entry: Any, error: BaseException) -> None:
 
 def _check_contract(info: DriverInfo, driver: Any, contracts: tuple[str, ...]) -> None:
     stated = getattr(driver, "contract", None)
+    if stated is None:
+        raise ContractMismatch(
+            f"{info.kind}: {info.name!r} of {info.distribution} {info.version} states no contract; state "
+            f"contract = {contracts[0]!r} in {info.target}"
+        )
     if stated not in contracts:
         raise ContractMismatch(
             f"{info.kind}: {info.name!r} of {info.distribution} {info.version} is written for contract "

@@ -12,6 +12,7 @@ from typing import Self
 
 from trialbed.contracts import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
 from trialbed.records import Deviation, framework_profile
+from trialbed_adapter_kit._causes import ASKED_ON, FAILS_EARLY
 from trialbed_adapter_kit._check import Check, Finding, Outcome, Report
 from trialbed_adapter_kit.harness import (
     BLOCKED,
@@ -25,6 +26,14 @@ from trialbed_adapter_kit.harness import (
 
 SETTLE = 1.0
 """Seconds in which leaked tasks have to end after they are cancelled."""
+
+
+HINTS = {
+    FAILS_EARLY: "Mend what ended the trial first; whether the adapter passes this check shows only then.",
+    ASKED_ON: "Run the framework's agent once, and return the model's answer; look for a second run, a summary or a "
+    "last word.",
+}
+"""How a cause begins -> what helps, where that is not what the check is about."""
 
 
 class Kit:
@@ -57,7 +66,7 @@ class Kit:
         """Run one check."""
         begun = time.perf_counter()
         outcome, message, cause = self._outcome(check)
-        outcome, message = self._with_declarations(check, outcome, message)
+        outcome, message = self._with_declarations(check, outcome, message, _advice(check, cause))
         return Finding(
             check=check.name,
             level=check.level_for(self._profile),
@@ -108,7 +117,7 @@ class Kit:
             self._harness.clear()
             await _cancelled(asyncio.all_tasks() - before)
 
-    def _with_declarations(self, check: Check, outcome: Outcome, message: str) -> tuple[Outcome, str]:
+    def _with_declarations(self, check: Check, outcome: Outcome, message: str, advice: str) -> tuple[Outcome, str]:
         """The outcome, given what the adapter declares."""
         declared = next((item for item in self.agent_class.deviations if item.check == check.name), None)
         level = check.level_for(self._profile)
@@ -116,12 +125,9 @@ class Kit:
             if declared is None and level == "may":
                 return "finding", message
             if declared is None:
-                return "failed", f"{message}\n{_advice(check)}"
+                return "failed", f"{message}\n{advice}"
             if level == "must":
-                return (
-                    "failed",
-                    f"{message}\n{_advice(check)}\ndeviations declares it, but a must cannot be declared",
-                )
+                return "failed", f"{message}\n{advice}\ndeviations declares it, but a must cannot be declared"
             upstream = f" ({declared.upstream})" if declared.upstream else ""
             return "declared", f"{declared.text}{upstream}\n{message}"
         if outcome == "passed" and declared is not None:
@@ -192,8 +198,9 @@ def _blocked(blocked: LoopBlocked) -> str:
     return f"expected the event loop to stay free; seen: it was blocked for {BLOCKED:g} s in\n{where}"
 
 
-def _advice(check: Check) -> str:
-    return f"why: {check.reason}\nhint: {check.hint}"
+def _advice(check: Check, cause: str) -> str:
+    hint = next((hint for beginning, hint in HINTS.items() if cause.startswith(beginning)), check.hint)
+    return f"why: {check.reason}\nhint: {hint}"
 
 
 def _outdated(check: Check, declared: Deviation) -> str:

@@ -14,10 +14,10 @@ from typing import ClassVar
 
 from trialbed._httpx import httpx
 from trialbed.contracts import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
-from trialbed.drivers import DriverInfo, driver_info, load_driver
+from trialbed.drivers import DriverInfo, driver_info, load_driver, own_line
 from trialbed.errors import DriverBroken, DriverError, DriverNotFound
 from trialbed.installed import installed_packages
-from trialbed.records import FrameworkInfo, Outcome
+from trialbed.records import Deviation, FrameworkInfo, Outcome
 from trialbed.tools import TOOL_TIMEOUT, BlockingClient, tls_for
 from trialbed.worker._channel import Channel
 from trialbed.worker._messages import Begin, Clock, Done, Failed, Hello, Ready, Started
@@ -75,6 +75,12 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
             f"frameworks: {framework!r} of {entry.distribution} {entry.version} names {entry.target}, which is not "
             f"a subclass of trialbed.BaseAgent; correct the entry point"
         )
+    wrong = next((item for item in loaded.deviations if not isinstance(item, Deviation)), None)
+    if wrong is not None:
+        raise DriverBroken(
+            f"frameworks: {framework!r} of {entry.distribution} {entry.version}: {loaded.__name__}.deviations holds a "
+            f"{type(wrong).__name__}; declare trialbed.Deviation(check=…, text=…)"
+        )
     return loaded, _info(entry, loaded)
 
 
@@ -109,13 +115,23 @@ def _entry(framework: str) -> DriverInfo:
 def _info(entry: DriverInfo, agent_class: type[BaseAgent]) -> FrameworkInfo:
     return FrameworkInfo(
         name=entry.name,
-        version=agent_class.framework_version(),
+        version=_version(entry, agent_class),
         adapter=entry.distribution,
         adapter_version=entry.version,
         python=platform.python_version(),
         deviations=tuple(agent_class.deviations),
         packages=installed_packages(),
     )
+
+
+def _version(entry: DriverInfo, agent_class: type[BaseAgent]) -> str:
+    try:
+        return agent_class.framework_version()
+    except Exception as error:
+        raise DriverBroken(
+            f"frameworks: {entry.name!r} of {entry.distribution} {entry.version}: "
+            f"{agent_class.__name__}.framework_version() fails: {type(error).__name__}: {error}{own_line(entry, error)}"
+        ) from error
 
 
 def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> int:

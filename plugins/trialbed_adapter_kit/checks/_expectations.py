@@ -8,10 +8,14 @@ from typing import Any
 
 from trialbed.differences import differences
 from trialbed.records import Answer
-from trialbed_adapter_kit.harness import CheckFailed, ModelRequest, TrialRecord, text_of
+from trialbed_adapter_kit._causes import ASKED_ON, FAILS, FAILS_EARLY
+from trialbed_adapter_kit.harness import AFTER_THE_END, CheckFailed, ModelRequest, TrialRecord, text_of
 
 SHOWN = 300
 """Characters of a value that a message shows."""
+
+CALLED = {"agent_class(": "__init__", "agent.bind_tools(": "bind_tools", "agent.answer(": "answer"}
+"""How a worker calls an agent's methods."""
 
 
 def expect(right: bool, expected: str, seen: Any, cause: str = "") -> None:
@@ -49,9 +53,22 @@ def answered(record: TrialRecord, text: str | None = None) -> Answer:
     """
     if record.answer is None:
         raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(record)}", _failure_cause(record))
+    if AFTER_THE_END in record.answer.final_answer:
+        count = len(record.requests)
+        raise CheckFailed(f"expected no request after the model's answer; seen: it was asked {count} times", ASKED_ON)
     if text is not None:
         expect_equal("final_answer", record.answer.final_answer, text, "the final answer is not the model's last text")
     return record.answer
+
+
+def not_failed(record: TrialRecord) -> None:
+    """Fail if a trial failed, whatever it was to show.
+
+    Raises:
+        CheckFailed: it failed.
+    """
+    if record.failure is not None:
+        raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(record)}", _failure_cause(record))
 
 
 def asked(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
@@ -197,10 +214,18 @@ def _failure(record: TrialRecord) -> str:
 
 
 def _own_frame(record: TrialRecord, lines: Sequence[str]) -> list[str] | None:
-    """The deepest frame of a traceback in the adapter's own package, with its line of code."""
+    """The deepest frame of a traceback in the adapter's own package, with its line of code.
+
+    Where there is none, as an agent's method could not be called or returned what is not an answer, that method.
+    """
     start = f'  File "{record.adapter}'
     found = [number for number, line in enumerate(lines) if record.adapter and line.startswith(start)]
-    return list(lines[found[-1] : found[-1] + 2]) if found else None
+    if found:
+        return list(lines[found[-1] : found[-1] + 2])
+    malformed = record.failure is not None and record.failure.kind == "answer"
+    calls = [CALLED[call] for line in lines for call in CALLED if call in line]
+    name = "answer" if malformed else calls[-1] if calls else ""
+    return [f"  {record.methods[name]}"] if name in record.methods else None
 
 
 def _failure_cause(record: TrialRecord) -> str:
@@ -209,4 +234,5 @@ def _failure_cause(record: TrialRecord) -> str:
         return ""
     own = _own_frame(record, record.failure.detail.splitlines())
     where = f" in {own[0].strip()}" if own else ""
-    return f"the trial fails with {record.failure.message.partition(':')[0]}{where}"
+    what = "a malformed answer" if record.failure.kind == "answer" else record.failure.message.partition(":")[0]
+    return f"{FAILS if record.requests else f'{FAILS_EARLY},'} with {what}{where}"

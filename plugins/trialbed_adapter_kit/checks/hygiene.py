@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 
 from trialbed_adapter_kit._check import must, should
-from trialbed_adapter_kit.checks._expectations import answered, expect, expect_equal
+from trialbed_adapter_kit.checks._expectations import answered, expect, expect_equal, not_failed
 from trialbed_adapter_kit.harness import (
     Gate,
     Harness,
@@ -108,10 +108,16 @@ async def event_loop_stays_free(harness: Harness) -> None:
     """The event loop keeps running while the model is slow."""
     gate = Gate(timeout=HELD_BACK)
     running = asyncio.create_task(harness.run(gate.reply(Reply("done"))))
+    reached = asyncio.create_task(gate.reached.wait(10.0))
     try:
-        begun = await gate.reached.wait(10.0)
-        expect(begun and not running.done(), "other tasks to run while the model is slow", "the loop was blocked")
+        await asyncio.wait({running, reached}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            not_failed(running.result())
+            expect(gate.reached.is_set(), "a request to the model", "the trial ended without one")
+        free = gate.reached.is_set() and not running.done()
+        expect(free, "other tasks to run while the model is slow", "the loop was blocked")
     finally:
+        reached.cancel()
         gate.open()
         record = await running
     answered(record, "done")

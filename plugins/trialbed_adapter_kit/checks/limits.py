@@ -6,7 +6,15 @@ import asyncio
 import contextlib
 
 from trialbed_adapter_kit._check import must, should
-from trialbed_adapter_kit.checks._expectations import answered, asked, asked_at_least, called, expect, expect_equal
+from trialbed_adapter_kit.checks._expectations import (
+    answered,
+    asked,
+    asked_at_least,
+    called,
+    expect,
+    expect_equal,
+    not_failed,
+)
 from trialbed_adapter_kit.harness import (
     CheckFailed,
     Forever,
@@ -160,6 +168,8 @@ async def _cancel(trial: PreparedTrial, gate: Gate) -> None:
     begun.cancel()
     if running.done() or not gate.reached.is_set():
         running.cancel()
+        if running.done() and not running.cancelled():
+            not_failed(running.result())
         raise CheckFailed("expected the trial to reach the request that is held back; seen: it ended before")
     running.cancel()
     done, _ = await asyncio.wait({running}, timeout=PROMPT)

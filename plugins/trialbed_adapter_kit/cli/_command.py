@@ -98,6 +98,7 @@ def check(
     a check passes that they do declare.
     """
     from trialbed.cli.environments import chosen_environments
+    from trialbed.environments import expand_profiles
     from trialbed.records import framework_driver, framework_profile
     from trialbed_adapter_kit.cli._failed import failed_checks, note_failed
     from trialbed_adapter_kit.cli._runner import choose, run_kit, show_report
@@ -106,6 +107,7 @@ def check(
         checks = failed_checks(name, checks)
     choose(checks, level, framework_profile(name))
     environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
+    expand_profiles([name], (), {name: environment} if environment else {})
     chosen = [argument for wanted in checks for argument in ("--check", wanted)]
     report = run_kit(framework_driver(name), environment, [*chosen, "--level", level])
     note_failed(name, report)

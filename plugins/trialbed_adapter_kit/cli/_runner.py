@@ -36,7 +36,11 @@ def choose(names: Sequence[str], level: Level, profile: str | None) -> None:
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(close)}?" if close else f"the checks are {', '.join(known)}"
+            hint = (
+                f"did you mean {' or '.join(close)}?"
+                if close
+                else f"without --check, all {len(known)} are run and named"
+            )
             raise UsageError(f"{name!r} is not a check; {hint}")
     if names and not any(known[name] in levels for name in names):
         raise UsageError(f"{', '.join(names)}: not of level {level!r} or above; omit --level to run every check")

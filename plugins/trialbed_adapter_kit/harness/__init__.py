@@ -16,6 +16,7 @@ from trialbed_adapter_kit.harness._network import NetworkWatch
 from trialbed_adapter_kit.harness._process import ProcessResources, new_tasks, process_state, settled
 from trialbed_adapter_kit.harness._records import ModelRequest, ToolCall, TrialRecord, text_of
 from trialbed_adapter_kit.harness._script import (
+    AFTER_THE_END,
     ApiReply,
     Behaviour,
     Forever,
@@ -37,6 +38,7 @@ from trialbed_adapter_kit.harness._synchronization import Barrier, DelayedReply,
 from trialbed_adapter_kit.harness._watchdog import BLOCKED, LoopBlocked, watchdog
 
 __all__ = [
+    "AFTER_THE_END",
     "BLOCKED",
     "KEY",
     "QUERY",

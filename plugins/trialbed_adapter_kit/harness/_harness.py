@@ -116,6 +116,7 @@ class PreparedTrial:
             calls=self.calls,
             strays=tuple(self._session.strays),
             adapter=_folder(self._agent_class),
+            methods=_methods(self._agent_class),
             connections=self._session.connections,
             wall=time.perf_counter() - begun,
         )
@@ -241,6 +242,16 @@ def _folder(agent_class: type[BaseAgent]) -> str:
     package, _, _ = agent_class.__module__.partition(".")
     folder = getattr(sys.modules.get(package), "__path__", None)
     return next(iter(folder), "") if folder else file or ""
+
+
+def _methods(agent_class: type[BaseAgent]) -> dict[str, str]:
+    """Where the class's own methods are defined that a worker calls."""
+    found = {}
+    for name in ("__init__", "bind_tools", "answer", "close"):
+        code = getattr(inspect.unwrap(getattr(agent_class, name)), "__code__", None)
+        if code is not None and getattr(agent_class, name) is not getattr(BaseAgent, name):
+            found[name] = f'File "{code.co_filename}", line {code.co_firstlineno}, in {name}'
+    return found
 
 
 def _address(url: str) -> tuple[str, int]:

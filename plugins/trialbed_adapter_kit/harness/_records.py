@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -121,6 +121,7 @@ class TrialRecord:
         wall: seconds.
         connections: how many connections to the model were opened.
         adapter: the folder of the adapter's package.
+        methods: where the agent's own methods are defined, as a traceback writes it.
     """
 
     answer: Answer | None
@@ -131,6 +132,7 @@ class TrialRecord:
     wall: float = 0.0
     connections: int = 0
     adapter: str = ""
+    methods: Mapping[str, str] = field(default_factory=dict)
 
 
 def text_of(content: Any) -> str:

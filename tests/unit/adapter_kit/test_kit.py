@@ -206,3 +206,54 @@ def test_a_thread_that_never_ends_does_not_keep_the_kit():
             assert kit.run(made("must", idle)).outcome == "failed"
     finally:
         over.set()
+
+
+class Twice(ReferenceAgent):
+    """Runs its agent twice."""
+
+    async def answer(self, query):
+        await super().answer(query)
+        return await super().answer(query)
+
+
+class Unbound(ReferenceAgent):
+    """Takes no address of the server."""
+
+    def bind_tools(self, tools):
+        """Never called as it is."""
+
+
+class Text(ReferenceAgent):
+    """Returns a text."""
+
+    async def answer(self, query):
+        return (await super().answer(query)).final_answer
+
+
+def failing(agent: type[ReferenceAgent], *names: str):
+    checks = [check for check in CHECKS if check.name in names]
+    return check_adapter(agent, checks).findings
+
+
+def test_an_agent_that_is_run_twice_is_told_so():
+    one, other = failing(Twice, "plain_answer", "claimed_turns_are_right")
+    assert one.cause == other.cause == "the model is asked again after its answer"
+    assert "hint: Run the framework's agent once" in one.message
+
+
+def test_checks_whose_trial_fails_before_they_begin_have_its_cause():
+    names = ("plain_answer", "cancelled_during_a_tool", "trial_after_a_cancelled_one", "event_loop_stays_free")
+    findings = failing(Unbound, *names)
+    assert [finding.check for finding in findings] == list(names)
+    line = Unbound.bind_tools.__code__.co_firstlineno
+    (cause,) = {finding.cause for finding in findings}
+    where = f'File "{__file__}", line {line}, in bind_tools'
+    assert cause == f"the trial fails before it asks the model, with TypeError in {where}"
+    assert all("hint: Mend what ended the trial first" in finding.message for finding in findings)
+
+
+def test_an_answer_of_another_type_names_the_authors_method():
+    (finding,) = failing(Text, "plain_answer")
+    place = f'File "{__file__}", line {Text.answer.__code__.co_firstlineno}, in answer'
+    assert finding.cause == f"the trial fails with a malformed answer in {place}"
+    assert place in finding.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -58,10 +59,10 @@ def test_a_driver_is_loaded_by_name(fake_distribution: FakeDistribution) -> None
 @pytest.mark.parametrize(
     ("source", "cause"),
     [
-        ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
-        ("import a_module_that_is_not_there", "a_module_that_is_not_there"),
-        ("raise SystemExit(4)", "SystemExit: 4"),
-        ("x = ", "SyntaxError"),
+        ("\nraise RuntimeError('no licence')", "RuntimeError: no licence (File {file}, line 2)"),
+        ("import a_module_that_is_not_there", "'a_module_that_is_not_there' (File {file}, line 1)"),
+        ("raise SystemExit(4)", "SystemExit: 4 (File {file}, line 1)"),
+        ("\n\nx = ", "line 3) (File {file}, line 3)"),
         ("Agnet = 1", "Agent"),
     ],
 )
@@ -73,7 +74,9 @@ def test_a_broken_driver_is_named_with_distribution_version_target_and_cause(
         load_driver("frameworks", "bad", "1")
     text = str(raised.value)
     assert "'bad' of trialbed-bad 2.5 cannot be loaded from bad_module:Agent" in text
-    assert cause in text
+    spec = importlib.util.find_spec("bad_module")
+    assert spec is not None
+    assert cause.format(file=f'"{spec.origin}"') in text
 
 
 def test_an_interruption_is_no_broken_driver(fake_distribution: FakeDistribution) -> None:
@@ -90,7 +93,7 @@ def test_an_older_contract_that_is_still_supported_loads(fake_distribution: Fake
 
 
 @pytest.mark.parametrize(
-    ("source", "stated"), [("class Agent:\n    contract = '0'\n", "'0'"), ("class Agent: ...", "None")]
+    ("source", "stated"), [("class Agent:\n    contract = '0'\n", "'0'"), ("class Agent:\n    contract = '2'\n", "'2'")]
 )
 def test_another_contract_is_refused_with_both_versions(
     fake_distribution: FakeDistribution, source: str, stated: str
@@ -102,6 +105,12 @@ def test_another_contract_is_refused_with_both_versions(
     assert f"contract {stated}" in text
     assert "contract '1'" in text
     assert "trialbed-old 2.5" in text
+
+
+def test_a_driver_without_a_contract_is_told_which_to_state(fake_distribution: FakeDistribution) -> None:
+    framework(fake_distribution, "old", "class Agent: ...")
+    with pytest.raises(ContractMismatch, match="states no contract; state contract = '3' in old_module:Agent"):
+        load_driver("frameworks", "old", "3")
 
 
 def test_a_missing_driver_is_named_with_a_suggestion_and_what_is_installed() -> None:

@@ -95,7 +95,12 @@ def test_only_the_levels_that_are_asked_for_are_checked(bench: Bench) -> None:
     ("arguments", "said"),
     [
         (("reference", "--check", "singel_call"), "'singel_call' is not a check; did you mean single_call"),
-        (("reference", "--check", "zzz"), "'zzz' is not a check; the checks are plain_answer, "),
+        (("reference", "--check", "zzz"), "'zzz' is not a check; without --check, all "),
+        (("reference:native",), "reference:native: reference has no profiles; write it without ':native'"),
+        (
+            ("langgraph:nativ",),
+            "unknown profile 'nativ'; did you mean 'native'? The profiles of langgraph are controlled",
+        ),
         (("reference", "--check", "seed_is_sent", "--level", "must"), "not of level 'must' or above"),
         (("reference", "--level", "most"), "Invalid value for '--level'"),
         (("nowhere",), "pip install trialbed-nowhere"),
@@ -113,7 +118,30 @@ def test_an_adapter_that_cannot_be_loaded_is_named_with_the_cause(bench: Bench, 
     new_adapter("acme", _loop=("import ssl\n", "import ssl\nimport flux_capacitor\n"))
     done = bench("adapter", "check", "acme", code=2)
     assert "'acme' of trialbed-acme 0.1.0 cannot be loaded" in done.err
-    assert "No module named 'flux_capacitor'" in done.err
+    assert "No module named 'flux_capacitor' (File " in done.err
+    assert '_loop.py", line ' in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            ('version("trialbed-acme")', 'version("acme-sdk")'),
+            "AcmeAgent.framework_version() fails: PackageNotFoundError",
+        ),
+        (
+            ("deviations: ClassVar[tuple[Deviation, ...]] = ()", "deviations = ({'check': 'x'},)"),
+            "deviations holds a dict",
+        ),
+    ],
+)
+def test_an_adapter_that_says_wrong_things_of_itself_is_named(
+    bench: Bench, new_adapter: NewAdapter, change: tuple[str, str], said: str
+) -> None:
+    new_adapter("acme", _agent=change)
+    done = bench("adapter", "check", "acme", code=2)
+    assert f"'acme' of trialbed-acme 0.1.0: {said}" in done.err.replace("AcmeAgent.dev", "dev")
     assert "Traceback" not in done.err
 
 
