@@ -23,8 +23,17 @@ _STEERING = re.compile(
     | \b(?:reply|respond|output|return|vote|print|say|write|answer)\b
       (?:\ only|\ just|\ with|\ simply|\ exactly|:|,)*
       \s*["'*`{{(]*\s*(?:{_STATUS})\b
-    | \b(?:grade|mark|rate|score|judge|classify|label|count|treat|consider)\b [^.\n]{{0,60}} \b(?:{_STATUS})\b
-    | \b(?:status|grade|verdict|score|rating)\b \s*(?:is|must\ be|should\ be|to|=)?\s*:?\s*["'*`]*(?:{_STATUS})\b
+    | (?<!\bi\ )(?<!\bwe\ ) \b(?:grade|mark|rate|score|judge|classify|label|count|treat|consider)\b
+      [^.\n]{{0,60}} \b(?:{_STATUS})\b
+    | \b(?:ignorier\w*|ignore[zr]|ignora|ignoriert)\b [^.\n]{{0,40}} \b(?:anweisung\w*|instruc\w+)
+    | \b(?:antworte\w*|bewerte\w*|réponde?[sz]|responde|responda|rispondi)\b [^.\n]{{0,20}} \b(?:{_STATUS})\b
+    | (?:回答|回复|输出|答えて) [^.\n]{{0,20}} (?:{_STATUS})
+    | \b{_JUDGE}s?\b [^.\n]{{0,10}} \b(?:must|should|has\ to|have\ to|shall)\b
+    | \b(?:deserves?|merits?|give\ (?:it|this|me))\b [^.\n]{{0,30}}
+      \b(?:full\ (?:marks?|score|credit)|passing\ (?:grade|score))\b
+    | (?:^\W*(?:the\ )?(?:status|grade)
+      | \b(?:final|answer(?:'s)?|your|overall|task|correct|set\ the)\ (?:status|grade|label)
+      | \b(?:verdict|score|rating))\b \s*(?:is|must\ be|should\ be|to|=)?\s*:?\s*["'*`]*(?:{_STATUS})\b
     | \byou\ are\ (?:now\ )?(?:a|an|the)\ [^.\n]{{0,30}}\b{_JUDGE}\b
     | \b(?:dear|attention|note\ to|(?:instructions?|message)\ (?:for|to))\ (?:the\ )?[^.\n]{{0,20}}\b{_JUDGE}s?\b
     | \b(?:prefer|choose|select|pick)\ (?:the\ )?(?:first|second)\ (?:answer|assistant|one)\b
