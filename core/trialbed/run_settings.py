@@ -280,6 +280,15 @@ class RunSettings(IdentitySettings):
             "Number of tokens after which selector, simulators and judge, each, ask no more. [default: no limit]",
         ),
     ] = None
+    helper_timeout: Annotated[
+        float | None,
+        Gt(0),
+        Setting(
+            ("--helper-timeout",),
+            "Seconds of silence after which a request of selector or judge is given up. "
+            "[default: 300, or --timeout where that is longer]",
+        ),
+    ] = None
     server_url: Annotated[
         str | None,
         Setting(("--server-url",), "Running server to use. [default: start one for the run]", metavar="URL"),

@@ -28,7 +28,15 @@ Examples:
   bench select -d stabletoolbench:G1_tool --explain --query-id 588 --k 10
 """
 
-ASKING = ("selector_model", "embedding_model", "base_url", "api_key_env", "max_helper_requests", "max_helper_tokens")
+ASKING = (
+    "selector_model",
+    "embedding_model",
+    "base_url",
+    "api_key_env",
+    "max_helper_requests",
+    "max_helper_tokens",
+    "helper_timeout",
+)
 """Settings of the models that selectors ask."""
 
 

@@ -37,6 +37,7 @@ JUDGE_SETTINGS = (
     "api_key_env",
     "max_helper_requests",
     "max_helper_tokens",
+    "helper_timeout",
     "completions",
     "concurrency",
 )

@@ -47,12 +47,12 @@ class Helpers:
     def access(self, endpoint: ModelEndpoint, *, origin: str = "") -> ModelAccess:
         """A helper's access to the model at an endpoint."""
         budget = ModelBudget(self.settings.max_helper_requests, self.settings.max_helper_tokens)
-        timeout = max(self.settings.timeout, TIMEOUT)
+        timeout = self.settings.helper_timeout or max(self.settings.timeout, TIMEOUT)
         return ModelAccess(endpoint, budget=budget, cache=self._cache, origin=origin, timeout=timeout)
 
 
 TIMEOUT = 300.0
-"""Seconds of silence that a helper's request may take at least."""
+"""Seconds of silence that a helper's request may take at least, where the user says nothing else."""
 
 
 def direct_endpoint(base_url: str, model: str, key_variable: str, seed: int) -> ModelEndpoint:
