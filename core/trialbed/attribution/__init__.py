@@ -1,6 +1,6 @@
 """Attribution: for each gold call of a trial, whether its result reached the user, or where it was lost."""
 
-from trialbed.attribution._documents import attribute_documents
+from trialbed.attribution._documents import add_attribution, attribute_documents, attribute_trial
 from trialbed.attribution._evidence import Uses
 from trialbed.attribution._reliance import relied_on
 from trialbed.attribution._stages import BY_FRAMEWORK, ENDED, OF_THE_OFFER, STAGES, AttributedCall, Stage, attribute
@@ -16,8 +16,10 @@ __all__ = [
     "AttributedCall",
     "Stage",
     "Uses",
+    "add_attribution",
     "attribute",
     "attribute_documents",
+    "attribute_trial",
     "last_turn",
     "percentages",
     "relied_on",

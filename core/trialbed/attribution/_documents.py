@@ -29,17 +29,36 @@ def attribute_documents(
         results: the trials that count, bodies included.
         tools: what each query was offered.
     """
-    by_token = {result.trial: result for result in results}
+    add_attribution(documents, {result.trial: attribute_trial(result, queries, tools) for result in results})
+
+
+def attribute_trial(
+    result: TrialResult, queries: Mapping[QueryId, Query], tools: Mapping[QueryId, Sequence[ToolSpec]]
+) -> tuple[AttributedCall, ...] | None:
+    """What became of the gold calls of a trial; None where it was not measured.
+
+    Args:
+        result: the trial, bodies included.
+        tools: what each query was offered.
+    """
+    if result.status == "not measured":
+        return None
+    query_id = result.key.query_id
+    offered = tools.get(query_id, ())
+    return tuple(attribute(queries[query_id], offered, result, _unasked(result, offered)))
+
+
+def add_attribution(
+    documents: Sequence[dict[str, Any]], attributed: Mapping[str, Sequence[AttributedCall] | None]
+) -> None:
+    """What ``attribute_documents`` does, with what was found of each trial: by its token, None where not measured."""
     secrets = secret_values()
     for document in documents:
         every: list[AttributedCall] = []
         for entry in document["results"]:
-            result = by_token.get(entry["trial"])
-            if result is None or result.status == "not measured":
+            found = attributed.get(entry["trial"])
+            if found is None:
                 continue
-            query_id = result.key.query_id
-            offered = tools.get(query_id, ())
-            found = attribute(queries[query_id], offered, result, _unasked(result, offered))
             entry["gold_calls"] = [_as_json(call, secrets) for call in found]
             every += found
         document["summary"]["attribution"] = waterfall(every)

@@ -115,7 +115,9 @@ def _with_controlled(documents: Sequence[Document]) -> list[tuple[Document, Docu
 def _findings(
     pairs: Sequence[tuple[Document, Document]], margin: float
 ) -> Iterator[tuple[str, str, dict[str, dict[str, Any]]]]:
-    sides = [(document_side(baseline), document_side(candidate)) for baseline, candidate in pairs]
+    made = {_name(document): document for pair in pairs for document in pair}
+    side = {name: document_side(document) for name, document in made.items()}
+    sides = [(side[_name(baseline)], side[_name(candidate)]) for baseline, candidate in pairs]
     found = paired_findings(sides, margin)
     for baseline, candidate in sides:
         own = [one for one in found if (one.baseline, one.candidate) == (baseline.name, candidate.name)]

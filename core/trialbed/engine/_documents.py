@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trialbed.attribution import attribute_documents
+from trialbed.attribution import AttributedCall, add_attribution, attribute_documents, attribute_trial
 from trialbed.comparison import compare_frameworks, rank_documents
+from trialbed.engine._brief import Brief, without_collection
 from trialbed.engine._datasets import open_dataset
 from trialbed.engine._gold_answers import GoldAnswers
 from trialbed.engine._listeners import Listeners
@@ -35,10 +36,12 @@ def run_documents(
     listeners: Listeners,
     *,
     tools: Tools | None = None,
+    attributed: Mapping[str, Sequence[AttributedCall] | None] | None = None,
     gold: GoldAnswers | None = None,
     against: str | None = None,
     margin: float = MARGIN,
     allow_incomplete: bool = False,
+    brief: bool = False,
 ) -> list[dict[str, Any]]:
     """A document for each framework of a run, with its comparisons.
 
@@ -46,9 +49,11 @@ def run_documents(
         queries: the run's queries by id.
         attempts: every attempt, those that do not count too.
         tools: what each query was offered, for where gold calls were lost; None where that cannot be told.
+        attributed: the same, found already, trial by trial; the attempts need not have their bodies then.
         gold: what gold calls were answered, where the run made them itself.
         against, margin: as ``compare_frameworks`` takes them.
         allow_incomplete: where trials are missing, add the figures over those that every framework has.
+        brief: as ``result_document`` takes it.
     """
     results = counted_attempts(attempts)
     counted = {id(result) for result in results}
@@ -73,9 +78,12 @@ def run_documents(
                 earlier=earlier,
                 first_apart=apart,
                 gold=gold,
+                brief=brief,
             )
         )
-    if tools is not None:
+    if attributed is not None:
+        add_attribution(documents, attributed)
+    elif tools is not None:
         attribute_documents(documents, results, queries, tools)
     comparisons = compare_frameworks(documents, results, against=against, margin=margin)
     for document in documents:
@@ -84,7 +92,7 @@ def run_documents(
     return documents
 
 
-def stored_documents(stored: StoredRun, queries: Queries | None = None) -> list[dict[str, Any]]:
+def stored_documents(stored: StoredRun, queries: Queries | None = None, *, brief: bool = False) -> list[dict[str, Any]]:
     """The documents of a run as the store holds it now.
 
     One that has not ended, or that lacks trials, has the status ``incomplete``, and figures over the trials that every
@@ -93,6 +101,8 @@ def stored_documents(stored: StoredRun, queries: Queries | None = None) -> list[
     Args:
         queries: the run's queries by id; None where the dataset is out of reach: the entries then lack their texts and
             gold Apis.
+        brief: whether entries have only what tables, comparisons and the worst queries need. Of a large run, a
+            fraction of the memory suffices then.
     """
     run = stored.record
     ended = run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
@@ -100,7 +110,20 @@ def stored_documents(stored: StoredRun, queries: Queries | None = None) -> list[
     listeners = Listeners(plugin_manager(on_broken=leave_out))
     tools = {query_id: stored.tools(query_id) for query_id in queries} if queries else None
     gold = stored.gold_answers()
-    return run_documents(ended, known, stored.results(), listeners, tools=tools, gold=gold, allow_incomplete=True)
+    # A plugin that sums up trials gets all of them as a whole.
+    if not brief or listeners.hears("aggregate_scores"):
+        every = stored.results()
+        return run_documents(ended, known, every, listeners, tools=tools, gold=gold, allow_incomplete=True, brief=brief)
+    with without_collection():
+        attributed: dict[str, Sequence[AttributedCall] | None] | None = None if tools is None else {}
+        attempts, small = [], Brief()
+        for result in stored.each_result():
+            if tools is not None and attributed is not None and result.key.query_id in known:
+                attributed[result.trial] = attribute_trial(result, known, tools)
+            attempts.append(small.of(result))
+        return run_documents(
+            ended, known, attempts, listeners, attributed=attributed, gold=gold, allow_incomplete=True, brief=True
+        )
 
 
 def run_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query]:

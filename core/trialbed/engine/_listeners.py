@@ -44,6 +44,10 @@ class Listeners:
                 scores[score.name] = score
         return tuple(scores.values())
 
+    def hears(self, hook: str) -> bool:
+        """Whether any plugin has the hook."""
+        return bool(self._each(hook))
+
     def aggregate(self, run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:
         """The plugins' additions to a summary; one that a plugin fails to give is logged under its name and left out.
 

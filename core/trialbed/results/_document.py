@@ -12,7 +12,7 @@ from typing import Any
 from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, GoldAnswer, Query, Run, TrialResult, framework_profile
 from trialbed.redaction import redact, shown_url
-from trialbed.results._entries import entry
+from trialbed.results._entries import brief_entry, entry
 from trialbed.results._means import quality_scores, without_arguments, zero_scores
 from trialbed.results._summary import summary
 from trialbed.run_settings import Declared, declared_settings, document_settings
@@ -33,6 +33,7 @@ def result_document(
     earlier: Sequence[TrialResult] = (),
     first_apart: bool | None = None,
     gold: Mapping[QueryId, GoldAnswer] | None = None,
+    brief: bool = False,
 ) -> dict[str, Any]:
     """``{"metadata", "summary", "results"}``, ready to be written as JSON; its schema is ``document_schema()``.
 
@@ -53,6 +54,7 @@ def result_document(
         first_apart: whether times leave out each worker's first trial, as ``first_trials_apart`` says of all
             frameworks of the run; None for wherever there are others.
         gold: what the gold calls of queries were answered, where the run made them.
+        brief: whether the entries have only the parts that ``brief_entry`` names, as for a table.
 
     Raises:
         DataError: a plugin's key is one that the summary has, or a trial is about a query that is not given.
@@ -66,11 +68,11 @@ def result_document(
     if taken:
         raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary already has; rename it")
     secrets = secret_values()
-    entries = [_entry(queries[result.key.query_id], result, quality, bare, gold) for result in ordered]
+    entries = (_entry(queries[result.key.query_id], result, quality, bare, gold, brief=brief) for result in ordered)
     return {
         "metadata": clean(metadata(run, framework), ()),
         "summary": clean({**figures, **extra_summary}, secrets),
-        "results": clean(entries, secrets),
+        "results": [clean(each, secrets) for each in entries],
     }
 
 
@@ -80,8 +82,11 @@ def _entry(
     quality: Collection[str],
     bare: Collection[QueryId],
     gold: Mapping[QueryId, GoldAnswer],
+    *,
+    brief: bool,
 ) -> dict[str, Any]:
-    return entry(query, result, zero_scores(quality, query.query_id, bare), gold.get(query.query_id))
+    zeros = zero_scores(quality, query.query_id, bare)
+    return brief_entry(query, result, zeros) if brief else entry(query, result, zeros, gold.get(query.query_id))
 
 
 def _ordered(queries: Mapping[QueryId, Query], results: Sequence[TrialResult]) -> list[TrialResult]:

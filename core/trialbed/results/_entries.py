@@ -37,7 +37,7 @@ def entry(
     answer = result.outcome.answer or NO_ANSWER
     if result.status != "answered":  # what an agent makes of a refusal does not count; its claims stay
         answer = answer.model_copy(update={"final_answer": "", "finish": None})
-    finished = answer.finish is not None
+    finished = _finished(result)
     document = {
         "query_id": query.query_id,
         "repeat": result.key.repeat,
@@ -68,6 +68,32 @@ def entry(
         "started_at": result.outcome.started_at.isoformat(),
     }
     return document | _error(result) | _earlier(result)
+
+
+def brief_entry(query: Query, result: TrialResult, quality: Collection[str]) -> dict[str, Any]:
+    """The parts of an entry that tables, comparisons and the list of the worst queries are made of."""
+    sent = _sent(result.wire)
+    return {
+        "query_id": query.query_id,
+        "repeat": result.key.repeat,
+        "status": result.status,
+        "query_text": query.text,
+        "selected_tools": list(result.selected_tools),
+        "system_answer_time": result.outcome.wall_time,
+        "scores": _scores(result, quality, finished=_finished(result)),
+        "wire": {
+            "model_errors": sum(1 for call in result.wire.model_calls if failed(call)),
+            "api_errors": _api_figures(result.wire)["api_errors"],
+            "sent_invalid": sum(1 for call in sent if call.problem is not None),
+        },
+        "trial": result.trial,
+        "started_at": result.outcome.started_at.isoformat(),
+    } | _error(result)
+
+
+def _finished(result: TrialResult) -> bool:
+    answer = result.outcome.answer
+    return result.status == "answered" and answer is not None and answer.finish is not None
 
 
 def _gold_answer(query: Query, gold: GoldAnswer | None) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from trialbed.store._json import encode_id
 from trialbed.store._lock import is_held
 from trialbed.store._runs import each_run, find_run, fits, read_selection
 from trialbed.store._stored_trial import StoredTrial
-from trialbed.store._trials import read_results, read_trials, read_wire
+from trialbed.store._trials import each_result, read_results, read_trials, read_wire
 
 RECORDED: dict[RunStatus, tuple[RunStatus, ...]] = {"interrupted": ("running",)}
 """Status -> others that the records of such runs may have."""
@@ -184,6 +184,10 @@ class StoreReader:
         with self._open().read() as connection:
             return tuple(read_results(connection, run_id, None))
 
+    def _each_result(self, run_id: str) -> Iterator[TrialResult]:
+        with self._open().read() as connection:
+            yield from each_result(connection, run_id)
+
     def _wire(self, row_id: int, wire: WireLog) -> WireLog:
         with self._open().read() as connection:
             return read_wire(connection, row_id, wire)
@@ -266,6 +270,10 @@ class StoredRun:
     def results(self) -> tuple[TrialResult, ...]:
         """Every attempt as a whole, wire logs included, in the order in which they ended: all of it is read at once."""
         return self._store._results(self.run_id)
+
+    def each_result(self) -> Iterator[TrialResult]:
+        """What ``results`` reads, a part at a time: a large run need not fit into memory."""
+        return self._store._each_result(self.run_id)
 
     def trials(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +32,9 @@ ByTrial = dict[int, list[Any]]
 
 MODEL, API = "model", "api"
 """Kinds of calls."""
+
+IN_ONE = 500
+"""Trials that are read in one go."""
 
 
 def insert_trials(connection: Connection, run_id: str, results: Iterable[TrialResult]) -> None:
@@ -96,10 +99,20 @@ def _summary(row: Row[Any]) -> AttemptSummary:
 
 def read_results(connection: Connection, run_id: str, framework: str | None) -> list[TrialResult]:
     """Every attempt of the run's trials, complete, in the order in which they were added."""
-    chosen = _chosen(run_id, {} if framework is None else {"framework": framework})
-    rows, found = _read(connection, chosen)
-    model_calls, api_calls = _read_calls(connection, rows, chosen)
-    return [_result(row, found[row.id], model_calls[row.id], api_calls[row.id]) for row in rows]
+    return list(each_result(connection, run_id, framework))
+
+
+def each_result(connection: Connection, run_id: str, framework: str | None = None) -> Iterator[TrialResult]:
+    """What ``read_results`` reads, in parts: what the caller lets go does not stay in memory."""
+    every = _chosen(run_id, {} if framework is None else {"framework": framework})
+    row_ids = connection.scalars(every.with_only_columns(trials.c.id)).all()
+    for first in range(0, len(row_ids), IN_ONE):
+        own = row_ids[first : first + IN_ONE]
+        chosen = every.where(trials.c.id.between(own[0], own[-1]))
+        rows, found = _read(connection, chosen)
+        model_calls, api_calls = _read_calls(connection, rows, chosen)
+        for row in rows:
+            yield _result(row, found[row.id], model_calls[row.id], api_calls[row.id])
 
 
 def read_trials(connection: Connection, run_id: str, **columns: Any) -> list[tuple[int, TrialResult]]:

@@ -22,6 +22,9 @@ Document = Mapping[str, Any]
 TEXT = 50
 """Characters of a task that the table of the worst queries shows."""
 
+BRIEF = ("table", "csv", "markdown")
+"""Reporters that need no more of a trial than how it ended; another may read anything."""
+
 TOLD_BY_NAME = ("frameworks", "commands", "dataset")
 """Settings that have lines of their own."""
 
@@ -47,7 +50,7 @@ def show_run(
     from trialbed.results import trial_name, worst_queries
 
     chosen = run_reporter("table" if as_json else reporter, explained=legend)
-    documents = stored_documents(run, queries)
+    documents = stored_documents(run, queries, brief=as_json or reporter in BRIEF)
     worst = worst_queries(documents)
     if as_json:
         print_json(_document(run, documents, worst))
