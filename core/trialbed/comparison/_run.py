@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.comparison._causes import loss_cause
@@ -18,7 +18,12 @@ REFERENCE = "reference"
 
 
 def compare_frameworks(
-    documents: Sequence[Document], results: Sequence[TrialResult], *, against: str | None, margin: float
+    documents: Sequence[Document],
+    results: Sequence[TrialResult],
+    *,
+    against: str | None,
+    margin: float,
+    whole: Callable[[TrialResult], TrialResult] = lambda result: result,
 ) -> dict[str, list[dict[str, Any]]]:
     """The comparisons within a run.
 
@@ -28,6 +33,7 @@ def compare_frameworks(
         against: the framework that the others are compared with; None for ``reference``, or the first if that is not
             in the run.
         margin: the largest difference of a score that does not matter.
+        whole: gives a trial with its bodies, where the results are without.
 
     Returns:
         framework -> its comparisons, each with what it is compared ``against``, its ``kind`` (``reference`` or
@@ -47,7 +53,7 @@ def compare_frameworks(
             comparison = {"kind": kind, "against": baseline, "scores": scores}
             if kind == "profile":
                 lower = {query for finding in scores.values() for query in finding["worse"]}
-                comparison["causes"] = _causes(results, baseline, candidate, lower)
+                comparison["causes"] = _causes(results, baseline, candidate, lower, whole)
             found[candidate].append(comparison)
     return found
 
@@ -62,7 +68,11 @@ def rank_documents(documents: Sequence[dict[str, Any]], margin: float) -> None:
 
 
 def _causes(
-    results: Sequence[TrialResult], controlled: str, native: str, queries: Collection[QueryId]
+    results: Sequence[TrialResult],
+    controlled: str,
+    native: str,
+    queries: Collection[QueryId],
+    whole: Callable[[TrialResult], TrialResult],
 ) -> dict[str, list[QueryId]]:
     """The causes of lower scores, the most frequent first: each with its queries."""
     trials = {(result.key.framework, result.key.query_id, result.key.repeat): result for result in results}
@@ -70,7 +80,7 @@ def _causes(
     for (framework, query, repeat), result in trials.items():
         other = trials.get((controlled, query, repeat))
         if framework == native and query in queries and other is not None and _is_lower(result, other):
-            known = found.setdefault(loss_cause(result, other), [])
+            known = found.setdefault(loss_cause(whole(result), whole(other)), [])
             known.extend([query] if query not in known else [])
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 

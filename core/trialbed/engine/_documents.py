@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ def run_documents(
     margin: float = MARGIN,
     allow_incomplete: bool = False,
     brief: bool = False,
+    whole: Callable[[TrialResult], TrialResult] = lambda result: result,
 ) -> list[dict[str, Any]]:
     """A document for each framework of a run, with its comparisons.
 
@@ -54,6 +55,7 @@ def run_documents(
         against, margin: as ``compare_frameworks`` takes them.
         allow_incomplete: where trials are missing, add the figures over those that every framework has.
         brief: as ``result_document`` takes it.
+        whole: as ``compare_frameworks`` takes it.
     """
     results = counted_attempts(attempts)
     counted = {id(result) for result in results}
@@ -85,7 +87,7 @@ def run_documents(
         add_attribution(documents, attributed)
     elif tools is not None:
         attribute_documents(documents, results, queries, tools)
-    comparisons = compare_frameworks(documents, results, against=against, margin=margin)
+    comparisons = compare_frameworks(documents, results, against=against, margin=margin, whole=whole)
     for document in documents:
         document["summary"]["comparisons"] = comparisons[document["metadata"]["agent_name"]]
     rank_documents(documents, margin)
@@ -122,7 +124,15 @@ def stored_documents(stored: StoredRun, queries: Queries | None = None, *, brief
                 attributed[result.trial] = attribute_trial(result, known, tools)
             attempts.append(small.of(result))
         return run_documents(
-            ended, known, attempts, listeners, attributed=attributed, gold=gold, allow_incomplete=True, brief=True
+            ended,
+            known,
+            attempts,
+            listeners,
+            attributed=attributed,
+            gold=gold,
+            allow_incomplete=True,
+            brief=True,
+            whole=lambda result: stored.trial(result.key.framework, result.key.query_id, result.key.repeat).result,
         )
 
 

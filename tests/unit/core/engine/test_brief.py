@@ -54,6 +54,23 @@ def test_brief_documents_have_the_figures_of_whole_ones(stored: Path) -> None:
             assert {**small, "wire": 0}.items() <= {**entry, "wire": 0}.items()
 
 
+def test_causes_are_told_from_whole_trials(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import trialbed.comparison._run as module
+
+    told: list[bool] = []
+    monkeypatch.setattr(
+        module,
+        "loss_cause",
+        lambda *trials: told.extend(LONG in repr(one) for one in trials) or "a cause",
+    )
+    with open_store(str(stored)) as reader:
+        found = stored_documents(reader.run(NEW), brief=True)
+    assert told == [True, True]
+    assert [one["causes"] for one in found[1]["summary"]["comparisons"] if one["kind"] == "profile"] == [
+        {"a cause": [1]}
+    ]
+
+
 def test_of_no_trial_more_is_kept_than_figures_need(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise a run of many trials needs gigabytes to be shown as a table."""
     import trialbed.engine._documents as module
