@@ -55,12 +55,9 @@ def test_brief_documents_have_the_figures_of_whole_ones(stored: Path) -> None:
 
 
 def test_causes_are_told_from_whole_trials(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import trialbed.comparison._run as module
-
     told: list[bool] = []
     monkeypatch.setattr(
-        module,
-        "loss_cause",
+        "trialbed.comparison._run.loss_cause",
         lambda *trials: told.extend(LONG in repr(one) for one in trials) or "a cause",
     )
     with open_store(str(stored)) as reader:
