@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,8 @@ from trialbed_fidelity.measurements import (
     run_prompt_trial,
 )
 
+INTERRUPTED = "interrupted before it was measured"
+
 OnStep = Callable[[str], None]
 
 
@@ -31,11 +34,16 @@ def ignore_step(_text: str) -> None:
     """Show nothing."""
 
 
-async def measure(options: FidelityOptions, on_step: OnStep = ignore_step) -> FidelityReport:
+async def measure(
+    options: FidelityOptions,
+    on_step: OnStep = ignore_step,
+    on_interruption: Callable[[FidelityReport], None] | None = None,
+) -> FidelityReport:
     """Measure every framework; a failure of one is recorded, and the others go on.
 
     Args:
         on_step: called with a text at every step.
+        on_interruption: called with what was measured, if this is cancelled before its end.
 
     Raises:
         NothingMeasured: the server does not start.
@@ -43,17 +51,27 @@ async def measure(options: FidelityOptions, on_step: OnStep = ignore_step) -> Fi
     """
     recorder = ConditionsRecorder()
     measurement = _Measurement(options, on_step)
-    await measurement.run()
-    conditions = recorder.conditions(
-        parts=options.measured_parts,
-        times=options.times,
-        tools=options.tools,
-        many=options.many,
-        rounds=options.rounds,
-        concurrencies=options.concurrencies,
-        model_names=options.model_names,
-    )
-    return FidelityReport(conditions=conditions, frameworks=tuple(measurement.found.values()))
+
+    def report() -> FidelityReport:
+        conditions = recorder.conditions(
+            parts=options.measured_parts,
+            times=options.times,
+            tools=options.tools,
+            many=options.many,
+            rounds=options.rounds,
+            concurrencies=options.concurrencies,
+            model_names=options.model_names,
+        )
+        return FidelityReport(conditions=conditions, frameworks=tuple(measurement.found.values()))
+
+    try:
+        await measurement.run()
+    except asyncio.CancelledError:
+        if on_interruption is not None:
+            measurement.interrupt()
+            on_interruption(report())
+        raise
+    return report()
 
 
 @dataclass(frozen=True)
@@ -117,6 +135,15 @@ class _Measurement:
                     self._note(column, **{part: await work()})
                 except NotMeasured as reason:
                     self._missing(column, part, str(reason))
+
+    def interrupt(self) -> None:
+        """Note what was not measured."""
+        for column, found in self.found.items():
+            known = {one.part for one in found.missing}
+            parts: Sequence[Part | str] = self._options.measured_parts if found.version is not None else [""]
+            for part in parts:
+                if not known & {part, ""} and (not part or getattr(found, part) is None):
+                    self._missing(column, part, INTERRUPTED)
 
     def _parts(self, harness: Harness, label: str) -> dict[Part, Callable[[], Awaitable[Any]]]:
         options = self._options

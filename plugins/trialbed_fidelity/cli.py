@@ -119,33 +119,44 @@ def command(source: Path | None, form: str, as_json: bool, **given: Any) -> int:
     Each framework gets the same scripted traffic as the reference loop, which is always measured too. What it
     sends is compared with what it was given: tool schemas, prompts, requests, settings, parallel calls and
     limits. It is also timed with a model that answers at once. Only observed figures are shown. Exits with 1 if a
-    part could not be measured for a framework.
+    part could not be measured for a framework. If it is interrupted, it shows what was measured until then.
     """
     markdown, output = given.pop("markdown"), given.pop("output")
-    report = _read(source, given["parts"]) if source else _measured(given)
+    report, interrupted = (_read(source, given["parts"]), False) if source else _measured(given)
     if output is not None:
         _write(output, _text(report))
+    if interrupted:
+        _print(report, "json" if as_json else form)
+        raise click.Abort
     if markdown is not None:
         _write_markdown(markdown, report)
     _print(report, "json" if as_json else form)
     return _exit_code(report)
 
 
-def _measured(given: dict[str, Any]) -> FidelityReport:
+def _measured(given: dict[str, Any]) -> tuple[FidelityReport, bool]:
+    """What was measured, and whether the measurement was interrupted.
+
+    Raises:
+        click.Abort: it was interrupted before anything was measured.
+    """
     import asyncio
 
+    partly: list[FidelityReport] = []
     try:
-        return asyncio.run(_measure(_options(given)))
-    except asyncio.CancelledError:
-        raise click.Abort from None
+        return asyncio.run(_measure(_options(given), partly.append)), False
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        if not partly or partly[0].empty:
+            raise click.Abort from None
+        return partly[0], True
 
 
-async def _measure(options: FidelityOptions) -> FidelityReport:
+async def _measure(options: FidelityOptions, on_interruption: Callable[[FidelityReport], None]) -> FidelityReport:
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed_fidelity import measure
 
     with cancel_on_terminate(), _steps() as on_step:
-        return await measure(options, on_step)
+        return await measure(options, on_step, on_interruption)
 
 
 def _options(given: dict[str, Any]) -> FidelityOptions:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from trialbed.errors import DataError
 from trialbed_fidelity import PARTS as ALL_PARTS
@@ -54,3 +57,22 @@ def test_parts_that_a_file_does_not_have_are_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="has no figures of the part load; it has those of prompt"):
         _read(figures, ("load",))
     assert _read(figures, ()).conditions.parts == ("prompt",)
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_an_interrupted_measurement_shows_what_was_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, measured: bool
+) -> None:
+    async def run(self: Any) -> None:
+        self._note("reference", version="1.0", **({"many": ()} if measured else {}))
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr("trialbed_fidelity._measure._Measurement.run", run)
+    figures, page = tmp_path / "figures.json", tmp_path / "page.md"
+    arguments = ["--part", "many", "--part", "prompt", "--json", "--output", str(figures), "--markdown", str(page)]
+    done = CliRunner().invoke(command, arguments)
+    assert (done.exit_code, figures.exists(), page.exists()) == (1, measured, False)
+    if measured:
+        (reference,) = json.loads(done.stdout)["frameworks"]
+        assert reference["missing"] == [{"part": "prompt", "reason": "interrupted before it was measured"}]
+        assert json.loads(figures.read_text())["frameworks"] == [reference]
