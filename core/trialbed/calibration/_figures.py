@@ -74,7 +74,7 @@ def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:
         name: the judge's, as chosen.
         judge: what the run's document says of it (``metadata.judge``).
     """
-    if not judge:
+    if not judge or "calibration" not in judge:
         return ""
     full = name if judge["model"] in (None, name) else f"{name}:{judge['model']}"
     if judge["calibration"] is None:

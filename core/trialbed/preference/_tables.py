@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trialbed.calibration import judge_note
 from trialbed.views import UNKNOWN, Table, number
 
 GROUNDS = {
@@ -22,7 +23,7 @@ def preference_table(documents: Sequence[Mapping[str, Any]]) -> Table:
         "The win rate is the candidate's wins over wins, losses and ties; undecided contests are left out. "
         "The solved status decides first, a missing answer loses, and the judge sees each pair in both orders."
     ]
-    return Table.of("preference", columns, [_row(document) for document in documents], [*notes, *_notes(documents)])
+    return Table.of("preference", columns, [_row(document) for document in documents], [*notes, *_notes(documents), *_judges(documents)])
 
 
 def undecided_lines(documents: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -57,6 +58,12 @@ def _name(document: Mapping[str, Any]) -> str:
 
 def _p(value: float | None) -> str:
     return "<0.001" if value is not None and value < 0.001 else number(value)
+
+
+def _judges(documents: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How far the judges can be trusted, each once."""
+    judges = (document["judge"] for document in documents)
+    return list(filter(None, dict.fromkeys(judge_note(str(judge.get("driver")), judge) for judge in judges)))
 
 
 def _notes(documents: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -101,6 +101,7 @@ async def test_frameworks_of_a_run_are_compared(model: JudgeEndpoint, tmp_path: 
     assert document["win_rate"]["value"] == pytest.approx(0.25)
     assert len(model.asked) == 4
     assert document["judge"]["model"] == "grader"
+    assert "The judge llm:grader is uncalibrated" in " ".join(note for table in found.tables for note in table.notes)
 
 
 async def test_runs_are_compared(model: JudgeEndpoint, tmp_path: Path) -> None:
