@@ -23,7 +23,8 @@ def preference_table(documents: Sequence[Mapping[str, Any]]) -> Table:
         "The win rate is the candidate's wins over wins, losses and ties; undecided contests are left out. "
         "The solved status decides first, a missing answer loses, and the judge sees each pair in both orders."
     ]
-    return Table.of("preference", columns, [_row(document) for document in documents], [*notes, *_notes(documents), *_judges(documents)])
+    rows = [_row(document) for document in documents]
+    return Table.of("preference", columns, rows, [*notes, *_notes(documents), *_judges(documents)])
 
 
 def undecided_lines(documents: Sequence[Mapping[str, Any]]) -> list[str]:
