@@ -69,12 +69,16 @@ _AFTER = re.compile(
 """Words after a value that deny it: ``… is not true``, ``… is no longer the mayor``."""
 
 
+_REPLACED = re.compile(r"\b(?:instead of|rather than|as opposed to)(?: (?:the|a|an|by|on|at|in|for|from|to))* *$")
+"""Words right before what is not the case: ``43 instead of 42``."""
+
+
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether what stands between these places of a text in lower case is denied there."""
     if _AFTER.match(text, end):
         return True
     sentence = _after_last(_SENTENCE, text[max(0, start - FAR) : start])
-    if _DENIAL.search(sentence):
+    if _DENIAL.search(sentence) or _REPLACED.search(sentence):
         return True
     clause = _after_last(_CLAUSE, _ASKING.sub(r"\1", sentence))
     return _FAILING.search(clause) is not None or _is_negated(_HARMLESS.sub(" ", clause))

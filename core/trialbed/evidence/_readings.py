@@ -57,6 +57,9 @@ _TIMES = re.compile(
     r"(?P<dotted>[01]?[0-9]|2[0-3])\.(?P<minutes>[0-5][0-9])(?![\w:%]|[.,][0-9]|[ ]?[ap]\.?m\b)"
     r"|(?<![\w.:])(?P<english>0?[1-9]|1[0-2])\.(?P<after>[0-5][0-9])[ ]?(?P<half>[ap])\.?m\b\.?"
     r"|(?:\b12[ ])?\b(?P<name>noon|midnight)\b"
+    r"|(?<![\w.:])(?P<dial>0?[1-9]|1[0-2])(?::(?P<hand>[0-5][0-9]))?"
+    r"(?:[ ]o'clock(?:[ ](?:in[ ]the|at)[ ](?P<part>\w+))?"
+    r"|[ ](?:in[ ]the|at)[ ](?P<day>morning|afternoon|evening|night))\b"
 )
 
 
@@ -134,6 +137,10 @@ def _time(match: re.Match[str]) -> str:
         return "12:00" if match["name"] == "noon" else "00:00"
     if match["english"]:
         return spelled_time(int(match["english"]), int(match["after"]), 0, match["half"])
+    if match["dial"]:
+        late = (match["part"] or match["day"]) in ("afternoon", "evening", "night")
+        half = ("p" if late else "a") if match["part"] or match["day"] else None
+        return spelled_time(int(match["dial"]), int(match["hand"] or 0), 0, half)
     hour = match["hour"] or match["full"] or match["dotted"]
     minute = match["minute"] or match["later"] or match["past"] or match["minutes"] or "0"
     return spelled_time(int(hour), int(minute), 0, None)
