@@ -49,31 +49,23 @@ def was_told(wire: WireLog, arguments: Json, response: Json, started: float) -> 
         None where this cannot be seen: the response has no values to look for, there is no later request, or a request
         was not kept whole.
     """
-    later = [turn for turn in wire.model_calls if turn.started > started]
-    if not later or not all(map(_is_whole, wire.model_calls)):
+    requests = [(turn.started > started, _read(turn.request)) for turn in wire.model_calls]
+    if not any(later for later, _ in requests) or not all(isinstance(body, dict) for _, body in requests):
         return None
-    known = {text for turn in wire.model_calls if turn.started <= started for text in _texts(turn)}
+    known = {text for later, body in requests if not later for text in _texts(body)}
     before, after = Passages([*known, " ".join(evidence_values(arguments))]), None
     for value in islice(evidence_values(response), MAX_VALUES):
         if not before.mention(value):
             # A conversation is sent again with each request; only what is new in it is read.
-            after = after or Passages({text for turn in later for text in _texts(turn)} - known)
+            after = after or Passages({text for later, body in requests if later for text in _texts(body)} - known)
             if after.mention(value):
                 return True
     return None if after is None else False
 
 
-def _is_whole(turn: ModelCall) -> bool:
-    return len(turn.request.encode(errors="replace")) >= turn.request_bytes
-
-
-def _texts(turn: ModelCall) -> Iterator[str]:
+def _texts(body: Any) -> Iterator[str]:
     """Every text in the messages of a request; of a text that is JSON, its values too."""
-    try:
-        body = json.loads(turn.request)
-    except (ValueError, RecursionError):
-        return
-    for text in _strings(body.get("messages") if isinstance(body, dict) else None):
+    for text in _strings(body.get("messages")):
         yield text
         if text.lstrip()[:1] in ("{", "["):
             yield " ".join(evidence_values(_read(text)))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-from trialbed.records import Failure, Score, Usage
+from trialbed.records import Failure, Score, Usage, WireLog
 from trialbed.results import failed, observed_usage, repeated_requests
 from trialbed.scoring import ScoreContext
+
+ASKS_FOR_USAGE = re.compile(r'"include_usage"\s*:\s*true')
+"""In the body of a request."""
 
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
@@ -19,14 +23,23 @@ def score_tokens(context: ScoreContext) -> Iterable[Score]:
     observed, claimed = observed_usage(context.wire), context.answer.usage
     for part in TOKENS:
         detail = {"claimed": getattr(claimed, part) if claimed else None}
-        yield _tokens(part, observed, detail)
+        yield _tokens(part, observed, detail, context.wire)
 
 
-def _tokens(part: str, observed: Usage | None, detail: dict[str, int | None]) -> Score:
+def _tokens(part: str, observed: Usage | None, detail: dict[str, int | None], wire: WireLog) -> Score:
     if observed is None:
-        failure = Failure(kind="model", message="the model did not report the tokens of every call")
-        return Score(name=part, value=None, detail=detail, bounded=False, failure=failure)
+        return Score(name=part, value=None, detail=detail, bounded=False, failure=_unreported(wire))
     return Score(name=part, value=float(getattr(observed, part)), detail=detail, bounded=False)
+
+
+def _unreported(wire: WireLog) -> Failure:
+    """Why the tokens of the first call without them are not known: a stream has them only where it is asked for."""
+    calls = enumerate(wire.model_calls, 1)
+    place, call = next(((place, call) for place, call in calls if call.usage is None and call.status < 400), (0, None))
+    if call is None or not call.stream or ASKS_FOR_USAGE.search(call.request):
+        return Failure(kind="model", message="the model did not report the tokens of every call")
+    text = f"the agent streamed request {place} without asking for its tokens (stream_options.include_usage)"
+    return Failure(kind="agent", message=text)
 
 
 def score_turns(context: ScoreContext) -> Iterable[Score]:

@@ -17,6 +17,7 @@ READ_LIMIT = 32 * 2**20
 """Bytes of a response that are read for usage and tool calls; what follows is only counted."""
 
 GONE = "the framework closed the connection before the answer was complete"
+SILENT = "the endpoint had not answered when the connection was closed"
 
 
 class Exchange:
@@ -103,7 +104,7 @@ class Exchange:
     def left(self) -> None:
         """The framework went away first."""
         self.cause = self.cause or self._cause_in_flight() or "gone"
-        self._error = self._error or GONE
+        self._error = self._error or (SILENT if self.cause == "endpoint" else GONE)
         self.status = 0
 
     def end(self) -> None:

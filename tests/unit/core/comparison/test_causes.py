@@ -31,7 +31,7 @@ API = ApiRef(category="Weather", tool_name="Weather", api_name="now")
 
 
 def asked(*calls: SentCall, **fields: Any) -> ModelCall:
-    sizes = {"request": "", "response": "", "request_bytes": 0, "response_bytes": 0}
+    sizes = {"request": "{}", "response": "", "request_bytes": 0, "response_bytes": 0}
     return ModelCall(**{"started": 0, "duration": 0, "status": 200, **sizes, "tool_calls": calls, **fields})
 
 
@@ -133,7 +133,7 @@ def test_a_result_that_the_model_is_not_told_of_is_the_frameworks() -> None:
 
     def told(text: str) -> TrialResult:
         request = json.dumps({"messages": [{"role": "tool", "content": text}]})
-        later = asked(started=1, request=request, request_bytes=len(request))
+        later = asked(started=1, request=request)
         return trial(asked(GOOD), later, api_calls=(made,))
 
     whole, cut = told('{"mayor": "Mirel Tidemark"}'), told("…")

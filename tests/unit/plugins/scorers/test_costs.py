@@ -38,3 +38,20 @@ async def test_times_are_seconds() -> None:
         "framework": 0.5,
     }
     assert not found["wall_time"].bounded
+
+
+@pytest.mark.parametrize(
+    ("request_", "stream", "kind"),
+    [
+        ("{}", True, "agent"),
+        ('{"stream_options": {"include_usage": false}}', True, "agent"),
+        ('{"stream_options": {"include_usage": true}}', True, "model"),
+        ("{}", False, "model"),
+    ],
+)
+async def test_tokens_that_the_agent_did_not_ask_for_are_its_own_doing(request_: str, stream: bool, kind: str) -> None:
+    found = await scores(asked=[model_call(Usage()), model_call(request=request_, stream=stream)])
+    failure = found["total_tokens"].failure
+    assert failure is not None
+    assert failure.kind == kind
+    assert ("streamed request 2" in failure.message) == (kind == "agent")
