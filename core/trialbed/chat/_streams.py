@@ -75,6 +75,10 @@ class StreamReader:
         if not self.over:
             self._broken(kind, message)
 
+    def note(self, kind: str) -> None:
+        """Note a peculiarity that the stream itself does not show."""
+        self._note(kind)
+
     def end(self, now: float = 0.0, cut: str | None = None) -> Reading:
         """Returns the reading, once the body has ended.
 

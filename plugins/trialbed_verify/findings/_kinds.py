@@ -86,6 +86,8 @@ _FORM = {
     "role_wrong": "the role of the message is missing or not `assistant`",
 }
 _STREAM = {
+    "bytes_after_body": "bytes came after the end of a compressed body",
+    "encoding_unfinished": "a compressed stream ended, after `[DONE]`, before its encoding did",
     "bytes_after_done": "bytes that are not an event came after `[DONE]`",
     "events_after_done": "events came after `[DONE]`",
     "last_event_unfinished": "the stream ended without the blank line that ends its last event",

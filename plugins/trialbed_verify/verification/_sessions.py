@@ -24,6 +24,8 @@ def new_session(concurrency: int) -> aiohttp.ClientSession:
         headers={"Accept-Encoding": ENCODINGS},
         trace_configs=[trace()],
         timeout=aiohttp.ClientTimeout(total=None),
+        # Bodies are unpacked where it shows whether they are whole.
+        auto_decompress=False,
         cookie_jar=aiohttp.DummyCookieJar(),
         **answer_limits(),
         # The proxy is given per request, and keys do not come from .netrc.

@@ -6,7 +6,7 @@ import gzip
 import json
 import zlib
 
-from support.odd_vendor import EVENTS, Odd, document, events, reply
+from support.odd_vendor import EVENTS, RIGHT, TEXT, Odd, content, document, events, reply, streamed
 from support.odd_vendor.streams import WHOLE
 
 BODY = json.dumps(document()).encode()
@@ -92,4 +92,45 @@ TRANSPORT = [
     Odd("NUL bytes", reply(body=BODY + b"\0\0"), "protocol_error", "malformed_body"),
     Odd("xml", reply(body=b"<?xml version='1.0'?><error/>", kind="application/xml"), "protocol_error", "html"),
     Odd("duplicate key in the completion", reply(body=BODY[:-1] + b', "model": "m"}')),
+    Odd(f"{RIGHT}: x-gzip", reply("Content-Encoding: x-gzip", body=gzip.compress(BODY))),
+    Odd(f"{RIGHT}: gzip in gzip", reply("Content-Encoding: gzip, gzip", body=gzip.compress(gzip.compress(BODY)))),
+    Odd(
+        f"{RIGHT}: deflate in gzip",
+        reply("Content-Encoding: deflate", "Content-Encoding: gzip", body=gzip.compress(zlib.compress(BODY))),
+    ),
+    Odd(f"{RIGHT}: zeros behind gzip", reply("Content-Encoding: gzip", body=gzip.compress(BODY) + bytes(9))),
+    Odd(
+        "bytes behind gzip",
+        reply("Content-Encoding: gzip", body=gzip.compress(BODY) + b"surplus"),
+        found=("bytes_after_body",),
+    ),
+    Odd(
+        "gzip without its end",
+        reply("Content-Encoding: gzip", body=gzip.compress(BODY)[:-4]),
+        "protocol_error",
+        "cut_body",
+    ),
+    Odd(
+        "deflate that is cut",
+        reply("Content-Encoding: deflate", body=zlib.compress(BODY)[:60]),
+        "protocol_error",
+        "cut_body",
+    ),
+    Odd(
+        "an encoding that is unknown",
+        reply("Content-Encoding: compress", body=BODY),
+        "protocol_error",
+        "undecodable_body",
+    ),
+    streamed(
+        "a stream in gzip without its end",
+        reply("Content-Encoding: gzip", body=gzip.compress(STREAM)[:-4], kind=EVENTS),
+        found=("encoding_unfinished",),
+        also=lambda row: content(row) == TEXT,
+    ),
+    streamed(
+        f"{RIGHT}: a stream in x-gzip",
+        reply("Content-Encoding: x-gzip", body=gzip.compress(STREAM), kind=EVENTS),
+        also=lambda row: content(row) == TEXT,
+    ),
 ]

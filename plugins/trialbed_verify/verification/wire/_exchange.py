@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
-import orjson
 
 from trialbed.chat import Outcome, Problem, Reading, StreamReader, dump_json, failed, is_html, read_body, retry_after
 from trialbed.redaction import redact
 from trialbed_verify.verification.wire._attempts import Attempt
+from trialbed_verify.verification.wire._encodings import Decoder, UndecodableBody
 from trialbed_verify.verification.wire._requests import Prepared
 
 EVENTS_TYPE = "text/event-stream"
@@ -26,9 +26,6 @@ LARGEST = 64 * 2**20
 
 RESET = re.compile(r"\. (?:ConnectionReset|BrokenPipe|OS|Timeout)Error\(")
 """Text that aiohttp appends to the error of a body that a lost connection cut off; nothing else shows the cause."""
-
-ENCODING = "content-encoding"
-"""Text in aiohttp's error for a body that it cannot decompress."""
 
 LINGER = 0.5
 """Seconds that a stream has to close its body after ``[DONE]``; then its connection is closed."""
@@ -73,6 +70,8 @@ class Exchange:
                 reading = await self._ask(prepared, run)
         except TimeoutError:
             reading = run.ended("timeout", Problem("timeout", f"no complete answer within {self._timeout:g} s"))
+        except UndecodableBody as error:
+            reading = run.ended("protocol_error", Problem("undecodable_body", str(error)))
         except (aiohttp.ClientError, OSError) as error:
             reading = run.broken(error)
         return Attempt(
@@ -100,17 +99,20 @@ class Exchange:
                 run.retry_after = retry_after(response.headers)
                 return await _refused(response)
             kind = response.headers.get("Content-Type", "").lower()
+            decoder = Decoder(",".join(response.headers.getall("Content-Encoding", [])))
             if run.stream is not None and kind.startswith(EVENTS_TYPE):
-                reading = await self._events(response, run, run.stream)
+                reading = await self._events(response, decoder, run, run.stream)
             else:
-                packed = "Content-Encoding" in response.headers
-                reading = _read_whole(await _whole(response), kind, stream=prepared.stream, packed=packed)
+                reading = _read_whole(await _whole(response, decoder), kind, stream=prepared.stream, cut=decoder.is_cut)
             run.finished = run.finished or self._clock()
-            return reading
+            return _with_surplus(reading, decoder)
 
-    async def _events(self, response: aiohttp.ClientResponse, run: _Run, stream: StreamReader) -> Reading:
+    async def _events(
+        self, response: aiohttp.ClientResponse, decoder: Decoder, run: _Run, stream: StreamReader
+    ) -> Reading:
         left = LARGEST
-        async for chunk in response.content.iter_any():
+        parts = _parts(response, decoder)
+        async for chunk in parts:
             stream.feed(chunk, self._clock())
             left -= len(chunk)
             if left < 0:
@@ -119,19 +121,23 @@ class Exchange:
                 break
             if stream.over:
                 run.finished = self._clock()
-                if not response.content.at_eof():
-                    await self._drain(response, stream)
+                if decoder.packed or not response.content.at_eof():
+                    await self._drain(response, parts, decoder, stream)
                 break
         run.finished = run.finished or self._clock()
-        return stream.end(run.finished)
+        return stream.end(run.finished, cut=_CUT_PACKED if decoder.is_cut else None)
 
-    async def _drain(self, response: aiohttp.ClientResponse, stream: StreamReader) -> None:
+    async def _drain(
+        self, response: aiohttp.ClientResponse, parts: AsyncIterator[bytes], decoder: Decoder, stream: StreamReader
+    ) -> None:
         """Read the body to its end, so that the connection can be used again."""
         try:
             async with asyncio.timeout(LINGER):
-                async for chunk in response.content.iter_any():
+                async for chunk in parts:
                     stream.feed(chunk, self._clock())
-        except (TimeoutError, aiohttp.ClientError):
+            if decoder.is_cut:
+                stream.note("encoding_unfinished")
+        except (TimeoutError, aiohttp.ClientError, UndecodableBody):
             response.close()
         except asyncio.CancelledError:
             response.close()
@@ -164,8 +170,6 @@ class _Run:
     def broken(self, error: Exception) -> Reading:
         """CompletedCase by an error: of the connection, of HTTP, or of the body's."""
         text = _text(error)
-        if ENCODING in str(error):
-            return self.ended("protocol_error", Problem("undecodable_body", text))
         if isinstance(error, aiohttp.ClientPayloadError) and not RESET.search(str(error)):
             return self._cut()
         return self.ended("transport_error", Problem(_kind(error), text))
@@ -197,12 +201,32 @@ def trace() -> aiohttp.TraceConfig:
 
 
 _TOO_LARGE = f"the answer is larger than {LARGEST >> 20} MiB"
+_CUT_PACKED = "the compressed body ends too early"
 
 
-async def _whole(response: aiohttp.ClientResponse) -> bytes | None:
+async def _parts(response: aiohttp.ClientResponse, decoder: Decoder) -> AsyncIterator[bytes]:
+    """The body, unpacked, as it comes."""
+    async for chunk in response.content.iter_any():
+        if decoder.packed:
+            for part in decoder.feed(chunk):
+                yield part
+        else:
+            yield chunk
+
+
+def _with_surplus(reading: Reading, decoder: Decoder) -> Reading:
+    if not decoder.surplus:
+        return reading
+    notes = sorted({*reading.notes, "bytes_after_body"})
+    return replace(
+        reading, notes=tuple(notes), excerpts={**reading.excerpts, "bytes_after_body": repr(decoder.surplus)}
+    )
+
+
+async def _whole(response: aiohttp.ClientResponse, decoder: Decoder) -> bytes | None:
     """The body; None if it is too large to be an answer."""
     parts, size = [], 0
-    async for chunk in response.content.iter_any():
+    async for chunk in _parts(response, decoder):
         parts.append(chunk)
         size += len(chunk)
         if size > LARGEST:
@@ -211,24 +235,14 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes | None:
     return b"".join(parts)
 
 
-def _read_whole(body: bytes | None, kind: str, *, stream: bool, packed: bool) -> Reading:
+def _read_whole(body: bytes | None, kind: str, *, stream: bool, cut: bool) -> Reading:
     if body is None:
         return failed("too_large", _TOO_LARGE)
+    if cut:
+        return failed("cut_body", f"{_CUT_PACKED}: {_shown(body)}")
     if not stream or is_html(body, kind):
-        reading = read_body(body, kind)
-        cut = packed and reading.problem is not None and reading.problem.kind == "malformed_body" and _ends_early(body)
-        # Where a compressed body is cut, what came before is there, and no error.
-        return failed("cut_body", f"the compressed body ends too early: {_shown(body)}") if cut else reading
+        return read_body(body, kind)
     return failed("wrong_content_type", f"a stream was requested, not {kind or 'an untyped body'}: {_shown(body)}")
-
-
-def _ends_early(body: bytes) -> bool:
-    """Whether a body is the beginning of a JSON text."""
-    try:
-        orjson.loads(body)
-    except ValueError as error:
-        return "unexpected end" in str(error)
-    return False
 
 
 async def _refused(response: aiohttp.ClientResponse) -> Reading:
@@ -238,11 +252,21 @@ async def _refused(response: aiohttp.ClientResponse) -> Reading:
     if target and response.status // 100 == 3:
         text += f", a redirection to {redact(target[:SHOWN])}: the key is sent only to the base URL"
     try:
-        body = _shown(await response.content.read(SHOWN * 4))
-    except aiohttp.ClientError as error:
+        body = _shown(await _beginning(response))
+    except (aiohttp.ClientError, UndecodableBody) as error:
         # What is wrong with its body changes nothing about the status.
         body = f"(its body cannot be read: {_text(error)})"
     return failed(f"http_{response.status}", f"{text}: {body}" if body else text, "transport_error")
+
+
+async def _beginning(response: aiohttp.ClientResponse) -> bytes:
+    decoder = Decoder(",".join(response.headers.getall("Content-Encoding", [])))
+    found = b""
+    async for part in _parts(response, decoder):
+        found += part
+        if len(found) > SHOWN * 4:
+            break
+    return found[: SHOWN * 4]
 
 
 def _shown(body: bytes) -> str:

@@ -19,9 +19,9 @@ async def test_a_stream_that_is_whole_is_kept_if_it_is_given_up_before_its_body_
 ) -> None:
     draining, drain = asyncio.Event(), Exchange._drain
 
-    async def watched(self: Exchange, response: Any, stream: Any) -> None:
+    async def watched(self: Exchange, *arguments: Any) -> None:
         draining.set()
-        await drain(self, response, stream)
+        await drain(self, *arguments)
 
     monkeypatch.setattr(Exchange, "_drain", watched)
     monkeypatch.setattr(_exchange, "LINGER", 3600)
