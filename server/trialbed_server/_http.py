@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
 
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from trialbed.chat import error_document
+
+LINGER_SECONDS, LINGER_BYTES = 5.0, 256 * 2**20
+"""How long, and how much, is still read of a request that was refused for its size."""
 
 
 class BodyTooLarge(Exception):
@@ -46,6 +51,24 @@ async def send_json(body: bytes, status: int, send: Send, more: Sequence[tuple[b
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+async def refuse_large(body: bytes, receive: Receive, send: Send) -> None:
+    """Refuse a request for its size, and let its sender finish, as one that only reads afterwards would see no answer.
+
+    What comes is thrown away, for so long and so much of it; then the connection ends.
+    """
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LINGER_SECONDS):
+            left, more = LINGER_BYTES, True
+            while more and left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                more = message["type"] == "http.request" and message.get("more_body", False)
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def _rest(body: bytearray, kind: str, receive: Receive, limit: int) -> bytes:

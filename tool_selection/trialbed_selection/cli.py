@@ -170,11 +170,21 @@ def _print_measures(document: dict[str, Any], ks: Sequence[int]) -> None:
     columns = ["test set", "selector", *(f"{names[name]}@{k}" for name in MEASURES for k in ks), "ms"]
     catalog = document["catalog"]
     notes = (
+        *_filled_up(document),
         "recall: share of gold Apis offered; nDCG: 1 if they come first; coverage: share of queries with all of them "
         "offered. Means over queries with 95% intervals; ms: median time of a query.",
         f"Catalog {catalog['digest'][:16]} of {catalog['apis']:,} Apis.",
     )
     print_tables([replace(Table.of("selection", columns, _rows(document, ks), notes), pinned=1)], sys.stdout)
+
+
+def _filled_up(document: dict[str, Any]) -> Iterator[str]:
+    """What of a selector's figures is not its model's."""
+    for name, rows in document["selectors"].items():
+        shares = {k: share for k, share in rows[-1]["topped_up"].items() if share}
+        if shares:
+            told = ", ".join(f"{share:.0%} @{k}" for k, share in shares.items())
+            yield f"Of the tools that {name} offers, bm25 has filled up what its model did not name: {told}."
 
 
 def _rows(document: dict[str, Any], ks: Sequence[int]) -> Iterator[tuple[str, ...]]:

@@ -12,6 +12,7 @@ from typing import Any
 from trialbed.contracts import ToolSelector
 from trialbed.records import ApiRef, Query
 from trialbed.statistics import Estimate, bounded_mean_interval
+from trialbed_selection.choices import chosen
 
 MEASURES = ("recall", "ndcg", "coverage")
 """At each k: the share of gold Apis among the first k, their place there, and whether all are there."""
@@ -25,12 +26,14 @@ class Found:
         test_set: that the query belongs to.
         ranking: the chosen Apis, best first.
         seconds: that it took.
+        topped_up: those that fill up a choice of a model that was too short.
     """
 
     test_set: str
     query: Query
     ranking: tuple[ApiRef, ...]
     seconds: float
+    topped_up: frozenset[ApiRef] = frozenset()
 
 
 def rankings(selector: ToolSelector, queries: Mapping[str, Sequence[Query]], most: int) -> Iterator[Found]:
@@ -43,8 +46,10 @@ def rankings(selector: ToolSelector, queries: Mapping[str, Sequence[Query]], mos
         for query in own:
             if query.gold_apis:
                 began = time.perf_counter()
-                ranking = tuple(dict.fromkeys(selector.select(query, max_tools=most)))[:most]
-                yield Found(test_set, query, ranking, time.perf_counter() - began)
+                choices = chosen(selector, query, most)
+                seconds = time.perf_counter() - began
+                filled = frozenset(choice.api for choice in choices if choice.topped_up)
+                yield Found(test_set, query, tuple(choice.api for choice in choices), seconds, filled)
 
 
 def recall_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> float:
@@ -76,7 +81,14 @@ def _row(test_set: str | None, found: Sequence[Found], ks: Sequence[int]) -> dic
         "gold_apis": sum(len(item.query.gold_apis) for item in found),
         "milliseconds": round(1000 * median(item.seconds for item in found), 3),
         "at": {str(k): {name: _estimate(name, found, k).as_json() for name in MEASURES} for k in ks},
+        "topped_up": {str(k): _topped_up(found, k) for k in ks},
     }
+
+
+def _topped_up(found: Sequence[Found], k: int) -> float:
+    """The share of the tools offered that fill up choices of a model."""
+    offered = [ref in item.topped_up for item in found for ref in item.ranking[:k]]
+    return fmean(offered) if offered else 0.0
 
 
 def _estimate(measure: str, found: Sequence[Found], k: int) -> Estimate:

@@ -23,6 +23,9 @@ ModelFault = Literal["server_error", "rate_limit", "overloaded", "malformed", "e
 
 Name = TypeVar("Name", bound=str)
 
+MOST_SECONDS, MOST_BYTES = 86_400, 1_000_000_000
+"""The longest wait and the largest answer: more is a mistake, and would take the machine's memory."""
+
 Rate = Annotated[float, Ge(0), Le(1)]
 
 
@@ -62,9 +65,9 @@ class FaultPlan(Record):
     seed: int = 0
     tools: ToolFaults | None = None
     model: ModelFaults | None = None
-    slow_seconds: Annotated[float, Gt(0)] = 5.0
-    hang_seconds: Annotated[float, Gt(0)] = 60.0
-    huge_bytes: Annotated[int, Gt(0)] = 1_000_000
+    slow_seconds: Annotated[float, Gt(0), Le(MOST_SECONDS)] = 5.0
+    hang_seconds: Annotated[float, Gt(0), Le(MOST_SECONDS)] = 60.0
+    huge_bytes: Annotated[int, Gt(0), Le(MOST_BYTES)] = 1_000_000
 
     def tool_fault(self, trial: str, api: str, place: int) -> ToolFault | None:
         """The fault of a call of an Api; None for most.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trialbed.errors import DataError, UsageError
 from trialbed_server.cache import Entry, ResponseStore
-from trialbed_server.cache_files._layout import LAYOUTS, cache_files, name_of
+from trialbed_server.cache_files._layout import LAYOUTS, cache_files, misplaced_files, name_of
 from trialbed_server.cache_files._reading import ImportProblem, alias, read_entries
 
 BATCH = 2000
@@ -58,6 +58,8 @@ def import_cache(folder: Path, location: str, progress: Progress | None = None) 
     store = ResponseStore(location)
     try:
         batches = _Import(store)
+        for file in sorted(misplaced_files(folder)):
+            batches.problems.append(ImportProblem(file, None, f"it is not a file at {LAYOUTS}"))
         for done, file in enumerate(files, 1):
             if batches.take(file) and progress is not None:
                 progress(done, len(files))

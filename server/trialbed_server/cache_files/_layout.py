@@ -9,6 +9,7 @@ from trialbed.standard_names import StandardName, requested_name
 
 FOLDER = "tool_response_cache"
 LAYOUTS = "{category}/{tool}_for_{category}/{api}.json or {category}/{tool_name}/{api_name}.json"
+DEPTH = len(("category", "tool", "api"))
 LONGEST_NAME = 255
 """Bytes of one part of a path, on the usual file systems."""
 
@@ -27,6 +28,18 @@ def cache_folder(folder: Path) -> Path | None:
 def cache_files(folder: Path) -> Iterator[Path]:
     """The files of a cache folder."""
     return (path for path in folder.glob("*/*/*.json") if path.is_file())
+
+
+def misplaced_files(folder: Path) -> Iterator[Path]:
+    """Files that look like a cache's and are at no place that says which Api they are of, or lead to nothing."""
+    for path in folder.rglob("*"):
+        parts = path.relative_to(folder).parts
+        if path.suffix.lower() != ".json" or any(part.startswith(".") for part in parts):
+            continue
+        if path.is_file() and len(parts) == DEPTH and path.suffix == ".json":
+            continue
+        if path.is_file() or path.is_symlink():
+            yield path
 
 
 def name_of(file: Path) -> StandardName:

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from trialbed.contracts import World
 from trialbed.records import ApiCall
 from trialbed.redaction import Redaction
-from trialbed_server._http import BodyTooLarge, ClientGone, read_body, send_json
+from trialbed_server._http import BodyTooLarge, ClientGone, read_body, refuse_large, send_json
 from trialbed_server._metrics import Metrics
 from trialbed_server.trials import (
     RETRY_AFTER,
@@ -89,7 +89,9 @@ class VirtualApi:
         except MalformedRequest as error:
             status, body = 422, json.dumps({"detail": error.detail}).encode()
         except BodyTooLarge:
-            status, body = 413, error_body(f"the request is larger than {self._max_body} bytes")
+            self._metrics.refused()
+            await refuse_large(error_body(f"the request is larger than {self._max_body} bytes"), receive, send)
+            return
         except TrialRefused as error:
             status, body = error.status, error_body(str(error))
         if status == 200:

@@ -118,6 +118,8 @@ def _explain(data: Any) -> None:
         _Fields.model_validate(data)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False)
+        if not isinstance(data, dict):
+            found[0]["msg"] = "Input should be a valid dictionary"
         raise MalformedRequest([{**problem, "loc": ["body", *problem["loc"]]} for problem in found]) from error
 
 

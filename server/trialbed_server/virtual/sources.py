@@ -26,6 +26,12 @@ NEAREST, LIKELY, LONGEST = 3, 30, 500
 """Inputs that are named where one is not cached, those that are compared exactly, and letters of each that are."""
 
 
+KINDS: dict[type, str] = {
+    list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false", type(None): "null"
+}  # fmt: skip
+"""Type of an input -> what it is in JSON."""
+
+
 @dataclass(frozen=True)
 class Call:
     """One call to answer: whose, with what, and under which cache key."""
@@ -155,8 +161,8 @@ class SimulatorSource:
         """
         target = call.target
         if not isinstance(call.tool_input, dict):
-            kind = type(call.tool_input).__name__
-            raise SimulationError(f"{target.path}: tool_input must be a JSON object, this is a {kind}")
+            kind = KINDS[type(call.tool_input)]
+            raise SimulationError(f"{target.path}: tool_input must be a JSON object, this is {kind}")
         try:
             async with asyncio.timeout(self._timeout):
                 simulation = await self._simulate(call)

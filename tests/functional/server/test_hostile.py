@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 from pathlib import Path
 from typing import Any
@@ -102,4 +103,18 @@ async def test_50_megabytes_are_refused_before_they_are_read(serve: Serve) -> No
     for content in (pieces(), b"x" * 50 * 2**20):
         reply = await client.post("/virtual", content=content)
         assert (reply.status_code, reply.json()["error"]) == (413, "the request is larger than 16777216 bytes")
+    assert (await client.post("/virtual", json=virtual())).status_code == 200
+
+
+async def test_a_client_that_reads_only_when_it_has_sent_everything_sees_that_it_is_too_much(serve: Serve) -> None:
+    client = await serve()
+    url = client.base_url
+
+    def sent() -> tuple[int, str]:
+        connection = http.client.HTTPConnection(url.host, url.port)
+        connection.request("POST", "/virtual", b"x" * 50 * 2**20, {"connection": "close"})
+        reply = connection.getresponse()
+        return reply.status, json.load(reply)["error"]
+
+    assert await asyncio.to_thread(sent) == (413, "the request is larger than 16777216 bytes")
     assert (await client.post("/virtual", json=virtual())).status_code == 200

@@ -7,6 +7,7 @@ import pytest
 
 from trialbed.contracts import ToolSelector
 from trialbed.records import ApiRef, GoldCall, Query
+from trialbed_selection.choices import Choice, ExplainedSelector
 from trialbed_selection.recall import measured, ndcg_at, rankings, recall_at
 
 A, B, C, D = (ApiRef(category="c", tool_name="t", api_name=name) for name in "ABCD")
@@ -47,6 +48,21 @@ def test_measures_are_means_over_queries_by_test_set_and_over_all() -> None:
     assert two["at"]["2"]["recall"] == {"value": 0, "low": 0, "high": pytest.approx(0.793, abs=0.01), "n": 1}
     assert (every["test_set"], every["queries"], every["at"]["1"]["recall"]["n"]) == (None, 3, 3)
     assert every["at"]["1"]["recall"]["value"] == 0.5
+
+
+class HalfNamed(ExplainedSelector):
+    """Its model names one tool, and the others fill up."""
+
+    def choices(self, query: Query, *, max_tools: int) -> list[Choice]:
+        named = [Choice(api=A, by="model")]
+        return [*named, *(Choice(api=ref, by="words", topped_up=True) for ref in (B, C, D))][:max_tools]
+
+
+def test_it_says_what_share_of_the_tools_a_model_did_not_name() -> None:
+    (row,) = measured(list(rankings(HalfNamed(), {"one": [query(1, A), query(2, B)]}, 4)), (1, 2, 4))
+    assert row["topped_up"] == {"1": 0, "2": 0.5, "4": 0.75}
+    (row,) = measured(list(rankings(Fixed(A), {"one": [query(1, A)]}, 1)), (1,))
+    assert row["topped_up"] == {"1": 0}
 
 
 def test_one_test_set_has_no_second_row() -> None:

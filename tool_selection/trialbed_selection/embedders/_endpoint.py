@@ -9,6 +9,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from trialbed.errors import ModelFailed
 from trialbed.records import ModelEndpoint
+from trialbed.redaction import redaction_of
 
 if TYPE_CHECKING:
     import httpx
@@ -57,7 +58,10 @@ class EndpointEmbedder:
         rows = [row for start in range(0, len(texts), BATCH) for row in self._batch(texts[start : start + BATCH])]
         if len({len(row) for row in rows}) > 1:
             raise ModelFailed(f"{self.name} sent embeddings of different lengths")
-        vectors = np.array(rows, dtype=np.float32).reshape(len(rows), -1)
+        with np.errstate(over="ignore"):
+            vectors = np.array(rows, dtype=np.float32).reshape(len(rows), -1)
+        if rows and not (vectors.shape[1] and np.isfinite(vectors).all()):
+            raise ModelFailed(f"{self.name} sent embeddings that are empty, or hold what is not a number of 32 bits")
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: np.ndarray[Any, Any] = vectors / np.where(lengths == 0, 1, lengths)
         return unit
@@ -88,7 +92,8 @@ class EndpointEmbedder:
         if response.status_code in BUSY:
             raise _Busy(f"status {response.status_code}")
         if response.is_error:
-            raise ModelFailed(f"{self.name} refused embeddings: status {response.status_code}: {response.text[:300]}")
+            told = redaction_of((self._endpoint.api_key,) if self._endpoint.api_key else ()).text(response.text)
+            raise ModelFailed(f"{self.name} refused embeddings: status {response.status_code}: {told[:300]}")
         try:
             return response.json()
         except ValueError as error:
@@ -102,4 +107,6 @@ class EndpointEmbedder:
             raise ModelFailed(f"{self.name} sent no embeddings: {error!r}") from error
         if len(vectors) != count:
             raise ModelFailed(f"{self.name} sent {len(vectors)} embeddings for {count} texts")
+        if [row["index"] for row in rows] != list(range(count)):
+            raise ModelFailed(f"{self.name} sent embeddings whose indexes are not those of the texts, 0 to {count - 1}")
         return vectors

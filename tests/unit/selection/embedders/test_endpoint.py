@@ -11,11 +11,12 @@ from trialbed.errors import ModelFailed
 from trialbed.records import ModelEndpoint
 from trialbed_selection.embedders import EndpointEmbedder, _endpoint
 
+KEY = "secret-key-1"
 Answer = Callable[[httpx.Request], httpx.Response]
 
 
 def embedder(answer: Answer) -> EndpointEmbedder:
-    endpoint = ModelEndpoint(base_url="http://e/v1/", api_key="k", model="m")
+    endpoint = ModelEndpoint(base_url="http://e/v1/", api_key=KEY, model="m")
     return EndpointEmbedder(endpoint, transport=httpx.MockTransport(answer), wait=0)
 
 
@@ -33,8 +34,8 @@ def test_texts_go_in_batches_and_come_back_in_order_as_unit_vectors(monkeypatch:
     assert vectors.tolist() == [[1, 0]] * 3
     assert vectors.dtype == np.float32
     assert requests == [
-        ("http://e/v1/embeddings", "Bearer k", "m", ["a", "-"]),
-        ("http://e/v1/embeddings", "Bearer k", "m", ["c?"]),
+        ("http://e/v1/embeddings", f"Bearer {KEY}", "m", ["a", "-"]),
+        ("http://e/v1/embeddings", f"Bearer {KEY}", "m", ["c?"]),
     ]
 
 
@@ -49,6 +50,10 @@ def refused(request: httpx.Request) -> httpx.Response:
     raise httpx.ConnectError("refused", request=request)
 
 
+def sent(embedding: list[float], index: int = 0) -> httpx.Response:
+    return httpx.Response(200, json={"data": [{"index": index, "embedding": embedding}]})
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
@@ -59,8 +64,14 @@ def refused(request: httpx.Request) -> httpx.Response:
         (lambda request: httpx.Response(200, json={"data": []}), "sent 0 embeddings for 1 texts"),
         (lambda request: httpx.Response(200, json={"data": [{"index": 0}]}), "sent no embeddings"),
         (lambda request: httpx.Response(200, json=[]), "sent no embeddings"),
+        (lambda request: sent([]), "that are empty"),
+        (lambda request: httpx.Response(200, text='{"data": [{"index": 0, "embedding": [NaN]}]}'), "not a number"),
+        (lambda request: sent([1e39, 1.0]), "not a number of 32 bits"),
+        (lambda request: sent([1.0], index=1), "indexes are not those of the texts, 0 to 0"),
+        (lambda request: httpx.Response(400, text="the key secret-key-1 is wrong"), "status 400: the key .* is wrong"),
     ],
 )
 def test_what_is_no_embedding_is_an_error_that_says_why(answer: Answer, message: str) -> None:
-    with pytest.raises(ModelFailed, match=message):
+    with pytest.raises(ModelFailed, match=message) as raised:
         embedder(answer).embed(["a"])
+    assert KEY not in str(raised.value)

@@ -31,6 +31,13 @@ def test_a_request_is_read_and_unknown_fields_are_ignored() -> None:
     assert parse_request(json.dumps({**GOOD, "more": 1}).encode()) == ("Data", "T", "A", {"x": 1})
 
 
+@pytest.mark.parametrize("body", [b"[]", b"null", b"5", b'"x"'])
+def test_a_body_that_is_no_object_is_told_so(body: bytes) -> None:
+    with pytest.raises(MalformedRequest) as caught:
+        parse_request(body)
+    assert [problem["msg"] for problem in caught.value.detail] == ["Input should be a valid dictionary"]
+
+
 @pytest.mark.parametrize("field", list(GOOD))
 def test_every_field_is_needed(field: str) -> None:
     body = json.dumps({key: value for key, value in GOOD.items() if key != field}).encode()

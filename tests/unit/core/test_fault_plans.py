@@ -1,0 +1,27 @@
+"""The plans of ``--faults``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from trialbed.errors import UsageError
+from trialbed.fault_plans import read_fault_plan
+
+
+@pytest.mark.parametrize(
+    ("plan", "place"),
+    [
+        ({"tools": {"rate": 2}}, "tools.rate"),
+        ({"tools": {"rate": float("nan")}}, "tools.rate"),
+        ({"tools": {"rate": 1, "faults": ["odd"]}}, "tools.faults.0"),
+        ({"tools": {"rate": 1}, "hang_seconds": float("inf")}, "hang_seconds"),
+        ({"model": {"rate": 1}, "slow_seconds": 0}, "slow_seconds"),
+        ({"tools": {"rate": 1}, "huge_bytes": 10**12}, "huge_bytes"),
+    ],
+)
+def test_a_plan_that_cannot_be_kept_is_refused_where_it_is_wrong(plan: dict[str, Any], place: str) -> None:
+    with pytest.raises(UsageError, match=f"--faults: {place}: Input should be"):
+        read_fault_plan(json.dumps(plan))
