@@ -73,13 +73,14 @@ def make_hostile_store(path: Path, text: str) -> Path:
     """
     # Queries and names cannot have lone surrogates: files and command lines have none.
     told = text.encode("utf-8", "replace").decode()
-    query = {"query_id": 1, "text": told, "apis": []}
+    query_id = f"\u202e\u200b{told[:300]}"
+    query = {"query_id": query_id, "text": told, "apis": []}
     dataset = path.with_name("queries.json")
     dataset.write_text(json.dumps({"name": "hostile", "queries": [query]}), encoding="utf-8")
     frameworks = ("reference", told[:3000])
     config = run_config(
         frameworks=frameworks,
-        query_ids=(1,),
+        query_ids=(query_id,),
         repeat=2,
         model=told[:3000],
         adapter_versions=dict.fromkeys(frameworks, "1"),
@@ -100,14 +101,14 @@ def make_hostile_store(path: Path, text: str) -> Path:
     )
     with Store.open(str(path)) as store:
         store.create_run(stored)
-        store.add_selection(NEW, 1, told[:300], (ToolSpec(name=text[:60], description=text, parameters={}, api=API),))
+        store.add_selection(NEW, query_id, told[:300], (ToolSpec(name=text[:60], description=text, parameters={}, api=API),))
         for framework in frameworks:
             for repeat in range(2):
-                store.add_trial(NEW, hostile_trial(framework, repeat, text))
+                store.add_trial(NEW, hostile_trial(framework, query_id, repeat, text))
     return path.parent
 
 
-def hostile_trial(framework: str, repeat: int, text: str) -> TrialResult:
+def hostile_trial(framework: str, query_id: str, repeat: int, text: str) -> TrialResult:
     """A trial in which all that others wrote is this text; the second one failed."""
     api = ApiRef(category=text[:300], tool_name=text[:300], api_name=text[:300])
     asked = [{"role": "system", "content": text}, {"role": "user", "content": text}]
@@ -131,7 +132,7 @@ def hostile_trial(framework: str, repeat: int, text: str) -> TrialResult:
     )
     return TrialResult(
         trial=f"token-{framework[:9]}-{repeat}",
-        key=TrialKey(framework=framework, query_id=1, repeat=repeat),
+        key=TrialKey(framework=framework, query_id=query_id, repeat=repeat),
         seed=7,
         outcome=Outcome(started_at=created_at(), wall_time=1, answer=None if failure else answer, failure=failure),
         wire=WireLog(trial="token", opened_at=created_at(), model_calls=(first, refused), api_calls=calls),
