@@ -101,7 +101,9 @@ def make_hostile_store(path: Path, text: str) -> Path:
     )
     with Store.open(str(path)) as store:
         store.create_run(stored)
-        store.add_selection(NEW, query_id, told[:300], (ToolSpec(name=text[:60], description=text, parameters={}, api=API),))
+        store.add_selection(
+            NEW, query_id, told[:300], (ToolSpec(name=text[:60], description=text, parameters={}, api=API),)
+        )
         for framework in frameworks:
             for repeat in range(2):
                 store.add_trial(NEW, hostile_trial(framework, query_id, repeat, text))

@@ -48,7 +48,10 @@ def main(args: Sequence[str] | None = None) -> int:
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     except TrialbedError as error:
-        click.echo(f"Error: {error}", err=True)
+        from trialbed.views import printable_lines
+
+        # It may quote what others wrote, such as names of vendors.
+        click.echo(f"Error: {printable_lines(str(error))}", err=True)
         return error.exit_code
     except OSError as error:
         if error.errno not in NO_SPACE:

@@ -49,3 +49,8 @@ def counts(found: Mapping[str, int]) -> str:
 def printable(text: str) -> str:
     """The text without characters that would control a terminal."""
     return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def printable_lines(text: str) -> str:
+    """A text of several lines without characters that would control a terminal."""
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))

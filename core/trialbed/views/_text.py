@@ -9,10 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.views._disclosures import Disclosures
-from trialbed.views._figures import printable
+from trialbed.views._figures import printable, printable_lines
 from trialbed.views._table import Table
 
 FENCES = re.compile("`+")
+FORMULA = re.compile(r"[=@\t]|[+-](?![\d.]+$).")
+"""The beginnings of formulas; a number with its sign is none."""
+
 SPECIAL = re.compile(r"([\\`*_<|]|\](?=\())")
 
 
@@ -39,12 +42,22 @@ def escaped(text: str) -> str:
 
 
 def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
-    """Records as CSV, with the keys of the first as columns; None is an empty cell."""
+    """Records as CSV, with the keys of the first as columns; None is an empty cell.
+
+    A text that a spreadsheet would take for a formula has an apostrophe before it, as spreadsheets mark texts.
+    """
     text = io.StringIO()
     writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(records)
+    writer.writerows({name: _cell(value) for name, value in record.items()} for record in records)
     return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = printable_lines(value)
+    return f"'{text}" if FORMULA.match(text) else text
 
 
 def _part(part: Table | Disclosures, mark: str) -> Iterator[str]:

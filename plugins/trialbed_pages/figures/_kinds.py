@@ -90,16 +90,19 @@ def _scores(axes: Any, figures: RunFigures, score: str) -> None:
 
 
 def _cost(axes: Any, figures: RunFigures, score: str) -> None:
+    most = 0.0
     for place, name in enumerate(_names(figures)):
         mean, tokens = figures.mean(name, score), figures.median(name, TOKENS)
         if mean.value is None or tokens is None:
             continue
         ends = [[mean.value - mean.interval.low], [mean.interval.high - mean.value]] if mean.interval else None
+        most = max(most, tokens)
         axes.errorbar(
             [tokens], [mean.value], yerr=ends, fmt=marker(place), color=colour(place), capsize=3, label=printable(name)
         )
-    axes.set_xlim(left=0)
-    axes.set_ylim(-0.02, 1.02)
+    # With room for the whole marker of the one that is furthest out.
+    axes.set_xlim(0, 1.04 * (most or 1))
+    axes.set_ylim(-0.04, 1.04)
     axes.set_xlabel("tokens per trial, median")
     axes.set_ylabel(score)
     _legend(axes)
@@ -122,12 +125,13 @@ def _latency(axes: Any, figures: RunFigures, _score: str) -> None:
             )
     axes.set_xlabel("wall time of a trial with an answer, in seconds")
     axes.set_ylabel("share of trials")
+    axes.set_ylim(0, 1.04)
     axes.set_xlim(left=0)
     _legend(axes)
 
 
 def _waterfall(axes: Any, figures: RunFigures, _score: str) -> None:
-    documents = stored_documents(figures.run, figures.queries)
+    documents = stored_documents(figures.run, figures.queries, brief=True)
     found = [document["summary"].get("attribution") for document in documents]
     shares = [one["shares"] for one in found if one is not None and one["gold_calls"]]
     if not shares or len(shares) < len(found):

@@ -65,6 +65,14 @@ def test_an_error_is_said_as_it_is_on_stderr(
     assert shown.err == "Error: answers.json: line 3: no such key\n"
 
 
+def test_what_an_error_quotes_does_not_control_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(monkeypatch, errors.UsageError("vendor \x1b[2J\u202ex is unknown:\n\tname\tanother"))
+    main(["probe"])
+    assert capsys.readouterr().err == "Error: vendor ?[2J?x is unknown:\n\tname\tanother\n"
+
+
 def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     add(monkeypatch, ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):

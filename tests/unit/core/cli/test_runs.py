@@ -133,6 +133,10 @@ def test_runs_are_printed_in_other_formats(bench: Any) -> None:
     ]
     assert f"| {NEW} | finished |" in bench("runs", "--format", "markdown").output
     assert bench("runs", "--format", "json").output == bench("runs", "--json").output
+    page = bench("runs", "--format", "html").output
+    assert page.startswith("<!DOCTYPE html>") and NEW in page
+    cases = ElementTree.fromstring(bench("runs", "--format", "junit").output).findall("testsuite/testcase")
+    assert [case.get("name") for case in cases] == [NEW, OLD]
     with pytest.raises(click.UsageError, match="--json and --format csv ask for different formats"):
         raise bench("runs", "--json", "--format", "csv").exception
     assert bench("runs", "--format", "csv", "--model", "none").output == "\n"

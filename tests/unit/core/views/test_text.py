@@ -31,3 +31,9 @@ def test_a_text_takes_its_place_on_a_page_and_a_page_without_one_is_told() -> No
 def test_records_are_lines_of_csv_and_none_is_empty() -> None:
     assert csv_text([{"a": 1, "b": None}, {"a": 'x,"y"', "b": 0}]) == 'a,b\n1,\n"x,""y""",0\n'
     assert csv_text([]) == "\n"
+
+
+def test_a_text_in_csv_is_no_formula_and_controls_nothing() -> None:
+    texts = ["=1+1", "@SUM(1)", "+cmd|x", "-a", "\t=1", "-1.5", "+0.2", "-", "a=1", "\x1b[2Jx\u202ey", "two\nlines"]
+    lines = csv_text([{"a": text} for text in texts] + [{"a": -1.5}]).split("\n", 1)[1]
+    assert lines == ("'=1+1\n'@SUM(1)\n'+cmd|x\n'-a\n'\t=1\n-1.5\n+0.2\n-\na=1\n?[2Jx?y\n\"two\nlines\"\n-1.5\n")
