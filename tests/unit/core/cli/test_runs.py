@@ -134,7 +134,8 @@ def test_runs_are_printed_in_other_formats(bench: Any) -> None:
     assert f"| {NEW} | finished |" in bench("runs", "--format", "markdown").output
     assert bench("runs", "--format", "json").output == bench("runs", "--json").output
     page = bench("runs", "--format", "html").output
-    assert page.startswith("<!DOCTYPE html>") and NEW in page
+    assert page.startswith("<!DOCTYPE html>")
+    assert NEW in page
     cases = ElementTree.fromstring(bench("runs", "--format", "junit").output).findall("testsuite/testcase")
     assert [case.get("name") for case in cases] == [NEW, OLD]
     with pytest.raises(click.UsageError, match="--json and --format csv ask for different formats"):
