@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
@@ -105,13 +106,15 @@ def answer_messages(answer: Mapping[str, Any], place: str, query: str) -> tuple[
     Raises:
         DataError: a node is malformed; names it.
     """
+    details = _as_json(answer.get("answer_details", []))
     try:
         # The one reader of answers says what is malformed.
-        read = read_answer({"answer": {**answer, "final_answer": _plain(answer.get("final_answer"))}}, {})
+        plain = {**answer, "answer_details": details, "final_answer": _plain(answer.get("final_answer"))}
+        read = read_answer({"answer": plain}, {})
     except DataError as error:
         raise DataError(f"{place}: {error}") from None
     messages = [Message("user", query)] if query else []
-    for role, said in _nodes(answer.get("answer_details") or []):
+    for role, said in _nodes(details or []):
         if role == "tool":
             messages += _call_messages(said, place)
         elif said and isinstance(said, str):
@@ -119,6 +122,31 @@ def answer_messages(answer: Mapping[str, Any], place: str, query: str) -> tuple[
     if read.final_answer and not (messages and messages[-1].content == read.final_answer):
         messages.append(Message("assistant", read.final_answer))
     return tuple(messages)
+
+
+def _as_json(details: Any) -> Any:
+    """The nodes with objects as messages where an older StableToolBench wrote them as Python shows them."""
+    found: list[Any] = []
+    pending = [(node, found) for node in details[::-1]] if isinstance(details, list) else []
+    while pending:
+        node, siblings = pending.pop()
+        if not isinstance(node, dict) or not isinstance(node.get("next", []), list):
+            siblings.append(node)
+            continue
+        own: list[Any] = []
+        siblings.append({**node, "message": _object(node.get("message")), "next": own})
+        pending += [(following, own) for following in node.get("next", [])[::-1]]
+    return found if isinstance(details, list) else details
+
+
+def _object(message: Any) -> Any:
+    if not isinstance(message, str) or not message.startswith("{'"):
+        return message
+    try:
+        value = ast.literal_eval(message)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return message
+    return value if isinstance(value, dict) else message
 
 
 def _call_messages(said: Any, place: str) -> list[Message]:
