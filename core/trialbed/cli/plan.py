@@ -125,39 +125,66 @@ def _columns(pilot: Mapping[str, Any]) -> list[str]:
 
 def _rows(pilot: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for queries in dict.fromkeys(found["queries"] for found in pilot["smallest"]):
-        own = [found["difference"] for found in pilot["smallest"] if found["queries"] == queries]
-        yield f"{queries:,}", *("none" if value is None else f"{value:.3f}" for value in own)
+        yield f"{queries:,}", *(_smallest(found) for found in pilot["smallest"] if found["queries"] == queries)
+
+
+def _smallest(found: Mapping[str, Any]) -> str:
+    if found["difference"] is None:
+        return "none"
+    return f"{found['difference']:.3f}" if found["promised"] else f"{found['low']:.3f} to {found['high']:.3f}"
 
 
 def _notes(pilot: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
     for found in pilot["needed"]:
         repeats = _counted(found["repeats"], "repeat")
         yield (
-            f"With {repeats}: {_needed(found['queries'])} find a difference of {found['difference']:g}; "
-            f"{_needed(found['queries_for_equivalence'])} show that there is none as large as {found['margin']:g}, "
+            f"With {repeats}: {_needed(found, 'queries')} find a difference of {found['difference']:g}; "
+            f"{_needed(found, 'queries_for_equivalence')} show that there is none as large as {found['margin']:g}, "
             "if there is none."
         )
         yield from _cost(found, document["tokens_per_trial"])
     if pilot["baseline"] is None:
         yield "Give a pilot run of two frameworks for what their differences need; most need far fewer queries."
         return
-    if pilot["repeats"] == 1:
-        yield "The pilot does not tell what repeats gain, so they are taken to gain nothing: run it with --repeat 3."
-    elif not pilot["within"]:
+    yield from _doubts(pilot, document["power"])
+    if pilot["repeats"] > 1 and not pilot["within"] and pilot["between"]:
         yield "No query's difference changed from repeat to repeat of the pilot, so repeats gain nothing."
-    if pilot["queries"] < 30:
-        known = _counted(pilot["queries"], "query", "queries")
-        yield f"A pilot of {known} tells the spread roughly: the chance is met within 5 points; of 30, within 3."
-    if any(found["repeats"] > (pilot["repeats"] or 1) > 1 for found in pilot["needed"]):
-        yield "For more repeats than the pilot has, the numbers are on the safe side: run it with as many as you plan."
+
+
+def _doubts(pilot: Mapping[str, Any], power: float) -> Iterator[str]:
+    """How far the numbers can be trusted."""
+    for found in pilot["needed"]:
+        repeats = _counted(found["repeats"], "repeat")
+        if found["queries_promised"]:
+            yield (
+                f"With {repeats}, the chance of {power:.0%} is the mean over pilots like this one: nine of ten plan a "
+                f"comparison with a chance of {found['power_low']:.0%} to {found['power_high']:.0%}."
+            )
+        elif pilot["repeats"] == 1 < found["repeats"]:
+            yield (
+                f"With {repeats}: ranges from all that repeats can gain to nothing, as a pilot without repeats does "
+                "not tell. Run it with --repeat 3."
+            )
+        elif found["pilot_queries"] is None:
+            yield (
+                f"With {repeats}: ranges, as no query differed in the pilot, which leaves open how many will. Run one "
+                "of more queries."
+            )
+        else:
+            yield (
+                f"With {repeats}: ranges of nine in ten, as a pilot of {pilot['queries']} queries does not tell the "
+                f"spread well enough. One of about {found['pilot_queries']:,} queries would."
+            )
 
 
 def _cost(found: Mapping[str, Any], tokens: Mapping[str, float | None]) -> Iterator[str]:
     """The tokens of the trials that are needed, where the pilot tells what a trial takes."""
     known = [value for value in tokens.values() if value is not None]
     if found["queries"] is not None and known:
-        total = sum(known) * found["queries"] * found["repeats"]
-        yield f"  {_needed(found['queries'])} with {_counted(found['repeats'], 'repeat')}: about {total:,.0f} tokens."
+        each = sum(known) * found["repeats"]
+        numbers = [found["queries"]] if found["queries_promised"] else [found["queries_low"], found["queries_high"]]
+        total = " to ".join(f"{each * number:,.0f}" for number in numbers)
+        yield f"  {_needed(found, 'queries')} with {_counted(found['repeats'], 'repeat')}: about {total} tokens."
 
 
 def _last_notes(document: Mapping[str, Any]) -> Iterator[str]:
@@ -172,8 +199,12 @@ def _last_notes(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"Tokens per trial in the pilot: {each}."
 
 
-def _needed(queries: int | None) -> str:
-    return "more than ten million queries" if queries is None else f"{queries:,} queries"
+def _needed(found: Mapping[str, Any], name: str) -> str:
+    if found[name] is None:
+        return "more than ten million queries"
+    if found[f"{name}_promised"]:
+        return f"{found[name]:,} queries"
+    return f"{found[f'{name}_low']:,} to {found[f'{name}_high']:,} queries"
 
 
 def _counted(count: int, name: str, several: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,14 +16,22 @@ from trialbed.errors import DataError, UsageError
 from trialbed.run_settings import MARGIN
 from trialbed.statistics import (
     WORST_CASE,
-    DifferenceSpread,
+    Pilot,
+    Spread,
     difference_spread,
+    is_promised,
+    pilot_needed,
+    power_range,
     queries_for,
     queries_for_equivalence,
     smallest_difference,
+    variance_range,
 )
 
 TOKENS = "total_tokens"
+
+FEWEST = 6
+"""Queries below which no test of signs is below 0.05."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +83,7 @@ def plan(sides: Sequence[Side], baseline: Side | None, options: PlanOptions) -> 
     }
 
 
-def _spreads(
-    pairs: Sequence[tuple[Side, Side]], score: str
-) -> Iterator[tuple[Side | None, Side | None, DifferenceSpread]]:
+def _spreads(pairs: Sequence[tuple[Side, Side]], score: str) -> Iterator[tuple[Side | None, Side | None, Spread]]:
     for baseline, candidate in pairs:
         found = paired_repeats(baseline, candidate, score)
         if len(found) < 2:
@@ -110,37 +117,61 @@ def tokens_per_trial(side: Side) -> float | None:
 
 
 def _pilot(
-    baseline: Side | None, candidate: Side | None, spread: DifferenceSpread, options: PlanOptions, alpha: float
+    baseline: Side | None, candidate: Side | None, spread: Spread, options: PlanOptions, alpha: float
 ) -> dict[str, Any]:
-    power, margin = options.power, options.margin
+    known = spread if isinstance(spread, Pilot) else None
     return {
         "baseline": baseline.name if baseline else None,
         "candidate": candidate.name if candidate else None,
         "queries": spread.queries,
         "repeats": baseline.about["repeat"] or 1 if baseline else None,
         "changed": spread.changed,
-        "between": spread.between,
-        "within": spread.within,
+        "between": known.between if known else spread.changed,
+        "within": known.within if known else 0.0,
         "smallest": [
-            {
-                "queries": queries,
-                "repeats": repeats,
-                "difference": smallest_difference(spread, queries, repeats=repeats, power=power, alpha=alpha),
-            }
+            _smallest(spread, queries, repeats, options, alpha)
             for queries in options.queries
             for repeats in options.repeats
         ],
-        "needed": [
-            {
-                "repeats": repeats,
-                "difference": options.difference,
-                "queries": queries_for(spread, options.difference, repeats=repeats, power=power, alpha=alpha),
-                "margin": margin,
-                "queries_for_equivalence": queries_for_equivalence(spread, margin, repeats=repeats, power=power),
-            }
-            for repeats in options.repeats
-        ],
+        "needed": [_needed(spread, repeats, options, alpha) for repeats in options.repeats],
     }
+
+
+def _smallest(spread: Spread, queries: int, repeats: int, options: PlanOptions, alpha: float) -> dict[str, Any]:
+    """The smallest difference, and those that are as likely where the pilot is too small for a promise."""
+    found = smallest_difference(spread, queries, repeats=repeats, power=options.power, alpha=alpha)
+    row = {"queries": queries, "repeats": repeats, "difference": found, "low": None, "high": None, "promised": True}
+    if found is None or is_promised(spread, repeats, found):
+        return row
+    low, high = (min(1.0, found * math.sqrt(scale)) for scale in variance_range(spread, repeats, found))
+    return {**row, "low": low, "high": high, "promised": False}
+
+
+def _needed(spread: Spread, repeats: int, options: PlanOptions, alpha: float) -> dict[str, Any]:
+    power, size, margin = options.power, options.difference, options.margin
+    chances = power_range(spread, repeats, size, power=power, alpha=alpha)
+    finding = queries_for(spread, size, repeats=repeats, power=power, alpha=alpha)
+    showing = queries_for_equivalence(spread, margin, repeats=repeats, power=power)
+    return {
+        "repeats": repeats,
+        "difference": size,
+        "margin": margin,
+        **_numbers("queries", finding, spread, repeats, size),
+        **_numbers("queries_for_equivalence", showing, spread, repeats, 0.0),
+        "power_low": chances[0],
+        "power_high": chances[1],
+        "pilot_queries": pilot_needed(spread, repeats, size),
+    }
+
+
+def _numbers(name: str, found: int | None, spread: Spread, repeats: int, difference: float) -> dict[str, Any]:
+    """A number of queries; with the least and the most of them where the pilot is too small for a promise."""
+    is_sure = is_promised(spread, repeats, difference)
+    low = high = None
+    if found is not None and not is_sure:
+        least, most = variance_range(spread, repeats, difference)
+        low, high = min(found, max(FEWEST, round(found * least))), round(found * most)
+    return {name: found, f"{name}_low": low, f"{name}_high": high, f"{name}_promised": is_sure}
 
 
 def plan_sides(values: Sequence[str], store: str | None, against: str | None) -> tuple[list[Side], Side | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,12 +13,13 @@ from trialbed.comparison import PlanOptions, paired_findings, plan, plan_sides
 from trialbed.comparison._sides import Side, Trial
 from trialbed.errors import DataError, UsageError
 from trialbed.statistics import (
-    DifferenceSpread,
+    WholeQueries,
     difference_power,
     difference_spread,
     equivalence_power,
+    finds_better,
+    is_promised,
     queries_for,
-    queries_for_equivalence,
 )
 
 SCORE = "sopr_score"
@@ -68,7 +68,7 @@ def share(verdicts: list[str], wanted: str) -> float:
 )
 def test_the_power_of_solved_queries_is_as_promised(queries: int, changed: float, difference: float) -> None:
     verdicts = solved(np.random.default_rng(7), queries, changed, difference)
-    promised = difference_power(DifferenceSpread(changed, changed), queries, difference)
+    promised = difference_power(WholeQueries(changed), queries, difference)
     assert share(verdicts, "better") == pytest.approx(promised, abs=NEAR)
 
 
@@ -89,25 +89,27 @@ def test_the_power_of_repeats_is_as_promised_by_a_pilot_with_others() -> None:
     assert share(verdicts, "better") == pytest.approx(promised, abs=NEAR + 0.03)
 
 
-def test_small_pilots_promise_on_average_what_is_true() -> None:
-    """The number of queries that a pilot of thirty names has the power asked for, on average over pilots."""
+@pytest.mark.parametrize(("repeats", "planned"), [(1, 1), (3, 3), (10, 3)])
+def test_pilots_promise_on_average_what_is_true(repeats: int, planned: int) -> None:
+    """The power at the numbers of queries that pilots of thirty name is the one that was asked for."""
     random = np.random.default_rng(4)
-    whole = difference_spread(np.subtract(*repeated(random, 5_000, 3, 0.0)).tolist())
-    pilots = [difference_spread(np.subtract(*repeated(random, 30, 3, 0.0)).tolist()) for _ in range(60)]
-    planned = [queries_for_equivalence(pilot, 0.1, repeats=3) or 0 for pilot in pilots]
-    powers = [equivalence_power(whole, queries, 0.1, repeats=3) for queries in planned]
-    assert np.mean(powers) == pytest.approx(0.8, abs=0.03 + 4 * np.std(powers) / 60**0.5)
+    pilots = [difference_spread(np.subtract(*repeated(random, 30, repeats, 0.2)[::-1]).tolist()) for _ in range(12)]
+    numbers = [queries_for(pilot, 0.2, repeats=planned) or 0 for pilot in pilots if is_promised(pilot, planned, 0.2)]
+    assert len(numbers) > 8
+    powers = [real_power(queries, planned, 0.2) for queries in numbers]
+    assert np.mean(powers) == pytest.approx(0.8, abs=0.03 + 4 * np.std(powers) / len(powers) ** 0.5)
 
 
-def test_a_small_pilot_promises_less_than_its_spread_would_have_it() -> None:
-    pilot = difference_spread([[1.0]] * 2 + [[-1.0]] * 2 + [[0.0]] * 16)
-    known = replace(pilot, queries=0)
-    assert (queries_for(pilot, 0.2) or 0) > (queries_for(known, 0.2) or 0)
-    assert (queries_for_equivalence(pilot, 0.15) or 0) > (queries_for_equivalence(known, 0.15) or 0)
+@cache
+def real_power(queries: int, repeats: int, difference: float) -> float:
+    random = np.random.default_rng(queries)
+    first, second = repeated(random, queries * DRAWS, repeats, difference)
+    means = np.round((second - first).mean(1), 9).reshape(DRAWS, queries)
+    return float(finds_better(means, random, step=1 / repeats).mean())
 
 
 def test_equivalence_is_shown_as_often_as_promised() -> None:
-    promised = equivalence_power(DifferenceSpread(0.1, 0.1), 200, 0.07)
+    promised = equivalence_power(WholeQueries(0.1), 200, 0.07)
     assert 0.5 < promised < 0.95
     verdicts = solved(np.random.default_rng(3), 200, 0.1, 0.0, 0.07)
     assert share(verdicts, "equivalent") == pytest.approx(promised, abs=NEAR)
