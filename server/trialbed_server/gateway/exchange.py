@@ -34,12 +34,13 @@ class Exchange:
         cause: whose fault its failure is; None while there is none.
         limit: the limit of the trial for which it is refused; None if it is not.
         fault: the fault that was put in on purpose; empty without one.
+        problem: why the request's body is not a JSON object; empty if it is one.
     """
 
     def __init__(
         self, elapsed: Callable[[], float], budget: LogBudget, request: bytes, tools: Sequence[ToolSpec] = ()
     ) -> None:
-        self.document = _parsed(request)
+        self.document, self.problem = _parsed(request)
         self.stream = bool(self.document.get("stream"))
         self.status = 0
         self.done = False
@@ -175,9 +176,10 @@ class Exchange:
         return call.model_copy(update={"tool": tool or ""})
 
 
-def _parsed(request: bytes) -> dict[str, Any]:
+def _parsed(request: bytes) -> tuple[dict[str, Any], str]:
+    """The object that a request's body holds, and why there is none."""
     try:
         document = json.loads(request)
-    except (ValueError, RecursionError):
-        return {}
-    return document if isinstance(document, dict) else {}
+    except (ValueError, RecursionError) as error:
+        return {}, f"the request's body is not JSON: {error}"
+    return (document, "") if isinstance(document, dict) else ({}, "the request's body must be a JSON object")

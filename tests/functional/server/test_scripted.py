@@ -119,6 +119,7 @@ async def test_models_and_other_paths(serve: Serve, sdk: Sdk) -> None:
     assert "/v1/embeddings is not served here" in other.json()["error"]["message"]
     bad = await client.post(f"/t/{TRIAL}/v1/chat/completions", content=b"{not json")
     assert bad.status_code == 400
+    assert bad.json()["error"]["message"].startswith("the request's body is not JSON: Expecting property name")
     assert bad.json()["error"]["type"] == "invalid_request_error"
     assert [call["status"] for call in (await closed(client))["model_calls"]] == [200, 404, 400]
 

@@ -49,7 +49,8 @@ class ScriptedModel:
         """Answer one chat completion request, the ``index``-th of the trial."""
         messages = request.get("messages")
         if not isinstance(messages, list):
-            await writer.error("'messages' must be a list", 400, "invalid_request_error", "request")
+            message = writer.exchange.problem or "'messages' must be a list"
+            await writer.error(message, 400, "invalid_request_error", "request")
             return
         slow = self._policy == "slow"
         turn = self._turn(request, messages)
