@@ -9,7 +9,7 @@ from contextlib import suppress
 from trialbed.records import TrialResult
 from trialbed.store import Store
 
-GATHERING = 0.05
+GATHERING = 0.2
 """Seconds in which trials that end are gathered: to commit several together takes hardly longer than to commit one."""
 
 MOST = 64

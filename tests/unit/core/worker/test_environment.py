@@ -49,6 +49,13 @@ def test_a_proxy_is_not_asked_for_the_rigs_own_server():
     assert environment["no_proxy"] == "127.0.0.1,localhost,::1"
 
 
+def test_no_host_is_named_where_there_is_no_proxy(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert not {"NO_PROXY", "no_proxy"} & set(worker_environment("mark", USERS))
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert worker_environment("mark", USERS)["no_proxy"] == "127.0.0.1,localhost,::1"
+
+
 def test_relative_import_paths_survive_the_change_of_folder():
     environment = worker_environment("mark", {"PYTHONPATH": os.pathsep.join(["src", "/abs"])})
     assert environment["PYTHONPATH"].split(os.pathsep) == [os.path.abspath("src"), "/abs"]
