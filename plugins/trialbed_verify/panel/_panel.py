@@ -23,6 +23,9 @@ from trialbed_verify.panel._samples import Samples, Trials
 
 PERMUTATIONS = 999
 
+MOST_CASES = 1_000_000
+"""Cases beyond which a number is of no use: the vendor is as far from the baseline as the margin."""
+
 ROUNDING = 1e-9
 
 
@@ -192,7 +195,8 @@ def _needed(one: Compared, cases: int) -> int | None:
             counts.append(math.ceil(scale * cases_for_difference(mean.spread, margin, value)))
         else:
             counts.append(math.ceil(scale * cases_for_equivalence(mean.spread, margin, min(value, margin * 0.9))))
-    return max(max(counts), cases + 1)
+    needed = max(max(counts), cases + 1)
+    return needed if needed <= MOST_CASES else None
 
 
 def _verdict(
@@ -225,7 +229,8 @@ def _conclusion(
     """The verdict, its reason, and the cases that would settle it."""
     different = [result.gate.name for result in results if result.finding == "different"]
     unsettled = [result for result in results if result.finding == "inconclusive"]
-    needed = max((result.needed for result in unsettled if result.needed), default=None)
+    open_ended = any(result.needed is None for result in unsettled)
+    needed = None if open_ended else max((result.needed for result in unsettled if result.needed), default=None)
     if cases < FEWEST:
         least = fewest_cases(min(result.gate.distance_margin or result.gate.margin for result in results))
         needed = max(needed or 0, least)
@@ -250,6 +255,9 @@ def _open_reason(results: Sequence[GateResult], cases: int, trials: tuple[float,
         sides = " and ".join(f"the {side}" for side in single)
         return f"{sides} has one trial per case that counts, so its own spread is unknown; repeat it with --trials 5"
     names = ", ".join(_open_name(result, cases) for result in results)
+    close = ", ".join(result.gate.name for result in results if result.needed is None)
+    if close:
+        return f"not settled: {names}; {close} is about as far off as its margin, which no number of cases would settle"
     more = f"; about {needed:,} cases with as many trials would do" if needed else ""
     rare = any(map(_is_rare, results))
     fewer = f", or fewer in which each of these gates has {FEWEST} cases or more" if needed and rare else ""

@@ -28,6 +28,9 @@ FIGURES = {
 QUANTILES = ("p50", "p95", "p99")
 OUTCOMES = ("tool_calls", "stop", "other")
 
+USUAL = 3
+"""Kinds of failures in a cell of the table."""
+
 ALARMING = ("failed", "not sent")
 """Rows in which any text is a problem."""
 
@@ -68,7 +71,7 @@ def _rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
     yield "requests ended", *(str(summary["case_count"]) for summary in summaries)
     for outcome in OUTCOMES:
         yield outcome, *(str(summary["outcomes"].get(outcome, 0)) for summary in summaries)
-    failed = [counts(summary["problems"]) for summary in summaries]
+    failed = [_most_common(summary["problems"]) for summary in summaries]
     not_sent = [str(summary["not_sent"] or "") for summary in summaries]
     yield from ((label, *cells) for label, cells in (("failed", failed), ("not sent", not_sent)) if any(cells))
     for key, label in RATES.items():
@@ -77,6 +80,13 @@ def _rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
         yield label, *(_spread(summary[key]) for summary in summaries)
     if any(summary.get("cost") for summary in summaries):
         yield "cost", *(_cost(summary.get("cost")) for summary in summaries)
+
+
+def _most_common(problems: Mapping[str, int]) -> str:
+    """The usual kinds of failures, and how many are of others; all of them stand below the table."""
+    usual = dict(list(problems.items())[:USUAL])
+    others = sum(problems.values()) - sum(usual.values())
+    return f"{counts(usual)}, {others} others" if others else counts(usual)
 
 
 def _cost(cost: Mapping[str, float] | None) -> str:

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from trialbed_verify.panel import GATES, PlanOptions, plan
-from trialbed_verify.panel._distances import distances
+from trialbed_verify.panel._distances import Distances, distances
 from trialbed_verify.panel._panel import Compared, settle, told
 from trialbed_verify.panel._planning import cases_for_equivalence, faithful_spread
 from trialbed_verify.panel._samples import blocks
@@ -101,3 +101,13 @@ def test_the_spread_is_the_worst_for_a_flip_rate() -> None:
 def test_below_the_fewest_cases_nothing_is_found() -> None:
     assert plan(PlanOptions(cases=29)).found is None
     assert plan(PlanOptions(cases=30)).found is not None
+
+
+@pytest.mark.parametrize(("away", "settled"), [(0.002, True), (0.00001, False)])
+def test_no_number_is_named_for_a_vendor_on_the_margin(away: float, settled: bool) -> None:
+    gate = next(gate for gate in GATES if gate.name == "decision")
+    excess = np.tile([0.0, 2 * (gate.margin + away)], 100)
+    distance, unknown = np.zeros(200), np.zeros(1)
+    found = settle(told(gate, Distances(excess, distance, distance, distance, unknown, unknown)), 1.0, 200)
+    assert found.finding == "inconclusive"
+    assert (found.needed is not None) == settled

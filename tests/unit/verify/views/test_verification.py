@@ -37,6 +37,12 @@ def cells(table: Table) -> dict[str, tuple[str, ...]]:
     return {row.label: row.cells for row in table.rows}
 
 
+def test_many_kinds_of_failures_leave_the_table_narrow(summaries: list[dict[str, Any]]) -> None:
+    problems = {"timeout": 9, "cut_stream": 7, "reset": 5, "html": 2, "http_500": 1}
+    figures, _ = verification_tables([summaries[1] | {"problems": problems}])
+    assert cells(figures)["failed"] == ("9 timeout, 7 cut_stream, 5 reset, 3 others",)
+
+
 def test_vendors_are_columns_and_what_is_unknown_is_a_dash(summaries: list[dict[str, Any]]) -> None:
     figures, sources = verification_tables(summaries)
     assert figures.title.startswith("m: 4 requests of set.jsonl (")
