@@ -55,7 +55,7 @@ def read_reference(value: Any, place: str = "reference") -> tuple[ToolCall | tup
     """
     return tuple(
         _group(element, f"{place}[{index}]")
-        if isinstance(element, Sequence) and not isinstance(element, (str, bytes))
+        if type(element) is not dict and isinstance(element, Sequence) and not isinstance(element, (str, bytes))
         else _reference_call(element, f"{place}[{index}]")
         for index, element in enumerate(items(value, place))
     )
@@ -89,12 +89,12 @@ def _from_mapping(value: Mapping[str, Any], place: str) -> ToolCall:
     if isinstance(function, Mapping):
         inner = _from_mapping(function, f"{place}.function")
         return ToolCall(inner.name, inner.args, _text(value.get("id")) or inner.id, inner.problem)
-    custom = value.get("custom")
-    if isinstance(custom, Mapping) and isinstance(custom.get("name"), str):
-        # OpenAI's custom tools take free text.
-        return ToolCall(custom["name"], {"input": custom.get("input", "")}, _text(value.get("id")))
     name = value.get("name")
     if not isinstance(name, str):
+        custom = value.get("custom")
+        if isinstance(custom, Mapping) and isinstance(custom.get("name"), str):
+            # OpenAI's custom tools take free text.
+            return ToolCall(custom["name"], {"input": custom.get("input", "")}, _text(value.get("id")))
         raise DataError(f"{place}.name: must be the tool's name, not {kind(name)}")
     key = next((key for key in ARGUMENTS if key in value), None)
     if key is None:

@@ -74,7 +74,13 @@ def right_calls(value: Any, place: str = "reference") -> Sequence[Any]:
             break
     else:
         return value
-    return [call for group in right_groups(value, place) for call in group]
+    flat: list[ToolCall] = []
+    for part in read_reference(value, place):
+        if type(part) is ToolCall:
+            flat.append(part)
+        else:
+            flat += part  # type: ignore[arg-type]
+    return flat
 
 
 def messages_of(value: Any, place: str = "conversation") -> tuple[Message, ...]:
