@@ -69,6 +69,6 @@ def _bound(host: str, port: int) -> socket.socket:
             raise
     except OSError as error:
         raise UsageError(
-            f"cannot listen on {host}, port {port}: {error.strerror or error}; choose another with --port"
+            f"cannot listen on {host}, port {port}: {error.strerror or error}; choose another with --host or --port"
         ) from error
     return bound

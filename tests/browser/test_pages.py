@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.stored_runs import NEW
+from support.served_pages import served_pages
+from support.stored_runs import NEW, make_store
+
+from trialbed.store import Store
 
 pytestmark = pytest.mark.slow(15)
 
@@ -48,6 +51,20 @@ def test_from_the_newest_run_to_the_call_that_went_wrong_and_its_command(page: P
     page.get_by_role("button", name="Copy the command that runs it again").click()
     page.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()").startswith("bench run -f langgraph:native")
+
+
+def test_a_run_that_is_followed_says_when_it_was_interrupted(browser: Any, tmp_path: Path) -> None:
+    store_file = tmp_path / "trialbed.db"
+    make_store(store_file)
+    with Store.open(str(store_file)) as store, served_pages(store_file, tmp_path) as address:
+        store.update_run(NEW, status="running")
+        page = browser.new_page()
+        with store.lock(NEW):
+            page.goto(f"{address}/runs/{NEW}")
+            expect(page.locator("#status")).to_have_text("running")
+        expect(page.locator("#status")).to_have_text("interrupted")
+        expect(page.locator("#status")).to_have_class("status status-interrupted")
+        page.close()
 
 
 def test_with_the_keyboard_alone(page: Page, address: str) -> None:

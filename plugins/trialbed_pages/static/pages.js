@@ -21,6 +21,9 @@ if (live) {
   source.addEventListener("progress", (event) => {
     const now = JSON.parse(event.data);
     live.querySelector("progress").value = now.ended;
+    const badge = document.querySelector("#status");
+    badge.textContent = now.status;
+    badge.className = `status status-${now.status}`;
     live.querySelector("[data-said]").textContent =
       `${now.ended} of ${now.total} trials have ended, ${now.failed} failed; ${now.status}`;
     htmx.ajax("GET", location.href, { target: "#figures", select: "#figures", swap: "outerHTML" });

@@ -52,6 +52,17 @@ def test_what_cannot_be_drawn_is_said(stored: Path, kind: str, name: str, said: 
     assert not (stored.parent / name).exists()
 
 
+def test_markers_are_whole(stored: Path) -> None:
+    """The one of the framework with most tokens was cut in half by the edge."""
+    from matplotlib.figure import Figure
+
+    axes = Figure().add_subplot()
+    with open_store(str(stored)) as reader:
+        KINDS["cost"].draw(axes, FigureCache(stored.parent).of(reader.run(NEW), "sopr_score"), "sopr_score")
+    most = max(line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()))
+    assert axes.get_xlim()[1] >= 1.03 * most > 0
+
+
 def test_the_command_offers_every_kind() -> None:
     assert set(figure_command.NAMES) == set(KINDS)
 

@@ -16,6 +16,6 @@ def test_a_port_is_taken_from_the_moment_it_is_said_to_be_served() -> None:
         port = first.getsockname()[1]
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
         with pytest.raises(
-            UsageError, match=f"cannot listen on 127.0.0.1, port {port}: .*; choose another with --port"
+            UsageError, match=f"cannot listen on 127.0.0.1, port {port}: .*; choose another with --host or --port"
         ):
             _bound("127.0.0.1", port)
