@@ -109,6 +109,11 @@ def _program(name: str, folder: Path) -> Path:
     if (folder / name).is_file():
         hint = f"write ./{name}" if "/" not in name else f"make it executable (chmod +x {name})"
         raise UsageError(f"{OPTION}: {name} is a file, but no program; {hint}, or name its interpreter in front of it")
+    before, equals, _ = name.partition("=")
+    if equals:
+        raise UsageError(
+            f"{OPTION}: {before!r} cannot be a command's name, which has letters, digits, '.', '_' and '-' only"
+        )
     raise UsageError(f"{OPTION}: the program {name!r} was not found; install it, or give its path")
 
 

@@ -1,0 +1,18 @@
+"""The problems of a trial on its page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trialbed.inspection import TrialProblem
+from trialbed_pages.rendering import _environment
+
+
+def test_a_problem_leads_to_its_place() -> None:
+    parts: Any = _environment().get_template("parts.html").module
+    shown = parts.problem_list(
+        [TrialProblem(where, "…") for where in ("request 1", "requests 2 to 9", "call 3", "gold")]
+    )
+    assert shown.count("<a ") == 3
+    for link in ('"#request-1">request 1<', '"#request-2">requests 2 to 9<', '"#call-3">call 3<', "<b>gold<"):
+        assert link in shown
