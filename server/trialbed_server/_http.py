@@ -16,7 +16,11 @@ LINGER_SECONDS, LINGER_BYTES = 5.0, 256 * 2**20
 
 
 class BodyTooLarge(Exception):
-    """The request's body is over the limit."""
+    """The request's body is over the limit; ``more`` of it may come yet."""
+
+    def __init__(self, *, more: bool) -> None:
+        super().__init__()
+        self.more = more
 
 
 class ClientGone(Exception):
@@ -34,10 +38,10 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     body: bytes = message.get("body", b"")
     if message["type"] == "http.request" and not message.get("more_body", False):
         if len(body) > limit:
-            raise BodyTooLarge
+            raise BodyTooLarge(more=False)
         return body
     if _stated_length(scope) > limit:
-        raise BodyTooLarge
+        raise BodyTooLarge(more=True)
     return await _rest(bytearray(body), message["type"], receive, limit)
 
 
@@ -53,7 +57,7 @@ async def send_json(body: bytes, status: int, send: Send, more: Sequence[tuple[b
     await send({"type": "http.response.body", "body": body})
 
 
-async def refuse_large(body: bytes, receive: Receive, send: Send) -> None:
+async def refuse_large(error: BodyTooLarge, body: bytes, receive: Receive, send: Send) -> None:
     """Refuse a request for its size, and let its sender finish, as one that only reads afterwards would see no answer.
 
     What comes is thrown away, for so long and so much of it; then the connection ends.
@@ -63,7 +67,7 @@ async def refuse_large(body: bytes, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": True})
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LINGER_SECONDS):
-            left, more = LINGER_BYTES, True
+            left, more = LINGER_BYTES, error.more
             while more and left > 0:
                 message = await receive()
                 left -= len(message.get("body", b""))
@@ -77,13 +81,13 @@ async def _rest(body: bytearray, kind: str, receive: Receive, limit: int) -> byt
         if kind == "http.disconnect":
             raise ClientGone
         if len(body) > limit:
-            raise BodyTooLarge
+            raise BodyTooLarge(more=True)
         message = await receive()
         kind = message["type"]
         body += message.get("body", b"")
         more = kind == "http.disconnect" or message.get("more_body", False)
     if len(body) > limit:
-        raise BodyTooLarge
+        raise BodyTooLarge(more=False)
     return bytes(body)
 
 

@@ -88,9 +88,10 @@ class VirtualApi:
             return
         except MalformedRequest as error:
             status, body = 422, json.dumps({"detail": error.detail}).encode()
-        except BodyTooLarge:
+        except BodyTooLarge as error:
             self._metrics.refused()
-            await refuse_large(error_body(f"the request is larger than {self._max_body} bytes"), receive, send)
+            body = error_body(f"the request is larger than {self._max_body} bytes")
+            await refuse_large(error, body, receive, send)
             return
         except TrialRefused as error:
             status, body = error.status, error_body(str(error))
