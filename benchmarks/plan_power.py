@@ -201,6 +201,6 @@ if __name__ == "__main__":
     parser.add_argument("--scores", default=",".join(POPULATIONS))
     parser.add_argument("--queries", type=numbers, default=[20, 60, 100, 300])
     parser.add_argument("--repeats", type=numbers, default=[1, 3, 5, 10])
-    parser.add_argument("--sizes", type=numbers, default=[30, 60, 100, 300])
+    parser.add_argument("--sizes", type=numbers, default=[40, 60, 100, 300])
     parser.add_argument("--equivalence", action="store_true")
     powers(parser.parse_args())

@@ -41,7 +41,7 @@ STEPS = 14
 CLOSE = 0.025
 """How near a power's quantile must be to the one that is asked for: 0.7 points at 80 %."""
 
-FEWEST_QUERIES = 30
+FEWEST_QUERIES = 40
 """Of a pilot that promises a power."""
 
 LARGEST_ERROR = 0.35

@@ -95,7 +95,7 @@ def test_a_number_is_promised_by_pilots_that_are_large_enough() -> None:
     assert not is_promised(small, 3, 0.1)
     assert is_promised(enough, 3, 0.1)
     assert is_promised(WORST_CASE, 3, 0.1)
-    assert (pilot_needed(small, 3, 0.1) or 0) >= 30
+    assert (pilot_needed(small, 3, 0.1) or 0) >= 40
     # What ten repeats leave is known roughly by a pilot of three, and not at all by one of a single one.
     noise = noisy(60, between=0.0)
     assert not is_promised(noise, 10, 0.1)
