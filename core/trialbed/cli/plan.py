@@ -158,7 +158,8 @@ def _doubts(pilot: Mapping[str, Any], power: float) -> Iterator[str]:
         if found["queries_promised"]:
             yield (
                 f"With {repeats}, the chance of {power:.0%} is the mean over pilots like this one: nine of ten plan a "
-                f"comparison with a chance of {found['power_low']:.0%} to {found['power_high']:.0%}."
+                f"comparison with a chance of {found['power_low']:.0%} to {found['power_high']:.0%}. Queries are taken "
+                f"to vary as in the pilot, whose difference is {pilot['difference']:.3f}."
             )
         elif pilot["repeats"] == 1 < found["repeats"]:
             yield (

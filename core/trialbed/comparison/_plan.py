@@ -125,6 +125,7 @@ def _pilot(
         "candidate": candidate.name if candidate else None,
         "queries": spread.queries,
         "repeats": baseline.about["repeat"] or 1 if baseline else None,
+        "difference": fmean(map(fmean, known.differences)) if known else 0.0,
         "changed": spread.changed,
         "between": known.between if known else spread.changed,
         "within": known.within if known else 0.0,

@@ -130,6 +130,7 @@ def test_a_pilot_tells_the_plan(write: Any) -> None:
     (pilot,) = document["pilots"]
     assert (pilot["baseline"], pilot["candidate"], pilot["queries"]) == ("reference", "langgraph", 40)
     assert pilot["changed"] == 0.25
+    assert pilot["difference"] == pytest.approx(0.25)
     first, second = (found["difference"] for found in pilot["smallest"])
     assert first > second
     assert pilot["needed"][0]["queries"] < 100
