@@ -94,6 +94,13 @@ def smooth(random: np.random.Generator, shape: tuple[int, int], difference: floa
     return np.clip(own + random.normal(0, 0.2, shape), -1, 1)
 
 
+def uneven(random: np.random.Generator, shape: tuple[int, int], difference: float) -> NDArray[Any]:
+    """A third of the queries gains nothing, a third as much as the mean, and a third twice as much; solved or not."""
+    one = random.beta(2.0, 2.0, (shape[0], 1))
+    gain = 2 * difference * random.integers(0, 3, one.shape)
+    return solved(random, one, one + gain * (1 - one), shape[1])
+
+
 POPULATIONS: dict[str, tuple[Population, float]] = {
     "alike": (alike, 1.0),
     "mostly solved": (mostly_solved, 1.0),
@@ -101,10 +108,11 @@ POPULATIONS: dict[str, tuple[Population, float]] = {
     "calls": (calls, 0.0),
     "rarely better": (rarely_better, 1.0),
     "smooth": (smooth, 0.0),
+    "uneven": (uneven, 1.0),
 }
 """Each with what differences of trials are multiples of."""
 
-MOST = {"mostly solved": 0.39, "rarely better": 0.7}
+MOST = {"mostly solved": 0.39, "rarely better": 0.7, "uneven": 0.24}
 """The largest differences that populations can have."""
 
 PLANS = ((1, 1), (1, 3), (3, 3), (5, 5), (10, 10), (3, 10), (5, 3), (10, 5))

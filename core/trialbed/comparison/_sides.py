@@ -225,7 +225,9 @@ def _documents(found: Any) -> list[Any]:
 def _of_file(path: Path) -> list[Side]:
     try:
         return [_of_document(str(path), document) for document in _documents(json.loads(path.read_bytes()))]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except KeyError as error:
+        raise DataError(f"{path}: not a result document of bench run: it lacks {error}") from error
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: not a result document of bench run: {type(error).__name__}: {error}") from error
 
 

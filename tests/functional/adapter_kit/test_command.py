@@ -117,7 +117,7 @@ def test_failures_of_one_line_of_the_author_have_one_cause(kit):
     done = kit("--json", *(option for name in names for option in ("--check", name)), first=first)
     report = Report.model_validate_json(done.stdout.splitlines()[-1])
     (cause,) = {finding.cause for finding in report.findings}
-    assert cause.startswith("the trial fails with LookupError in File ")
+    assert cause.startswith("the trial fails before it asks the model, with LookupError in File ")
     assert "probe_adapter.py" in cause
     assert [len(group) for group in report.by_cause("failed")] == [2]
     assert [len(group) for group in report.by_cause("finding")] == [1]

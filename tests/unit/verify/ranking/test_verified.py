@@ -11,7 +11,7 @@ from support.vendor_rows import own_file, own_row, write_rows
 from trialbed_verify.ranking import VerifiedFile, compare_and_rank
 from trialbed_verify.views import verified_tables
 
-CASES = 120
+CASES = 180
 DIE = random.Random(7)
 DECIDED = ["tool_calls" if DIE.random() < 0.5 else "stop" for _ in range(CASES)]
 
@@ -123,7 +123,7 @@ def test_settings_that_a_driver_forces_are_told_and_keep_nobody_out(tmp_path: Pa
             verified(tmp_path, "short", DECIDED[:30]),
         ]
     )
-    assert "forced: settings of 120 requests differ: temperature is absent in the baseline and 0.6" in texts(found)
+    assert f"forced: settings of {CASES} requests differ: temperature is absent in the baseline and 0.6" in texts(found)
     assert {row["vendor"] for row in found["ranking"]["models"][0]["ranked"]} == {"forced", "official"}
     assert "ranked although the files do not contain the same requests" in texts(found)
     assert "short is not ranked, as it lacks cases" in texts(found)
