@@ -198,7 +198,7 @@ def command(
 def _check_is_there(cache: str) -> None:
     if "://" not in cache and not Path(cache).is_file():
         raise UsageError(
-            f"--response-cache {cache}: there is no such file, and --read-only makes none; correct the path, "
+            f"--response-cache {cache}: there is no such file, and --read-only does not create one; correct the path, "
             "make it with `bench data import`, or leave out --read-only"
         )
 

@@ -19,7 +19,7 @@ from trialbed_verify.findings._usage import examine_usage
 Row = Mapping[str, Any]
 
 OF_CHATS = frozenset(("delta_missing",))
-"""What is no finding in a raw completion."""
+"""What does not count as a finding in a raw completion."""
 
 EXAMINERS: tuple[Callable[[Answer], Iterator[Finding]], ...] = (
     examine_form,
