@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Thread
+from typing import BinaryIO, NoReturn
 
 from trialbed.records import Record
 from trialbed.worker._messages import Begin, Hello, read_command, written
@@ -17,15 +19,22 @@ class Channel:
 
     Standard input becomes empty and standard output becomes standard error, so that a framework that reads or
     prints cannot disturb the protocol. A forked child has no channel.
+
+    The worker ends with its input, even during a trial: its supervisor sees to that, or a thread where there is none.
     """
 
     def __init__(self, commands: int, replies: int) -> None:
         self._descriptors = (commands, replies)
         self._replies = replies
         self._owner = os.getpid()
-        self._received: SimpleQueue[bytes] = SimpleQueue()
         os.register_at_fork(after_in_child=self._abandon)
-        Thread(target=self._listen, args=(commands,), name="trialbed-commands", daemon=True).start()
+        stream = open(commands, "rb", closefd=False)  # noqa: SIM115 - open as long as the process
+        if SUPERVISED:
+            self._next_line: Callable[[], bytes] = stream.readline
+        else:
+            received: SimpleQueue[bytes] = SimpleQueue()
+            self._next_line = received.get
+            Thread(target=_listen, args=(stream, received), name="trialbed-commands", daemon=True).start()
 
     @classmethod
     def take_over(cls) -> Channel:
@@ -38,12 +47,15 @@ class Channel:
         return cls(commands, replies)
 
     def receive(self) -> Hello | Begin:
-        """The next command; blocks until there is one.
+        """The next command; blocks until there is one, and ends the process if there will be none.
 
         Raises:
             ValueError: the line is not a command.
         """
-        return read_command(self._received.get())
+        line = self._next_line()
+        if not line:
+            _end()
+        return read_command(line)
 
     def send(self, message: Record) -> None:
         """Write one message, whole."""
@@ -57,19 +69,19 @@ class Channel:
         if os.getpid() != self._owner:
             os._exit(0)
 
-    def _listen(self, commands: int) -> None:
-        with os.fdopen(commands, "rb") as stream:
-            for line in stream:
-                self._received.put(line)
-            _end()
-
     def _abandon(self) -> None:
         for descriptor in self._descriptors:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
 
 
-def _end() -> None:
+def _listen(stream: BinaryIO, received: SimpleQueue[bytes]) -> None:
+    for line in stream:
+        received.put(line)
+    _end()
+
+
+def _end() -> NoReturn:
     """End at once with all children, even during a trial: the executor is gone or has no more trials."""
     if SUPERVISED:
         os._exit(0)

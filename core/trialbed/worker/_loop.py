@@ -177,16 +177,19 @@ def _run_trial(
 
 def _cancel_leaked_tasks(runner: asyncio.Runner) -> bool:
     """Cancel the tasks that the trial left; returns whether all ended. If not, the worker must run no other trial."""
+    loop = runner.get_loop()
     try:
-        return runner.run(_cancelled(asyncio.all_tasks(runner.get_loop())))
+        # One turn, for what the trial's end has put off, such as the closing of connections.
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+        tasks = asyncio.all_tasks(loop)
+        return not tasks or runner.run(_cancelled(tasks))
     except BaseException:  # noqa: BLE001 - a leaked task may raise SystemExit; then the worker is not used again
         traceback.print_exc()
         return False
 
 
 async def _cancelled(tasks: set[asyncio.Task[object]]) -> bool:
-    if not tasks:
-        return True
     for task in tasks:
         task.cancel()
     _, pending = await asyncio.wait(tasks, timeout=SETTLE)

@@ -11,6 +11,8 @@ from typing import TypeVar
 
 import psutil
 
+from trialbed_plugins.executors._processes import read_file
+
 DESCRIPTORS = 64
 """Open descriptors that trials may add to those of a worker that has just loaded its adapter."""
 
@@ -50,7 +52,7 @@ class Condition:
             return cls(
                 descriptors=_readable(lambda: len(os.listdir(f"{place}/fd"))),
                 threads=_readable(lambda: len(os.listdir(f"{place}/task"))),
-                limits=_readable(lambda: _content(f"{place}/limits")),
+                limits=_readable(lambda: read_file(f"{place}/limits")),
                 folder=_readable(lambda: os.readlink(f"{place}/cwd")),
             )
         try:
@@ -92,11 +94,6 @@ def trials_worth_a_start(start: float, trials: float) -> int:
 
 def _grown(before: int | None, after: int | None, bound: int) -> bool:
     return before is not None and after is not None and after - before > bound
-
-
-def _content(file: str) -> bytes:
-    with open(file, "rb", buffering=0) as stream:
-        return stream.read()
 
 
 def _readable(read: Callable[[], T]) -> T | None:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 import psutil
@@ -18,43 +18,43 @@ ROUNDS = 100
 PAUSE = 0.02
 """Number of searches for stray processes, and seconds between them; a process may fork while it is killed."""
 
+PART = 1 << 16
+"""Bytes of a file that are read at once."""
 
-def descendants(pid: int, without: Collection[int] = ()) -> list[psutil.Process]:
-    """The living processes that descend from ``pid``, itself not included; zombies are not alive.
 
-    Args:
-        without: ids of processes that are left out; their descendants are not.
-    """
+def descendants(pid: int) -> list[psutil.Process]:
+    """The living processes that descend from ``pid``, itself not included."""
+    return living(family(pid)[1:])
+
+
+def living(pids: Iterable[int]) -> list[psutil.Process]:
+    """Those of these processes that are alive; zombies are not."""
     found: list[psutil.Process] = []
-    for child in _descendants(pid):
-        if child not in without:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process = psutil.Process(child)
-                if process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
+    for pid in pids:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            if process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
     return found
 
 
-def resident_bytes(pid: int, without: Collection[int] = ()) -> int:
-    """The memory (RSS) that a process and its descendants hold; 0 for one that is gone.
+def family(pid: int) -> list[int]:
+    """The ids of a process and of all that descend from it, zombies too."""
+    found = [pid]
+    for member in found:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found += _children(member)
+    return found
 
-    Args:
-        without: ids of processes that are left out.
-    """
-    return sum(_resident_bytes(process) for process in (pid, *_descendants(pid)) if process not in without)
+
+def resident_bytes(pids: Iterable[int]) -> int:
+    """The memory (RSS) that these processes hold together; 0 for one that is gone."""
+    return sum(map(_resident_bytes, pids))
 
 
 def catching(pid: int, number: int) -> int | None:
     """The first of a process and its descendants that catches a signal."""
-    return next((process for process in (pid, *_descendants(pid)) if _catches(process, number)), None)
-
-
-def _descendants(pid: int) -> Iterator[int]:
-    """The ids of all processes that descend from ``pid``, zombies too."""
-    with contextlib.suppress(psutil.NoSuchProcess):
-        for child in _children(pid):
-            yield child
-            yield from _descendants(child)
+    return next((process for process in family(pid) if _catches(process, number)), None)
 
 
 def _resident_bytes(pid: int) -> int:
@@ -66,10 +66,25 @@ def _resident_bytes(pid: int) -> int:
     return 0
 
 
+def read_file(file: str) -> bytes:
+    """What a file of ``/proc`` holds, without the objects of a stream: it is read after every trial.
+
+    Raises:
+        OSError: its process is gone, or is another user's.
+    """
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        content = b""
+        while part := os.read(descriptor, PART):
+            content += part
+        return content
+    finally:
+        os.close(descriptor)
+
+
 def _content(file: str) -> bytes:
-    """What a file of ``/proc`` holds; nothing if its process is gone."""
-    with contextlib.suppress(OSError), open(file, "rb", buffering=0) as stream:
-        return stream.read()
+    with contextlib.suppress(OSError):
+        return read_file(file)
     return b""
 
 
@@ -141,11 +156,17 @@ def _mark(process: psutil.Process) -> str | None:
 
 
 def _children(pid: int) -> Iterator[int]:
-    """The children of a process; on Linux from the only file that saves a walk over all processes."""
-    threads = f"/proc/{pid}/task"
-    if sys.platform != "linux" or not os.path.exists(f"{threads}/{pid}/children"):
+    """The children of a process; on Linux from the only files that save a walk over all processes."""
+    if sys.platform != "linux" or not _lists_children():
         yield from (child.pid for child in psutil.Process(pid).children())
         return
     with contextlib.suppress(OSError):
-        for thread in os.listdir(threads):
-            yield from map(int, _content(f"{threads}/{thread}/children").split())
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            yield from map(int, _content(f"/proc/{pid}/task/{thread}/children").split())
+
+
+@lru_cache(maxsize=1)
+def _lists_children() -> bool:
+    """Whether this Linux has the files that list the children of a thread."""
+    own = os.getpid()
+    return os.path.exists(f"/proc/{own}/task/{own}/children")

@@ -98,6 +98,7 @@ class Worker:
         self._nonce = secrets.token_hex(16)
         self._pipes = Pipes(self._nonce)
         self._helpers: frozenset[int] = frozenset()
+        self._family: Sequence[int] = ()
         self._trials = 0
         self._start_seconds = self._trial_seconds = 0.0
         self._spent = ""
@@ -130,7 +131,8 @@ class Worker:
         traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
         self._process = traced or self.pid
         self._condition = Condition.read(self._process)
-        self._helpers = frozenset(process.pid for process in processes.descendants(self.pid))
+        self._family = processes.family(self.pid)
+        self._helpers = frozenset(process.pid for process in processes.living(self._family[1:]))
         self._start_seconds = time.monotonic() - began
         return self
 
@@ -176,8 +178,11 @@ class Worker:
 
     @property
     def usable(self) -> bool:
-        """Whether the worker can take another trial: alive, silent, and not half way to its memory limit."""
-        return self._pipes.usable and self._resident_bytes() < self._memory_limit / 2
+        """Whether the worker can take another trial: alive, silent, and not half way to its memory limit.
+
+        Its processes are those that the last search found.
+        """
+        return self._pipes.usable and self._resident_bytes(self._family) < self._memory_limit / 2
 
     def spent(self, most_trials: int | None) -> str:
         """Why the worker should take no other trial after those it ran; empty if it can take one.
@@ -294,13 +299,15 @@ class Worker:
         raise WorkerFault("timeout", late)
 
     def _trial_processes(self) -> list[psutil.Process]:
-        return processes.descendants(self.pid, without=self._helpers)
+        self._family = processes.family(self.pid)
+        return processes.living(pid for pid in self._family[1:] if pid not in self._helpers)
 
-    def _resident_bytes(self) -> int:
-        return processes.resident_bytes(self.pid, without={self.pid} if SUPERVISED else ())
+    def _resident_bytes(self, family: Sequence[int]) -> int:
+        # The first is the supervisor, where there is one.
+        return processes.resident_bytes(family[1:] if SUPERVISED else family)
 
     def _check_memory(self) -> None:
-        held = self._resident_bytes()
+        held = self._resident_bytes(processes.family(self.pid))
         if held > self._memory_limit:
             raise WorkerFault(
                 "memory", f"the worker held {held >> 20} MiB, more than its limit of {self._memory_limit >> 20} MiB"

@@ -35,8 +35,8 @@ def family():
 def test_descendants_are_found_and_weighed(family):
     (child,) = processes.descendants(family.pid)
     assert child.ppid() == family.pid
-    assert processes.resident_bytes(family.pid) > 80 << 20
-    assert processes.resident_bytes(child.pid) < processes.resident_bytes(family.pid)
+    assert processes.family(family.pid) == [family.pid, child.pid]
+    assert processes.resident_bytes([family.pid, child.pid]) > processes.resident_bytes([child.pid]) > 80 << 20
 
 
 def test_descendants_are_found_without_the_linux_way(family, monkeypatch):
@@ -65,5 +65,6 @@ def test_what_is_gone_has_no_family():
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait(60)
     assert processes.descendants(process.pid) == []
-    assert processes.resident_bytes(process.pid) == 0
+    assert processes.family(process.pid) == [process.pid]
+    assert processes.resident_bytes([process.pid]) == 0
     processes.end_family(process.pid)
