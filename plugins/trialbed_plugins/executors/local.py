@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -35,6 +36,9 @@ MEMORY_VARIABLE = "TRIALBED_MEMORY_LIMIT"
 DEFAULT_MEMORY = 4 << 30
 
 TRIALS_VARIABLE = "TRIALBED_WORKER_TRIALS"
+
+STARTS = 5
+"""Times that a worker is started if its folder is gone when that fails: an agent in another one may remove it."""
 
 _BYTES = TypeAdapter(ByteSize)
 
@@ -181,8 +185,26 @@ class LocalExecutor(Executor):
     async def _spawn(self, framework: str) -> Worker:
         if self.sandbox is not None:
             await self._connected.wait()
-        environment = self.environments.get(framework)
-        command = self.commands.get(framework)
+        for left in reversed(range(STARTS)):
+            worker = Worker(framework, self._memory_limit, self.commands.get(framework))
+            self._workers.add(worker)
+            folder = self._folder / worker.mark
+            try:
+                await self._start(worker, folder)
+            except BaseException as error:
+                removed = not os.path.isdir(folder)
+                await self._discard(worker)
+                if left and removed and isinstance(error, (StartFailed, WorkerFault)):
+                    continue
+                if isinstance(error, WorkerFault):
+                    raise self._start_fault(error, framework, worker.tail()) from error
+                raise
+            break
+        self._loaded.add(framework)
+        return worker
+
+    async def _start(self, worker: Worker, folder: Path) -> None:
+        environment, command = self.environments.get(worker.framework), self.commands.get(worker.framework)
         preparing = partial(
             launch,
             sandbox=self.sandbox,
@@ -190,22 +212,16 @@ class LocalExecutor(Executor):
             environment_lock=environment.lock if environment else None,
             files=command.files if command else (),
         )
-        worker = Worker(framework, self._memory_limit, command)
-        self._workers.add(worker)
-        folder = self._folder / worker.mark
-        folder.mkdir(parents=True)  # an agent may have removed the one above
         try:
-            started = await worker.start(environment.python if environment else None, folder, preparing)
-        except BaseException as error:
-            await self._discard(worker)
-            if isinstance(error, WorkerFault):
-                raise self._start_fault(error, framework, worker.tail()) from error
-            raise
-        self._loaded.add(framework)
-        return started
+            os.makedirs(folder)  # an agent may have removed the one above
+        except FileNotFoundError as error:
+            raise WorkerFault("server", f"its folder cannot be made: {error}") from error
+        await worker.start(environment.python if environment else None, folder, preparing)
 
     def _start_fault(self, fault: WorkerFault, framework: str, tail: str) -> WorkerFault:
         """Whose fault it is that a worker did not start: an adapter that has loaded before is not slow by itself."""
+        if fault.kind == "server":
+            return fault
         if fault.kind == "timeout" and framework in self._loaded:
             return WorkerFault("server", f"{fault}, though it had loaded before: this machine was too busy", tail)
         return WorkerFault("adapter", str(fault), tail)

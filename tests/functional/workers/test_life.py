@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import psutil
@@ -18,6 +19,7 @@ from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverN
 from trialbed.records import Environment
 from trialbed.worker import SUPERVISED
 from trialbed_plugins.executors.local import LocalExecutor
+from trialbed_plugins.executors.sandbox import Launch
 
 pytestmark = [pytest.mark.slow(30), pytest.mark.usefixtures("hostile_distribution")]
 
@@ -108,6 +110,21 @@ async def test_a_worker_works_in_an_empty_folder_that_goes_away(make_spec):
         assert list(folder.iterdir()) == []  # noqa: ASYNC240 - a test may block
     assert folder != Path.cwd()
     assert not folder.exists()  # noqa: ASYNC240 - a test may block
+
+
+@pytest.mark.parametrize(("removals", "kind"), [(1, None), (10, "adapter")])
+async def test_a_worker_whose_folder_is_removed_while_it_starts_gets_another(make_spec, monkeypatch, removals, kind):
+    left = iter(range(removals))
+
+    def without_folder(command, environment, folder, **_):
+        if next(left, None) is not None:
+            folder.rmdir()
+        return nullcontext(Launch(command, environment))
+
+    monkeypatch.setattr("trialbed_plugins.executors.local.launch", without_folder)
+    async with LocalExecutor() as executor:
+        outcome = await executor.execute(make_spec("good"))
+    assert (outcome.failure and outcome.failure.kind) == kind
 
 
 async def test_the_random_state_comes_from_the_trial_alone(make_spec):
