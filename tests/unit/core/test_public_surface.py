@@ -14,11 +14,18 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 import trialbed
+import trialbed.chat
+import trialbed.conversations
+import trialbed.metrics
 from trialbed import hookspecs
 from trialbed.plugins import empty_manager
 
 PUBLIC = {name: getattr(trialbed, name) for name in trialbed.__all__}
 HOOKS = {name: getattr(hookspecs, name) for name in vars(empty_manager().hook) if not name.startswith("_")}
+MODULES = (trialbed.chat, trialbed.conversations, trialbed.metrics)
+"""The public modules beside ``trialbed`` itself."""
+OPAQUE = {"parse_rule(return)"}
+"""Values that are handed on and never looked into, so their types need no name."""
 OURS = ("trialbed", "trialbed_plugins", "trialbed_server", "trialbed_selection")
 INHERITED = {"model_config", "model_fields", "model_computed_fields"}
 
@@ -28,9 +35,9 @@ def named_types(item: Any) -> Iterator[tuple[str, Any]]:
     if not inspect.isclass(item):
         yield from hints_of(item, getattr(item, "__name__", repr(item)))
         return
-    if issubclass(item, BaseModel) or hasattr(item, "__dataclass_fields__"):
-        fields = get_type_hints(item, localns=namespace())
-        yield from ((f"{item.__name__}.{name}", hint) for name, hint in fields.items() if is_public(name))
+    if item.__module__.split(".")[0] in OURS:
+        attributes = get_type_hints(item, localns=namespace())
+        yield from ((f"{item.__name__}.{name}", hint) for name, hint in attributes.items() if is_public(name))
     for name, member in inspect.getmembers_static(item):
         if is_public(name) or (name == "__init__" and not issubclass(item, BaseModel)):
             for function in functions_of(member):
@@ -53,6 +60,7 @@ def functions_of(member: Any) -> Iterator[Callable[..., Any]]:
 
 
 def hints_of(function: Any, where: str) -> Iterator[tuple[str, Any]]:
+    function = inspect.unwrap(function) if callable(function) else function  # lru_cache keeps annotations to itself
     if isinstance(function, types.FunctionType):
         hints = get_type_hints(function, localns=namespace())
         yield from ((f"{where}({name})", hint) for name, hint in hints.items())
@@ -87,17 +95,30 @@ def test_the_types_that_a_public_name_needs_are_public(name: str) -> None:
     assert {where: part for where, part in private.items() if part not in public} == {}
 
 
-def test_the_walk_sees_fields_arguments_and_results() -> None:
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.__name__))
+def test_the_classes_that_a_public_module_needs_are_public(module: types.ModuleType) -> None:
+    public = [*PUBLIC.values(), *(getattr(one, name) for one in MODULES for name in one.__all__)]
+    found = [hint for name in module.__all__ for hint in named_types(getattr(module, name))]
+    classes = {
+        where: part for where, hint in found for part in parts_of(hint) if inspect.isclass(part) and is_ours(part)
+    }
+    assert classes
+    assert {where for where, part in classes.items() if part not in public} <= OPAQUE
+
+
+def test_the_walk_sees_attributes_arguments_and_results() -> None:
     seen = {part for name in PUBLIC for _, hint in named_types(PUBLIC[name]) for part in parts_of(hint)}
     seen |= {part for hook in HOOKS.values() for _, hint in named_types(hook) for part in parts_of(hint)}
     for part in (
         trialbed.AnswerStatus,
         trialbed.ApiCall,
+        trialbed.Deviation,
         trialbed.Environment,
         trialbed.Failure,
         trialbed.FailureKind,
         trialbed.Finish,
         trialbed.FrameworkInfo,
+        trialbed.HardSchema,
         trialbed.ModelCall,
         trialbed.Outcome,
         trialbed.Run,
