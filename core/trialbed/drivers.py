@@ -126,14 +126,14 @@ def load_driver(kind: str, name: str, *contracts: str) -> Any:
 
     info = driver_info(kind, name)
 
-    class Known(DriverManager):  # type: ignore[type-arg] # older releases are not generic
+    class ListedDriver(DriverManager):  # type: ignore[type-arg] # older releases are not generic
         """Does not look through all that is installed, which was just done."""
 
         def list_entry_points(self) -> list[EntryPoint]:
             return [EntryPoint(name, info.target, GROUPS[kind])]
 
     try:
-        manager = Known(GROUPS[kind], name, invoke_on_load=False, on_load_failure_callback=_raise)
+        manager = ListedDriver(GROUPS[kind], name, invoke_on_load=False, on_load_failure_callback=_raise)
     except KeyboardInterrupt:
         raise
     except BaseException as error:

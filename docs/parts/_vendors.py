@@ -10,7 +10,7 @@ from typing import Any
 from parts._markdown import escaped, table
 from trialbed import contracts
 from trialbed.drivers import GROUPS
-from trialbed_server.faults import ANSWERS, FAULTS, About
+from trialbed_server.faults import ANSWERS, FAULTS, FaultDescription
 from trialbed_verify.findings import KINDS
 from trialbed_verify.suites import EXPECTATIONS, SUITES
 from trialbed_verify.verification.results import vocabulary
@@ -79,7 +79,7 @@ def _vendor(name: str, driver: type[contracts.Vendor]) -> tuple[str, ...]:
     return f"`{name}`", endpoint, key, ", ".join(renamed)
 
 
-def _about(name: str, about: About) -> tuple[str, ...]:
+def _about(name: str, about: FaultDescription) -> tuple[str, ...]:
     settings = ", ".join(f"`{key}` ({_default_of(default)})" for key, default in about.settings.items())
     return f"`{name}`", escaped(about.text), settings
 

@@ -29,7 +29,7 @@ from trialbed.records import (
 from trialbed.scoring import ScoreContext
 from trialbed.settings import data_dir
 from trialbed_plugins.datasets.mini import MiniSimulator
-from trialbed_server.gateway.scripted.plays import Tools
+from trialbed_server.gateway.scripted.planned_calls import Tools
 from trialbed_server.gateway.scripted.policies import POLICIES, PolicyInput
 
 MAX_STEPS = 7

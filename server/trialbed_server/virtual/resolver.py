@@ -12,7 +12,7 @@ from trialbed.errors import TrialbedError
 from trialbed_server.cache import CachedResponse, Entry, ResponseCache
 from trialbed_server.virtual.catalog import Target
 from trialbed_server.virtual.keys import alias_key, canonical_json, request_key
-from trialbed_server.virtual.sources import Call, Made, Source
+from trialbed_server.virtual.sources import Call, NewAnswer, Source
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class Resolver:
                 await self._ended(call)
         return error_reply(f"{call.target.path}: no source can answer")
 
-    async def _reply(self, call: Call, found: CachedResponse | Made) -> Reply:
+    async def _reply(self, call: Call, found: CachedResponse | NewAnswer) -> Reply:
         if isinstance(found, CachedResponse):
             return Reply(found.body, f"cache:{found.provenance}")
         if not found.keep:

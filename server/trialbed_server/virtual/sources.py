@@ -42,7 +42,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Made:
+class NewAnswer:
     """An answer made for a call: JSON of it, by whom, whether it is good to be kept, and what it was made with."""
 
     body: str
@@ -54,7 +54,7 @@ class Made:
 class Source(Protocol):
     """One place where answers come from."""
 
-    async def answer(self, call: Call) -> CachedResponse | Made | None:
+    async def answer(self, call: Call) -> CachedResponse | NewAnswer | None:
         """Answer, or None to leave it to the next source.
 
         Raises:
@@ -91,7 +91,7 @@ class RealSource:
         self._metrics = metrics
         self._settings = json.dumps({"url": _without_credentials(backend.url)})
 
-    async def answer(self, call: Call) -> Made | None:
+    async def answer(self, call: Call) -> NewAnswer | None:
         """The real answer, if there is one."""
         if call.target.simulator.invented or not isinstance(call.tool_input, dict):
             return None
@@ -102,7 +102,7 @@ class RealSource:
             logger.info("%s: no real answer: %s", call.target.path, error)
             return None
         self._metrics.real_request("answered")
-        return Made(body, REAL, keep=True, settings=self._settings)
+        return NewAnswer(body, REAL, keep=True, settings=self._settings)
 
 
 def _without_credentials(url: str) -> str:
@@ -153,7 +153,7 @@ class SimulatorSource:
         self._cache = cache
         self._max_answer = max_answer
 
-    async def answer(self, call: Call) -> Made:
+    async def answer(self, call: Call) -> NewAnswer:
         """Returns the simulator's answer.
 
         Raises:
@@ -178,7 +178,9 @@ class SimulatorSource:
             raise SimulationError(f"{target.path}: the answer is larger than {self._max_answer} bytes")
         settings = target.simulator.settings()
         made_by = Origin(target.simulator.label, target.origin.revision)
-        return Made(body, made_by, keep=not simulation.error, settings=json.dumps(dict(settings)) if settings else "")
+        return NewAnswer(
+            body, made_by, keep=not simulation.error, settings=json.dumps(dict(settings)) if settings else ""
+        )
 
     async def _simulate(self, call: Call) -> Simulation:
         target, simulator = call.target, call.target.simulator

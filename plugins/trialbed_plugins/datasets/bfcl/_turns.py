@@ -46,16 +46,16 @@ def problem_of_turns(start: Mapping[str, Any], right: Sequence[Sequence[str]], m
     if len(made) < len(turns):
         return f"it ended with request {len(made)} of {len(turns)}"
     last = [call for turn in made[len(turns) - 1 :] for call in turn]
-    play = _Play(start)
+    replay = _Replay(start)
     for place, (wanted, found) in enumerate(zip(turns, [*made[: len(turns) - 1], last], strict=True)):
-        problem = play.problem(wanted, found)
+        problem = replay.problem(wanted, found)
         if problem:
             return f"turn {place + 1}: {problem}"
     return ""
 
 
-class _Play:
-    """Plays the calls of a trial beside the right ones."""
+class _Replay:
+    """Replays the calls of a trial beside the right ones."""
 
     def __init__(self, start: Mapping[str, Any]) -> None:
         self._found, self._right = CaseObjects(start), CaseObjects(start)

@@ -12,7 +12,7 @@ from trialbed.estimates import estimated_tokens
 from trialbed.records import Usage
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.response import EVENTS_TYPE, ResponseWriter
-from trialbed_server.gateway.scripted.plays import Tools
+from trialbed_server.gateway.scripted.planned_calls import Tools
 from trialbed_server.gateway.scripted.policies import POLICIES, PolicyInput, Turn
 from trialbed_server.trials import Trial
 

@@ -15,7 +15,7 @@ from trialbed.chat import Call
 from trialbed.evidence import evidence_values
 from trialbed.prompts import GIVE_UP
 from trialbed.records import FilledArgument, LostCall, ScriptedCall
-from trialbed_server.gateway.scripted.plays import Lost, Play, Tools
+from trialbed_server.gateway.scripted.planned_calls import Lost, PlannedCall, Tools
 
 MAX_VALUES = 50
 """Values that an answer tells of one result."""
@@ -67,7 +67,7 @@ class PolicyInput:
         return sum(_calls_of(message) for message in self.messages)
 
 
-Step = Callable[[Tools], Play]
+Step = Callable[[Tools], PlannedCall]
 """A call as it is made with the tools on offer; raises ``Lost`` if it cannot be."""
 
 Policy = Callable[[PolicyInput], Turn]
@@ -80,10 +80,10 @@ def gold(given: PolicyInput) -> Turn:
 
 def parallel(given: PolicyInput) -> Turn:
     """All gold calls in one turn, then the answer with their evidence."""
-    plays, lost = _possible(given, _rights(given.script))
-    if given.position or not plays:
+    calls, lost = _possible(given, _rights(given.script))
+    if given.position or not calls:
         return _answer(given, lost)
-    return _turn(plays, lost)
+    return _turn(calls, lost)
 
 
 def none(_given: PolicyInput) -> Turn:
@@ -130,8 +130,8 @@ def retry(given: PolicyInput) -> Turn:
 
 def loop(given: PolicyInput) -> Turn:
     """The first gold call again and again; never ends."""
-    plays, lost = _possible(given, _rights(given.script)[:1])
-    return _turn(plays, lost) if plays else _answer(given, lost)
+    calls, lost = _possible(given, _rights(given.script)[:1])
+    return _turn(calls, lost) if calls else _answer(given, lost)
 
 
 def slow(given: PolicyInput) -> Turn:
@@ -180,7 +180,7 @@ def _wrongs(script: Sequence[ScriptedCall]) -> list[Step]:
     return [_step(Tools.wrong, place, call) for place, call in enumerate(script)]
 
 
-def _step(way: Callable[[Tools, int, ScriptedCall], Play], place: int, call: ScriptedCall) -> Step:
+def _step(way: Callable[[Tools, int, ScriptedCall], PlannedCall], place: int, call: ScriptedCall) -> Step:
     return lambda tools: way(tools, place, call)
 
 
@@ -189,7 +189,7 @@ def _cut(step: Step) -> Step:
     return lambda tools: step(tools).cut()
 
 
-def _unknown(tools: Tools) -> Play:
+def _unknown(tools: Tools) -> PlannedCall:
     return tools.unknown()
 
 
@@ -198,32 +198,32 @@ def _one_by_one(given: PolicyInput, steps: Sequence[Step], end: str | None = Non
     done, lost = given.position, []
     for step in steps:
         try:
-            play = step(given.tools)
+            call = step(given.tools)
         except Lost as error:
             lost.append(error.record)
             continue
         if done == 0:
-            return _turn([play], lost)
+            return _turn([call], lost)
         done -= 1
     return _answer(given, lost) if end is None else Turn(text=end, lost=tuple(lost))
 
 
-def _possible(given: PolicyInput, steps: Sequence[Step]) -> tuple[list[Play], list[LostCall]]:
-    plays, lost = [], []
+def _possible(given: PolicyInput, steps: Sequence[Step]) -> tuple[list[PlannedCall], list[LostCall]]:
+    calls, lost = [], []
     for step in steps:
         try:
-            plays.append(step(given.tools))
+            calls.append(step(given.tools))
         except Lost as error:
             lost.append(error.record)
-    return plays, lost
+    return calls, lost
 
 
-def _turn(plays: Sequence[Play], lost: Iterable[LostCall]) -> Turn:
+def _turn(calls: Sequence[PlannedCall], lost: Iterable[LostCall]) -> Turn:
     return Turn(
-        calls=tuple(play.call for play in plays),
-        played=tuple(play.position for play in plays if play.position is not None),
+        calls=tuple(planned.call for planned in calls),
+        played=tuple(planned.position for planned in calls if planned.position is not None),
         lost=tuple(lost),
-        filled=tuple(argument for play in plays for argument in play.filled),
+        filled=tuple(argument for planned in calls for argument in planned.filled),
     )
 
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from trialbed.prompts import finish_of
 from trialbed.records import ScriptedCall
-from trialbed_server.gateway.scripted.plays import Tools
+from trialbed_server.gateway.scripted.planned_calls import Tools
 from trialbed_server.gateway.scripted.policies import NO_RESULT_TEXT, NO_TOOL_TEXT, POLICIES, PolicyInput, Turn
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trialbed.records import ApiRef, ScriptedCall, ToolSpec
-from trialbed_server.gateway.scripted.plays import Tools
+from trialbed_server.gateway.scripted.planned_calls import Tools
 from trialbed_server.gateway.scripted.policies import POLICIES, PolicyInput, Turn
 
 REF = ApiRef(category="c", tool_name="t", api_name="a")

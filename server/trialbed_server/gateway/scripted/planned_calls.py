@@ -27,7 +27,7 @@ class Lost(Exception):
 
 
 @dataclass(frozen=True)
-class Play:
+class PlannedCall:
     """A call as the model sends it.
 
     Attributes:
@@ -39,7 +39,7 @@ class Play:
     position: int | None = None
     filled: tuple[FilledArgument, ...] = ()
 
-    def cut(self) -> Play:
+    def cut(self) -> PlannedCall:
         """This call without the last character of its arguments."""
         return replace(self, call=replace(self.call, arguments=self.call.arguments[:-1]))
 
@@ -56,29 +56,29 @@ class Tools:
         self._offers = Offers(tools, functions)
         self._own = {tool.name: tool.parameters for tool in tools}
 
-    def right(self, position: int, call: ScriptedCall) -> Play:
+    def right(self, position: int, call: ScriptedCall) -> PlannedCall:
         """A call of the script.
 
         Raises:
             Lost: it cannot be made.
         """
-        return self._play(position, call.name, call.arguments, self._offered(position, call.name))
+        return self._planned(position, call.name, call.arguments, self._offered(position, call.name))
 
-    def wrong(self, position: int, call: ScriptedCall) -> Play:
+    def wrong(self, position: int, call: ScriptedCall) -> PlannedCall:
         """A call of the script with arguments that violate the tool's own schema, which is what the Api checks.
 
         Raises:
             Lost: the right one cannot be made.
         """
         offered = self._offered(position, call.name)
-        right = self._play(position, call.name, call.arguments, offered)
+        right = self._planned(position, call.name, call.arguments, offered)
         wrong = wrong_arguments(call.arguments, self._schema(call.name, offered))
         try:
-            return self._play(position, call.name, wrong, offered)
+            return self._planned(position, call.name, wrong, offered)
         except Lost:
             return replace(right, call=Call(offered.name, argument_text(wrong)))
 
-    def other(self, names: Iterable[str]) -> Play | None:
+    def other(self, names: Iterable[str]) -> PlannedCall | None:
         """A call of the first of the trial's tools that has another name and can be called; None if there is none."""
         excluded = set(names)
         own = [(name, self._offers.function(name)) for name in self._own if name not in excluded]
@@ -87,12 +87,12 @@ class Tools:
         for name, offered in own if any(function for _, function in own) else foreign:
             if offered is not None:
                 try:
-                    return self._play(None, name, minimal_arguments(self._schema(name, offered)), offered)
+                    return self._planned(None, name, minimal_arguments(self._schema(name, offered)), offered)
                 except Lost:
                     continue
         return None
 
-    def unknown(self) -> Play:
+    def unknown(self) -> PlannedCall:
         """A call of a tool that is not offered.
 
         Raises:
@@ -103,7 +103,7 @@ class Tools:
         name = UNKNOWN
         while name in self._offers.functions:
             name += "_"
-        return Play(Call(name, "{}"))
+        return PlannedCall(Call(name, "{}"))
 
     def _schema(self, tool: str, offered: Offered) -> Any:
         return self._own.get(tool, offered.parameters)
@@ -120,12 +120,14 @@ class Tools:
             reason, detail = "ambiguous", f"any of these might stand for it: {', '.join(several[:SHOWN])}"
         raise Lost(LostCall(position=position, tool=tool, reason=reason, detail=detail))
 
-    def _play(self, position: int | None, tool: str, arguments: Any, offered: Offered) -> Play:
+    def _planned(self, position: int | None, tool: str, arguments: Any, offered: Offered) -> PlannedCall:
         try:
             fitted = fit(arguments, self._schema(tool, offered), offered.parameters)
         except Inexpressible as error:
             raise Lost(LostCall(position=position or 0, tool=tool, reason="arguments", detail=str(error))) from error
-        return Play(Call(offered.name, argument_text(fitted.arguments)), position, _filled(position, tool, fitted))
+        return PlannedCall(
+            Call(offered.name, argument_text(fitted.arguments)), position, _filled(position, tool, fitted)
+        )
 
 
 def _filled(position: int | None, tool: str, fitted: Fitted) -> tuple[FilledArgument, ...]:
