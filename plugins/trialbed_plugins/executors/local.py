@@ -192,7 +192,7 @@ class LocalExecutor(Executor):
             try:
                 await self._start(worker, folder)
             except BaseException as error:
-                removed = not os.path.isdir(folder)
+                removed = not _is_there(folder)
                 await self._discard(worker)
                 if left and removed and isinstance(error, (StartFailed, WorkerFault)):
                     continue
@@ -236,6 +236,10 @@ class LocalExecutor(Executor):
         await asyncio.shield(ending)
         self._workers.discard(worker)
         await asyncio.to_thread(shutil.rmtree, self._folder / worker.mark, ignore_errors=True)
+
+
+def _is_there(folder: Path) -> bool:
+    return folder.is_dir()
 
 
 def configured_trials() -> int | None:
