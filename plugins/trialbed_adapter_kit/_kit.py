@@ -12,8 +12,7 @@ from typing import Self
 
 from trialbed.contracts import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
 from trialbed.records import Deviation, framework_profile
-from trialbed_adapter_kit._causes import ASKED_ON, FAILS_EARLY
-from trialbed_adapter_kit._check import Check, Finding, Outcome, Report
+from trialbed_adapter_kit._check import ASKED_ON, FAILS_EARLY, Check, Finding, Outcome, Report
 from trialbed_adapter_kit.harness import (
     BLOCKED,
     CheckFailed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 from trialbed.contracts import ToolSelector
 from trialbed.records import ApiRef, Query, Record
@@ -43,3 +44,24 @@ def chosen(selector: ToolSelector, query: Query, max_tools: int) -> list[Choice]
         return selector.choices(query, max_tools=max_tools)
     refs = list(dict.fromkeys(selector.select(query, max_tools=max_tools)))[:max_tools]
     return [Choice(api=ref, by=type(selector).__name__) for ref in refs]
+
+
+def explained(selector: ToolSelector, query: Query, max_tools: int) -> dict[str, Any]:
+    """A selector's choices for a query, each with its rank and reason, and the gold Apis that are missing."""
+    choices = chosen(selector, query, max_tools)
+    gold = set(query.gold_apis)
+    offered = {choice.api for choice in choices}
+    return {
+        "query_id": query.query_id,
+        "query": query.text,
+        "choices": [
+            {
+                "rank": place + 1,
+                **choice.api.model_dump(),
+                "gold": choice.api in gold,
+                **choice.model_dump(exclude={"api"}),
+            }
+            for place, choice in enumerate(choices)
+        ],
+        "missed": [[ref.category, ref.tool_name, ref.api_name] for ref in query.gold_apis if ref not in offered],
+    }

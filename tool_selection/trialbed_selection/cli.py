@@ -145,7 +145,7 @@ def _documents(
 ) -> dict[str, Any]:
     from trialbed.engine import standing_selector
     from trialbed.run_settings import RunSettings
-    from trialbed_selection.explanation import explained
+    from trialbed_selection.choices import explained
     from trialbed_selection.recall import measured, rankings
 
     found: dict[str, Any] = {}

@@ -20,14 +20,13 @@ from trialbed.engine._gold_answers import GoldCalls
 from trialbed.engine._helpers import Helpers
 from trialbed.engine._judge import judge_of, judge_report
 from trialbed.engine._listeners import Listeners
-from trialbed.engine._outage import Outage
+from trialbed.engine._outage import EndpointWatch, Outage
 from trialbed.engine._plan import Prepared, by_id, trial_keys
 from trialbed.engine._sandbox import run_sandbox
 from trialbed.engine._selector import prepared_selector
 from trialbed.engine._server import server
 from trialbed.engine._tools import select_tools
 from trialbed.engine._trial import TrialRunner
-from trialbed.engine._waiting import EndpointWatch
 from trialbed.errors import NothingMeasured
 from trialbed.plugins import plugin_manager
 from trialbed.records import FrameworkInfo, Json, Run, RunStatus, ToolSpec, TrialKey, TrialResult

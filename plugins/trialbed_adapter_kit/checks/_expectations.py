@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed.differences import differences
 from trialbed.records import Answer
-from trialbed_adapter_kit._causes import ASKED_ON, FAILS, FAILS_EARLY
+from trialbed_adapter_kit._check import ASKED_ON, FAILS, FAILS_EARLY
 from trialbed_adapter_kit.harness import AFTER_THE_END, CheckFailed, ModelRequest, TrialRecord, text_of
 
 SHOWN = 300

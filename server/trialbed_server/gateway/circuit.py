@@ -1,4 +1,4 @@
-"""The circuit breaker of an upstream endpoint."""
+"""The circuit breaker of an upstream endpoint, and the signs of life by which a silent request is judged."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ REQUESTS = 2
 
 FIRST_PROBE = 1.0
 LONGEST_PROBE = 30.0
+
+SLOWER = 2.0
+"""How many times longer than its slowest answer an endpoint can be silent before that says something."""
 
 
 class EndpointDown(Exception):
@@ -147,3 +150,21 @@ class Circuit:
     def _notify(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+class Liveness:
+    """Tells a request that is just being answered from one at an endpoint that no longer answers."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last = float("-inf")
+        self._slowest = 0.0
+
+    def began(self, asked: float) -> None:
+        """A request that was sent at this time begins to be answered now."""
+        self._last = self._clock.monotonic()
+        self._slowest = max(self._slowest, self._last - asked)
+
+    def silent_since(self, asked: float) -> bool:
+        """Whether the endpoint has answered no request since, for longer than it ever took to begin an answer."""
+        return self._last <= asked and self._clock.monotonic() - asked > SLOWER * self._slowest

@@ -25,9 +25,8 @@ from trialbed_server.gateway.causes import (
     is_continued,
     repeats_a_broken_call,
 )
-from trialbed_server.gateway.circuit import Circuit, EndpointDown
+from trialbed_server.gateway.circuit import Circuit, EndpointDown, Liveness
 from trialbed_server.gateway.connection import Connection, Request
-from trialbed_server.gateway.liveness import Liveness
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import FINAL, Header, ResponseWriter
 from trialbed_server.gateway.retries import RetryBudget, RetryPolicy

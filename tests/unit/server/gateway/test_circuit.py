@@ -7,8 +7,7 @@ import asyncio
 import pytest
 from support.clocks import SleepingClock
 
-from trialbed_server.gateway.circuit import FAILURES, Circuit, EndpointDown
-from trialbed_server.gateway.liveness import Liveness
+from trialbed_server.gateway.circuit import FAILURES, Circuit, EndpointDown, Liveness
 
 PATIENCE = 100.0
 
