@@ -25,24 +25,15 @@ POLICY_VIOLATION = 1008
 """Code with which a WebSocket is closed (RFC 6455, 7.4.1)."""
 
 
-class BearerGuard:
-    """Lets through requests that carry the token; ``/healthz``, ``/readyz`` and a trial's own URLs need none."""
+class Bearers:
+    """Tells which requests carry the token; ``/healthz``, ``/readyz`` and a trial's own URLs need none."""
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
+    def __init__(self, token: str) -> None:
         self._expected = f"Bearer {token}".encode()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or self._is_open(scope["path"]) or self._is_authorized(scope):
-            await self._app(scope, receive, send)
-            return
-        if scope["type"] == "websocket":
-            await WebSocketClose(POLICY_VIOLATION)(scope, receive, send)
-            return
-        message = "this server needs a bearer token: send the header Authorization: Bearer <token>"
-        response = openai_error_response(message, 401, "authentication_error")
-        response.headers["www-authenticate"] = "Bearer"
-        await response(scope, receive, send)
+    def admit(self, scope: Scope) -> bool:
+        """Whether a request carries the token, or needs none."""
+        return self._is_open(scope["path"]) or self._is_authorized(scope)
 
     def _is_open(self, path: str) -> bool:
         return path in HEALTH or path.startswith(TRIALS)
@@ -52,7 +43,7 @@ class BearerGuard:
         return len(sent) == 1 and hmac.compare_digest(sent[0], self._expected)
 
 
-class RunGuard(BearerGuard):
+class RunBearers(Bearers):
     """Keeps what controls a run for the engine that started the server.
 
     Requests to the model and the virtual API need no token here: without a trial they are refused anyway, unless
@@ -61,6 +52,26 @@ class RunGuard(BearerGuard):
 
     def _is_open(self, path: str) -> bool:
         return super()._is_open(path) or path.startswith(UNTAGGED)
+
+
+class BearerGuard:
+    """Lets through requests of bearers of a token."""
+
+    def __init__(self, app: ASGIApp, bearers: Bearers) -> None:
+        self._app = app
+        self._bearers = bearers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or self._bearers.admit(scope):
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            await WebSocketClose(POLICY_VIOLATION)(scope, receive, send)
+            return
+        message = "this server needs a bearer token: send the header Authorization: Bearer <token>"
+        response = openai_error_response(message, 401, "authentication_error")
+        response.headers["www-authenticate"] = "Bearer"
+        await response(scope, receive, send)
 
 
 class SiteGuard:

@@ -22,7 +22,7 @@ from trialbed.plugins import plugin_manager
 from trialbed.records import Api, ModelEndpoint
 from trialbed.redaction import Redaction, redaction_of
 from trialbed.settings import data_dir
-from trialbed_server._access import BearerGuard, RunGuard, SiteGuard
+from trialbed_server._access import Bearers, RunBearers, SiteGuard
 from trialbed_server._application import Application
 from trialbed_server._clock import Clock, SystemClock
 from trialbed_server._metrics import Metrics
@@ -79,10 +79,6 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     gateway = Gateway(
         trials, untagged, upstream, clock, metrics, max_body=options.max_body, silence=options.upstream_timeout
     )
-    app = _application(options, virtual, clock, _lifespan(cache, resolver, simulators, (upstream, real), trials))
-    _add_trial_routes(app, virtual, gateway)
-    mcp = McpEndpoint(virtual, trials, metrics, max_body=options.max_body)
-    app.router.routes.append(Route("/t/{trial}/mcp", mcp, methods=["POST"]))
     control = Control(
         trials,
         untagged,
@@ -92,6 +88,11 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         max_body=options.max_body,
         workers=options.workers,
     )
+    lifespan = _lifespan(cache, resolver, simulators, (upstream, real), trials)
+    app = _application(options, virtual, control, clock, lifespan)
+    _add_trial_routes(app, virtual, gateway)
+    mcp = McpEndpoint(virtual, trials, metrics, max_body=options.max_body)
+    app.router.routes.append(Route("/t/{trial}/mcp", mcp, methods=["POST"]))
     app.router.routes += control.routes()
     _add_status_routes(app, metrics, options.upstream, cache)
     document_routes(app, token=bool(options.token))
@@ -106,11 +107,11 @@ def _put_in(options: ServerOptions, clock: Clock) -> PutIn | None:
     return None if options.faults is None else PutIn(options.faults, "", clock)
 
 
-def _add_guards(app: FastAPI, options: ServerOptions) -> None:
+def _add_guards(app: Application, options: ServerOptions) -> None:
     if options.control_token:
-        app.add_middleware(RunGuard, token=options.control_token)
+        app.add_guard(RunBearers(options.control_token))
     if options.token:
-        app.add_middleware(BearerGuard, token=options.token)
+        app.add_guard(Bearers(options.token))
     if options.allow_origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=options.allow_origins, allow_methods=METHODS, allow_headers=["*"]
@@ -120,6 +121,7 @@ def _add_guards(app: FastAPI, options: ServerOptions) -> None:
 def _application(
     options: ServerOptions,
     virtual: VirtualApi,
+    control: Control,
     clock: Clock,
     lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]],
 ) -> Application:
@@ -127,6 +129,7 @@ def _application(
     sites = None if options.token else SiteGuard(options.host, options.allow_hosts, options.allow_origins)
     return Application(
         fast_path=("/virtual", virtual),
+        control=control.immediate,
         sites=sites,
         max_body=options.max_body,
         rates=None if options.rate_limit is None else RateLimit(options.rate_limit, clock.monotonic),

@@ -10,8 +10,9 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from trialbed_server._access import POLICY_VIOLATION, SiteGuard
+from trialbed_server._access import POLICY_VIOLATION, BearerGuard, Bearers, SiteGuard
 from trialbed_server._http import openai_error_response
+from trialbed_server._immediate import Answer, Immediate, Ready
 from trialbed_server._rates import RateLimit
 
 BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
@@ -28,18 +29,19 @@ class FastPath(Protocol):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
 
-    def immediate(self, sent: bytes) -> bytes | None:
-        """The body of the answer, as JSON with status 200; None where that takes more than a look into memory."""
+    def immediate(self, sent: bytes) -> Ready | None:
+        """The answer; None where that takes more than a look into memory."""
 
 
 class Application(FastAPI):
     """Refuses what web pages send, bounds bodies, and passes ``POST path`` straight to its endpoint.
 
-    It does the last only where no middleware (a guard, a plugin's) must see the request: what FastAPI does for every
-    request would take longer than answering from the cache does.
+    It does the last only where no middleware (a plugin's, or one for other origins) must see the request, and every
+    guard admits it: what FastAPI does for every request would take longer than answering from the cache does.
 
     Args:
         fast_path: the path, and its endpoint.
+        control: what may answer a request to ``/control/`` at once.
         sites: tells which requests are refused; None for none.
         max_body: largest body in bytes of routes that plugins add.
         rates: tells which clients ask too often; None for none.
@@ -49,6 +51,7 @@ class Application(FastAPI):
         self,
         *,
         fast_path: tuple[str, FastPath],
+        control: Immediate,
         sites: SiteGuard | None,
         max_body: int,
         rates: RateLimit | None = None,
@@ -56,6 +59,8 @@ class Application(FastAPI):
     ) -> None:
         super().__init__(**settings)
         self._path, self._endpoint = fast_path
+        self._control = control
+        self._guards: list[Bearers] = []
         self._sites = sites
         self._max_body = max_body
         self._rates = rates
@@ -78,16 +83,30 @@ class Application(FastAPI):
         else:
             await super().__call__(scope, _bounded(receive, self._max_body), send)
 
-    def takes(self, scope: Scope) -> bool:
-        """Whether the answer to a request with this head may be immediate."""
-        return self._is_fast(scope) and self._rates is None and (self._sites is None or not self._sites.refusal(scope))
+    def add_guard(self, bearers: Bearers) -> None:
+        """Let through requests of these only."""
+        self._guards.append(bearers)
+        self.add_middleware(BearerGuard, bearers=bearers)
 
-    def immediate(self, sent: bytes) -> bytes | None:
-        """The answer to a request that it takes, if it is there at once; None otherwise."""
-        return self._endpoint.immediate(sent)
+    def immediate(self, scope: Scope) -> Answer | None:
+        """What may answer a request with this head at once; None where nothing may."""
+        path: str = scope["path"]
+        answer = None
+        if path.startswith("/control/"):
+            answer = self._control(scope)
+        elif path == self._path and scope.get("method") == "POST" and self._rates is None:
+            answer = self._endpoint.immediate
+        if answer is None or not self._is_admitted(scope) or (self._sites and self._sites.refusal(scope)):
+            return None
+        return answer
 
     def _is_fast(self, scope: Scope) -> bool:
-        return bool(scope["path"] == self._path) and scope.get("method") == "POST" and not self.user_middleware
+        return bool(scope["path"] == self._path) and scope.get("method") == "POST" and self._is_admitted(scope)
+
+    def _is_admitted(self, scope: Scope) -> bool:
+        """Whether no middleware has to see a request: there are but guards, and they admit it."""
+        guards = self._guards
+        return len(self.user_middleware) == len(guards) and all(guard.admit(scope) for guard in guards)
 
 
 def _client(scope: Scope) -> str:

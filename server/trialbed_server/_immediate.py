@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from starlette.types import Scope
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from trialbed_server._protocol import BoundedProtocol
 
 LARGEST = 16 * 1024
 """Bytes of a request that is waited for; a larger one gets its task with its head, as its size may be refused."""
 
-Takes = Callable[[Scope], bool]
-"""Whether a request with this head may have such an answer."""
 
-Answer = Callable[[bytes], bytes | None]
-"""The body of an answer of JSON to a request with this body; None where it has to be looked for."""
+class Ready(NamedTuple):
+    """An answer that is there at once: its body is JSON."""
+
+    body: bytes
+    status: int = 200
+
+
+Answer = Callable[[bytes], Ready | None]
+"""The answer to a request with this body; None where it takes a task. It raises nothing."""
+
+Immediate = Callable[[Scope], Answer | None]
+"""What may answer a request with this head at once; None where nothing may."""
 
 
 class ImmediateProtocol(BoundedProtocol):
@@ -27,15 +35,13 @@ class ImmediateProtocol(BoundedProtocol):
     sends, take longer than it takes to find an answer in memory.
 
     Args:
-        takes: told of a request's head.
-        answer: asked once the request is complete.
+        immediate: told of a request's head; what it returns is asked once the request is complete.
     """
 
-    def __init__(self, *arguments: Any, takes: Takes, answer: Answer, **named: Any) -> None:
+    def __init__(self, *arguments: Any, immediate: Immediate, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._takes = takes
-        self._answer = answer
-        self._held: tuple[RequestResponseCycle, Any] | None = None
+        self._immediate = immediate
+        self._held: tuple[RequestResponseCycle, Any, Answer] | None = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
@@ -58,10 +64,11 @@ class ImmediateProtocol(BoundedProtocol):
         """Serve a request whose head is complete, and before which every other was answered."""
         # Of what the client asks for beyond an answer, the task knows.
         plain = cycle.keep_alive and not cycle.waiting_for_100_continue and app is self.app
-        if not plain or not self._takes(cast("Scope", cycle.scope)):
+        answer = self._immediate(cast("Scope", cycle.scope)) if plain else None
+        if answer is None:
             super()._start_asgi_task(cycle, app)
             return
-        self._held = cycle, app
+        self._held = cycle, app, answer
         if not cycle.more_body:
             self._settle()
 
@@ -69,25 +76,26 @@ class ImmediateProtocol(BoundedProtocol):
         """Answer the complete request that was held, or have it served."""
         if self._held is None:
             return
-        cycle, _ = self._held
-        body = None if self.flow.write_paused else self._answer(bytes(cycle.body))
-        if body is None:
+        cycle, _, answer = self._held
+        ready = None if self.flow.write_paused else answer(bytes(cycle.body))
+        if ready is None:
             self._start()
             return
         self._held = None
         cycle.response_started = cycle.response_complete = True
         cycle.on_response = _nothing
-        self.transport.write(self._head_of(body) + body)
+        self.transport.write(self._head_of(ready) + ready.body)
         self.on_response_complete()
 
     def _start(self) -> None:
         if self._held is not None:
-            held, self._held = self._held, None
-            super()._start_asgi_task(*held)
+            (cycle, app, _), self._held = self._held, None
+            super()._start_asgi_task(cycle, app)
 
-    def _head_of(self, body: bytes) -> bytes:
+    def _head_of(self, ready: Ready) -> bytes:
         own = b"".join(b"%b: %b\r\n" % header for header in self.server_state.default_headers)
-        return b"HTTP/1.1 200 OK\r\n%bcontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % (own, len(body))
+        line, length = STATUS_LINE[ready.status], len(ready.body)
+        return b"%b%bcontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % (line, own, length)
 
 
 def _is_small(headers: Iterable[tuple[bytes, bytes]]) -> bool:

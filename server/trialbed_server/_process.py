@@ -84,7 +84,7 @@ def _serve_app(
 ) -> None:
     config = uvicorn.Config(
         app,
-        http=cast("type[asyncio.Protocol]", partial(ImmediateProtocol, takes=inner.takes, answer=inner.immediate)),
+        http=cast("type[asyncio.Protocol]", partial(ImmediateProtocol, immediate=inner.immediate)),
         log_config=None,
         access_log=False,
         lifespan="on",

@@ -6,22 +6,27 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Scope
 
 from trialbed.errors import DriverError, UsageError
 from trialbed.records import EndpointStatus, TrialRegistration
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
+from trialbed_server._immediate import Answer, Ready
 from trialbed_server.gateway.scripted.model import is_scripted, unknown_policy
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import Trial, TrialConflict, TrialRefused, TrialRegistry, Untagged
 from trialbed_server.virtual.catalog import Catalog
+
+TRIALS = "/control/trials"
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
@@ -69,15 +74,22 @@ class Control:
 
     def routes(self) -> list[Route]:
         """The routes."""
-        trial = "/control/trials/{trial}"
+        trial = f"{TRIALS}/{{trial}}"
         return [
             Route("/control/endpoint", self.endpoint, methods=["GET"]),
-            Route("/control/trials", self.open, methods=["POST"]),
+            Route(TRIALS, self.open, methods=["POST"]),
             Route(trial, self.show, methods=["GET"]),
             Route(trial, self.renew, methods=["PUT"]),
             Route(trial, self.close, methods=["DELETE"]),
             Route("/control/untagged", self.show_untagged, methods=["GET"]),
         ]
+
+    def immediate(self, scope: Scope) -> Answer | None:
+        """What may answer a request at once; None where nothing may."""
+        # Of several workers, one has the trial, which has to be found first.
+        if self._workers == 1 and scope["method"] == "DELETE":
+            return partial(self._close_at_once, scope["path"].removeprefix(f"{TRIALS}/"))
+        return None
 
     async def endpoint(self, _request: Request) -> Response:
         """Say whether the models' endpoint works."""
@@ -125,6 +137,14 @@ class Control:
         except TrialRefused as error:
             return JSONResponse({"error": str(error)}, 404)
         return Response(closed.wire_log().model_dump_json(), media_type="application/json")
+
+    def _close_at_once(self, token: str, _body: bytes) -> Ready | None:
+        try:
+            log = self._trials.find(token).wire_log().model_dump_json().encode()
+        except Exception:  # noqa: BLE001 - the trial is open yet, and what is wrong is told by the route
+            return None
+        self._trials.close(token)
+        return Ready(log)
 
     async def show_untagged(self, _request: Request) -> Response:
         """Show what was served without a trial."""

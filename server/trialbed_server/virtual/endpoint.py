@@ -12,6 +12,7 @@ from trialbed.contracts import World
 from trialbed.records import ApiCall
 from trialbed.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, refuse_large, send_json
+from trialbed_server._immediate import Ready
 from trialbed_server._metrics import Metrics
 from trialbed_server.trials import (
     RETRY_AFTER,
@@ -101,7 +102,7 @@ class VirtualApi:
         self._metrics.refused()
         await send_json(body, status, send, RETRY if status == 429 else ())
 
-    def immediate(self, sent: bytes) -> bytes | None:
+    def immediate(self, sent: bytes) -> Ready | None:
         """The answer to a request without a trial, if it is at hand and no fault may be put in."""
         if self._untagged.faults is not None or len(sent) > self._max_body:
             return None
@@ -118,7 +119,7 @@ class VirtualApi:
         self._metrics.hit()
         recording = ApiRecording(self._untagged.elapsed, self._untagged.budget(), target, tool_input)
         self._note_untagged(recording, len(sent), found.body, f"cache:{found.provenance}")
-        return found.body
+        return Ready(found.body)
 
     def _without_secrets(self, request: VirtualRequest, sent: bytes) -> VirtualRequest:
         if not self._redaction or not self._redaction.finds(sent.decode("utf-8", "replace")):

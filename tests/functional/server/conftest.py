@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from support.planned import Endpoint
 from support.servers import Serve, ServerProcess, listening
 
 from trialbed_server import ServerOptions, create_app
+from trialbed_server._immediate import ImmediateProtocol
 
 
 @pytest.fixture
@@ -40,7 +42,8 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
             clock = options.pop("clock", None)
             settings = {"cache": str(tmp_path / "responses.db"), **options}
             app = create_app(ServerOptions(**settings), clock=clock)
-            url = await stack.enter_async_context(listening(app, lifespan="on"))
+            protocol = partial(ImmediateProtocol, immediate=app.immediate)
+            url = await stack.enter_async_context(listening(app, lifespan="on", http=protocol))
             return await stack.enter_async_context(httpx.AsyncClient(base_url=url, timeout=30))
 
         yield make
