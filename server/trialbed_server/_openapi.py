@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 import trialbed
-from trialbed.records import EndpointStatus, TrialRegistration, WireLog
+from trialbed.records import EndpointStatus, TrialOpening, TrialRegistration, WireLog
 
 Document = dict[str, Any]
 
@@ -93,12 +93,17 @@ RPC: Document = {"type": "object", "description": "A message of JSON-RPC 2.0."}
 
 OPENED: Document = {
     "type": "object",
-    "properties": {"trial": {"type": "string"}, "waited": {"type": "number"}},
+    "properties": {"trial": {"type": "string"}, "waited": {"type": "number"}, "setup": {"type": "string"}},
     "required": ["trial"],
     "example": {"trial": "trial-0123456789"},
 }
 
-RECORDS: tuple[type[BaseModel], ...] = (TrialRegistration, WireLog, EndpointStatus)
+OPENING: Document = {
+    "description": "A registration, or the name of the setup of one before.",
+    "anyOf": [{"$ref": REF.format(model=name)} for name in ("TrialRegistration", "TrialOpening")],
+}
+
+RECORDS: tuple[type[BaseModel], ...] = (TrialRegistration, TrialOpening, WireLog, EndpointStatus)
 SCHEMAS: Mapping[str, Document] = {
     "VirtualRequest": VIRTUAL_REQUEST,
     "VirtualAnswer": VIRTUAL_ANSWER,
@@ -107,6 +112,7 @@ SCHEMAS: Mapping[str, Document] = {
     "CompletionRequest": COMPLETION_REQUEST,
     "OpenAIError": OPENAI_ERROR,
     "Opened": OPENED,
+    "Opening": OPENING,
     "JsonRpc": RPC,
 }
 
@@ -160,9 +166,9 @@ def _paths() -> Iterator[tuple[str, Document]]:
         {
             "post": _operation(
                 "Open a trial",
-                {201: _schema("Opened"), 400: _schema("Refused"), 409: _schema("Refused"), 413: _schema("Refused")}
+                {201: _schema("Opened"), **{status: _schema("Refused") for status in (400, 404, 409, 413)}}
                 | {422: _schema("Problems")},
-                body=_body("TrialRegistration", REGISTRATION_EXAMPLE),
+                body=_body("Opening", REGISTRATION_EXAMPLE),
             )
         },
     )

@@ -16,14 +16,14 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 from trialbed.errors import DriverError, UsageError
-from trialbed.records import EndpointStatus, TrialRegistration
+from trialbed.records import EndpointStatus, Json, TrialOpening, TrialRegistration
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server._immediate import Answer, Ready
 from trialbed_server.gateway.scripted.model import is_scripted, unknown_policy
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.simulators.registry import Simulators
-from trialbed_server.trials import Trial, TrialConflict, TrialRefused, TrialRegistry, Untagged
+from trialbed_server.trials import Setup, Setups, TrialConflict, TrialRefused, TrialRegistry, Untagged
 from trialbed_server.virtual.catalog import Catalog
 
 TRIALS = "/control/trials"
@@ -71,6 +71,7 @@ class Control:
         self._upstream = upstream
         self._max_body = max_body
         self._workers = workers
+        self._setups = Setups()
 
     def routes(self) -> list[Route]:
         """The routes."""
@@ -87,9 +88,12 @@ class Control:
     def immediate(self, scope: Scope) -> Answer | None:
         """What may answer a request at once; None where nothing may."""
         # Of several workers, one has the trial, which has to be found first.
-        if self._workers == 1 and scope["method"] == "DELETE":
-            return partial(self._close_at_once, scope["path"].removeprefix(f"{TRIALS}/"))
-        return None
+        if self._workers > 1:
+            return None
+        path, method = scope["path"], scope["method"]
+        if method == "DELETE":
+            return partial(self._close_at_once, path.removeprefix(f"{TRIALS}/"))
+        return self._open_at_once if method == "POST" and path == TRIALS else None
 
     async def endpoint(self, _request: Request) -> Response:
         """Say whether the models' endpoint works."""
@@ -100,7 +104,8 @@ class Control:
         """Open a trial."""
         try:
             body = await read_body(request.scope, request.receive, self._max_body)
-            registration = _registration(body)
+            document = _document(body)
+            asked = _asked(document)
         except ClientGone:
             return Response(status_code=400)
         except BodyTooLarge:
@@ -109,9 +114,14 @@ class Control:
             return JSONResponse({"detail": _problems(error)}, 422)
         except (ValueError, RecursionError) as error:
             return JSONResponse({"detail": [{"type": "json_invalid", "loc": ["body"], "msg": str(error)}]}, 422)
-        if not TOKEN.fullmatch(registration.trial):
+        if not TOKEN.fullmatch(asked.trial):
             return JSONResponse({"detail": [BAD_TOKEN]}, 422)
-        return await self._open(registration)
+        if isinstance(asked, TrialRegistration):
+            return await self._open(asked, document)
+        setup = self._setups.find(asked.setup)
+        if setup is None:
+            return JSONResponse({"error": "no setup of this name is kept; send a whole registration"}, 404)
+        return self._opened(setup, asked)
 
     async def show(self, request: Request) -> Response:
         """Say how an open trial stands."""
@@ -150,7 +160,21 @@ class Control:
         """Show what was served without a trial."""
         return JSONResponse(self._untagged.document())
 
-    async def _open(self, registration: TrialRegistration) -> Response:
+    def _open_at_once(self, body: bytes) -> Ready | None:
+        # A whole registration is not read twice.
+        if b'"setup"' not in body or len(body) > self._max_body:
+            return None
+        try:
+            asked = _asked(_document(body))
+            setup = self._setups.find(asked.setup) if isinstance(asked, TrialOpening) else None
+            if setup is None or not TOKEN.fullmatch(asked.trial):
+                return None
+            self._trials.open(setup.trial(asked, self._clock))
+        except Exception:  # noqa: BLE001 - no trial was opened, and what is wrong is told by the route
+            return None
+        return Ready(json.dumps({"trial": asked.trial}, separators=(",", ":")).encode(), 201)
+
+    async def _open(self, registration: TrialRegistration, document: Mapping[str, Json]) -> Response:
         if self._workers > 1 and registration.ambient:
             problem = (
                 f"this server has {self._workers} workers, and requests without a token may come to any of them; an "
@@ -160,14 +184,24 @@ class Control:
         try:
             self._check_model(registration)
             simulator = await self._simulators.load(registration.simulator)
-            catalog = Catalog([(api, simulator) for api in registration.apis], simulator)
-            self._trials.open(Trial(registration, catalog, self._clock, simulator.world_from(registration.state)))
+        except (UsageError, DriverError) as error:
+            return JSONResponse({"error": str(error)[:SHOWN]}, 400)
+        setup = Setup(registration, Catalog([(api, simulator) for api in registration.apis], simulator), simulator)
+        return self._opened(setup, registration, document)
+
+    def _opened(
+        self, setup: Setup, asked: TrialOpening | TrialRegistration, document: Mapping[str, Json] | None = None
+    ) -> Response:
+        """Open a trial, and keep its setup under a name where its document asks for it."""
+        try:
+            self._trials.open(setup.trial(asked, self._clock))
         except (UsageError, DriverError) as error:
             return JSONResponse({"error": str(error)[:SHOWN]}, 400)
         except TrialConflict as error:
             headers = {"Retry-After": str(math.ceil(error.expires_in))} if error.expires_in is not None else {}
             return JSONResponse({"error": str(error)}, 409, headers)
-        return JSONResponse({"trial": registration.trial}, 201)
+        named = {"setup": self._setups.keep(document, setup)} if document and setup.registration.keep else {}
+        return JSONResponse({"trial": asked.trial, **named}, 201)
 
     def _check_model(self, registration: TrialRegistration) -> None:
         model, base_url = registration.model, registration.base_url
@@ -183,14 +217,23 @@ class Control:
             raise UsageError(problem)
 
 
-def _registration(body: bytes) -> TrialRegistration:
-    """The registration in a request's body.
+def _document(body: bytes) -> Any:
+    """The JSON in a request's body.
+
+    Raises:
+        ValueError, RecursionError: it is not JSON, or holds numbers that are not finite.
+    """
+    return json.loads(body, parse_constant=_refuse, parse_float=_finite)
+
+
+def _asked(document: Any) -> TrialRegistration | TrialOpening:
+    """What a request to open a trial says.
 
     Raises:
         ValidationError: it is not one.
-        ValueError, RecursionError: it is not JSON, or holds numbers that are not finite.
     """
-    return TrialRegistration.model_validate(json.loads(body, parse_constant=_refuse, parse_float=_finite))
+    like_another = isinstance(document, dict) and "setup" in document
+    return (TrialOpening if like_another else TrialRegistration).model_validate(document)
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+from collections.abc import Hashable
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
@@ -14,7 +15,7 @@ import aiohttp
 from pydantic import ValidationError
 
 from trialbed.errors import NothingMeasured, ServerUnavailable, TrialbedError, UsageError
-from trialbed.records import EndpointStatus, GoldCall, TrialRegistration, WireLog
+from trialbed.records import EndpointStatus, GoldCall, TrialOpening, TrialRegistration, WireLog
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
 LOG = logging.getLogger("trialbed.engine")
@@ -45,6 +46,7 @@ class ControlClient:
             else "It was started for this run alone and has ended; the same command goes on."
         )
         self._open: set[str] = set()
+        self._setups: dict[Hashable, str] = {}
         self._renewing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -77,18 +79,41 @@ class ControlClient:
             raise ServerUnavailable(f"{self.url} answers, but not as a Trialbed server")
         return body
 
-    async def open_trial(self, registration: TrialRegistration) -> None:
+    async def open_trial(self, registration: TrialRegistration, kind: Hashable = None) -> None:
         """Open a trial.
+
+        Args:
+            kind: equal for registrations that differ in nothing but ``trial``, ``seed`` and ``fault_key``: what they
+                share is sent with the first of them only. None for one of its own.
 
         Raises:
             UsageError: the server does not know the model, the simulator or the base URL; lists those it knows.
             NothingMeasured: the server refuses it; says why.
         """
-        if self._lease is not None:
-            registration = registration.model_copy(update={"lease": self._lease})
-        content = registration.model_dump_json().encode()
+        if not await self._open_like(registration, kind):
+            lease = registration.lease if self._lease is None else self._lease
+            whole = registration.model_copy(update={"lease": lease, "keep": kind is not None})
+            opened = _parsed(await self._post_trial(whole))
+            if isinstance(opened, dict) and isinstance(opened.get("setup"), str):
+                self._setups[kind] = opened["setup"]
+        self._open.add(registration.trial)
+
+    async def _open_like(self, registration: TrialRegistration, kind: Hashable) -> bool:
+        """Whether the server has opened a trial like an earlier one of its kind."""
+        setup = self._setups.get(kind)
+        if setup is None:
+            return False
+        own = {name: getattr(registration, name) for name in ("trial", "seed", "fault_key")}
         try:
-            await self._request("POST", "/control/trials", content)
+            await self._post_trial(TrialOpening(setup=setup, **own))
+        except _Unknown:  # it was started again, is another worker, or has forgotten the setup
+            return False
+        return True
+
+    async def _post_trial(self, asked: TrialRegistration | TrialOpening) -> bytes:
+        content = asked.model_dump_json().encode()
+        try:
+            return await self._request("POST", "/control/trials", content)
         except _Conflict as conflict:
             if self._lease is None or not 0 < conflict.expires_in <= self._lease + 1:
                 raise
@@ -96,8 +121,7 @@ class ControlClient:
                 "%s: another ambient trial is open; it is waited for, at most %d s", self.url, conflict.expires_in
             )
             await asyncio.sleep(conflict.expires_in)
-            await self._request("POST", "/control/trials", content)
-        self._open.add(registration.trial)
+            return await self._request("POST", "/control/trials", content)
 
     async def endpoint(self) -> EndpointStatus:
         """How the endpoint of the server's models does: a run cannot go on while it is ``down``.
@@ -173,7 +197,13 @@ class ControlClient:
             raise UsageError(_reason(body))
         if status > 400:
             problem = f"the server at {self.url} refused {asked} with {status}: {_reason(body)}"
-            raise _Conflict(problem, wait) if status == 409 else NothingMeasured(problem)
+            if status == 409:
+                raise _Conflict(problem, wait)
+            raise _Unknown(problem) if status == 404 else NothingMeasured(problem)
+
+
+class _Unknown(NothingMeasured):
+    """The server does not have what was asked for."""
 
 
 class _Conflict(NothingMeasured):

@@ -25,13 +25,11 @@ from trialbed.prompts import SYSTEM_PROMPT
 from trialbed.records import (
     NOT_MEASURED,
     Failure,
-    FaultPlan,
     ModelEndpoint,
     Outcome,
     Query,
     Run,
     Score,
-    ScriptedCall,
     Timing,
     ToolSpec,
     TrialKey,
@@ -99,7 +97,7 @@ class TrialRunner:
     async def _execute(self, spec: TrialSpec) -> tuple[TrialSpec, Outcome, WireLog]:
         """Have a trial run and observed. A failure of the server costs this trial only."""
         try:
-            await self.control.open_trial(self._registration(spec))
+            await self.control.open_trial(self._registration(spec), spec.key.query_id)
         except NothingMeasured as error:
             failure = Failure(kind="server", message=f"the trial could not be opened: {error}")
             return spec, Outcome(started_at=datetime.now(UTC), wall_time=0.0, failure=failure), _empty_log(spec.trial)
@@ -145,41 +143,39 @@ class TrialRunner:
         )
 
     def _registration(self, spec: TrialSpec) -> TrialRegistration:
-        query, config = self.queries[spec.key.query_id], self.run.config
-        return TrialRegistration(
-            trial=spec.trial,
-            model=config.model,
-            model_name=config.told_model,
-            base_url=None if is_scripted(config.model) else config.base_url,
-            tools=spec.tools,
-            apis=query.apis,
-            script=self._scripts[spec.key.query_id],
-            simulator=self.simulator,
-            state=query.initial_state,
-            seed=spec.endpoint.seed,
-            ambient=self.ambient,
-            limits=config.limits,
-            max_trial_tokens=config.max_trial_tokens,
-            faults=self._faults,
-            # The same for every framework.
-            fault_key=json.dumps([spec.key.query_id, spec.key.repeat]),
-        )
+        # Equal for every framework: what the faults are drawn from.
+        fault_key = json.dumps([spec.key.query_id, spec.key.repeat])
+        own = {"trial": spec.trial, "seed": spec.endpoint.seed, "fault_key": fault_key}
+        return self._registrations[spec.key.query_id].model_copy(update=own)
+
+    @cached_property
+    def _registrations(self) -> Mapping[int | str, TrialRegistration]:
+        """For each query, what is the same in all of its trials."""
+        config = self.run.config
+        faults = None if config.faults is None else read_fault_plan(config.faults)
+        return {
+            query_id: TrialRegistration(
+                trial="",
+                model=config.model,
+                model_name=config.told_model,
+                base_url=None if is_scripted(config.model) else config.base_url,
+                tools=tools,
+                apis=self.queries[query_id].apis,
+                script=gold_script(self.queries[query_id], tools),
+                simulator=self.simulator,
+                state=self.queries[query_id].initial_state,
+                ambient=self.ambient,
+                limits=config.limits,
+                max_trial_tokens=config.max_trial_tokens,
+                faults=faults,
+            )
+            for query_id, tools in self.tools.items()
+        }
 
     @cached_property
     def _redaction(self) -> Redaction:
         """Masks the secrets of the environment, which is not read again for every trial."""
         return redaction_of(secret_values())
-
-    @cached_property
-    def _faults(self) -> FaultPlan | None:
-        """What the run puts in on purpose."""
-        text = self.run.config.faults
-        return None if text is None else read_fault_plan(text)
-
-    @cached_property
-    def _scripts(self) -> Mapping[int | str, tuple[ScriptedCall, ...]]:
-        """The gold calls of each query, which are the same in all of its trials."""
-        return {query_id: gold_script(self.queries[query_id], tools) for query_id, tools in self.tools.items()}
 
     async def _scores(self, key: TrialKey, outcome: Outcome, wire: WireLog, timing: Timing) -> tuple[Score, ...]:
         if outcome.answer is None or outcome.failure is not None:

@@ -166,6 +166,8 @@ class TrialRegistration(Record):
             ``PUT /control/trials/{trial}``. None: the server closes it when it has been idle for long.
         faults: what is put in on purpose; None for nothing. ``fault_key``: what it is drawn from beside its seed, equal
             for the trials that shall meet the same faults.
+        keep: whether the server keeps all but ``trial``, ``seed`` and ``fault_key`` for trials that are opened like
+            this one: its answer then has the ``setup`` that a ``TrialOpening`` names.
     """
 
     trial: str
@@ -183,4 +185,20 @@ class TrialRegistration(Record):
     max_trial_tokens: int | None = None
     lease: Annotated[float, Gt(0)] | None = None
     faults: FaultPlan | None = None
+    fault_key: str = ""
+    keep: bool = False
+
+
+class TrialOpening(Record):
+    """``POST /control/trials``: open a trial like one before, of which nothing is sent again.
+
+    Attributes:
+        setup: what the answer to a registration with ``keep`` named. A server that does not know it, or not any more,
+            answers 404, and takes a whole registration instead.
+        trial, seed, fault_key: the trial's own, as in ``TrialRegistration``.
+    """
+
+    trial: str
+    setup: str
+    seed: int = 0
     fault_key: str = ""

@@ -9,6 +9,7 @@ from trialbed_server.trials._registry import (
     TrialRequired,
     TrialUnknown,
 )
+from trialbed_server.trials._setups import Setup, Setups
 from trialbed_server.trials._trial import LogBudget, ModelRecording, Recording, Trial, body_text
 from trialbed_server.trials._untagged import UNTAGGED_BODY, Untagged
 
@@ -20,6 +21,8 @@ __all__ = [
     "ModelRecording",
     "PutIn",
     "Recording",
+    "Setup",
+    "Setups",
     "Trial",
     "TrialConflict",
     "TrialGone",

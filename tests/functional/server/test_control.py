@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from support.servers import TRIAL, Serve, closed, registration, virtual
+from support.servers import OFFERED, TRIAL, Serve, closed, registration, virtual
 
 from trialbed.engine import ControlClient
 from trialbed.records import TrialRegistration
@@ -127,3 +127,65 @@ async def test_an_open_trial_says_how_long_it_has_waited(serve: Serve) -> None:
     await closed(client)
     assert (await client.get(f"/control/trials/{TRIAL}")).status_code == 404
     assert (await client.get("/control/trials/never-opened")).status_code == 404
+
+
+async def test_a_trial_is_opened_like_one_before(serve: Serve) -> None:
+    client = await serve()
+    assert "setup" not in (await client.post("/control/trials", json=registration())).json()
+    names = set()
+    for trial in ("trial-that-is-kept", "another-such-trial"):
+        opened = await client.post("/control/trials", json=registration(trial=trial, keep=True))
+        names.add(opened.json()["setup"])
+    (setup,) = names
+    like = {"trial": "trial-like-another", "setup": setup, "seed": 7, "fault_key": "k"}
+    opened = await client.post("/control/trials", json=like)
+    assert (opened.status_code, opened.json()) == (201, {"trial": like["trial"]})
+    asked = {"messages": [{"role": "user", "content": "?"}], "tools": OFFERED}
+    for trial in (TRIAL, like["trial"]):
+        chat = await client.post(f"/t/{trial}/v1/chat/completions", json=asked)
+        (call,) = chat.json()["choices"][0]["message"]["tool_calls"]
+        assert call["function"] == {"name": "Weather_Now_Current", "arguments": '{"city": "Oslo"}'}
+        await client.post(f"/t/{trial}/virtual", json=virtual())
+    first, second = [await closed(client, trial) for trial in (TRIAL, like["trial"])]
+    assert second["api_calls"][0]["offered"]
+    assert second["api_calls"][0]["response"] == first["api_calls"][0]["response"]
+    assert (await client.post("/control/trials", json=like)).status_code == 409
+
+
+@pytest.mark.parametrize("connection", ["keep-alive", "close"])
+@pytest.mark.parametrize(
+    ("fields", "status", "text"),
+    [
+        ({"setup": "never-named"}, 404, "send a whole registration"),
+        ({"setup": 1}, 422, "setup"),
+        ({"trial": "short"}, 422, "pattern"),
+        ({"trial": None}, 422, "trial"),
+        ({"seed": "seven"}, 422, "seed"),
+        ({"model": "scripted:gold"}, 422, "model"),
+    ],
+)
+async def test_an_opening_that_names_no_setup_is_refused(
+    serve: Serve, connection: str, fields: dict[str, Any], status: int, text: str
+) -> None:
+    client = await serve()
+    setup = (await client.post("/control/trials", json=registration(keep=True))).json()["setup"]
+    like = {"trial": "trial-like-another", "setup": setup, **fields}
+    reply = await client.post("/control/trials", json=like, headers={"Connection": connection})
+    assert reply.status_code == status
+    assert text in reply.text
+    finite = json.dumps({"trial": "trial-like-another", "setup": setup, "seed": 1}).replace("1}", "1e999}")
+    reply = await client.post("/control/trials", content=finite, headers={"Connection": connection})
+    assert (reply.status_code, "numbers must be finite" in reply.text) == (422, True)
+
+
+async def test_only_one_of_the_ambient_trials_of_a_setup_is_open(serve: Serve) -> None:
+    client = await serve()
+    first = await client.post("/control/trials", json=registration(ambient=True, keep=True, lease=60))
+    like = {"trial": "trial-like-another", "setup": first.json()["setup"]}
+    refused = await client.post("/control/trials", json=like)
+    assert refused.status_code == 409
+    assert 0 < int(refused.headers["Retry-After"]) <= 60
+    await closed(client)
+    assert (await client.post("/control/trials", json=like)).status_code == 201
+    await client.post("/virtual", json=virtual())
+    assert len((await closed(client, like["trial"]))["api_calls"]) == 1

@@ -20,9 +20,11 @@ async def test_each_trial_has_a_world_of_its_own_whose_answers_are_not_cached(se
     dataset = load_driver("datasets", "mini")().open("shop", Path())
     apis = [api.model_dump(mode="json") for api in dataset.apis()]
     client = await serve()
-    for trial in ("trial-token-a", "trial-token-b"):
-        fields = registration(trial=trial, apis=apis, simulator="shop")
-        assert (await client.post("/control/trials", json=fields)).status_code == 201
+    opened = await client.post(
+        "/control/trials", json=registration(trial="trial-token-a", apis=apis, simulator="shop", keep=True)
+    )
+    like = {"trial": "trial-token-b", "setup": opened.json()["setup"]}
+    assert (await client.post("/control/trials", json=like)).status_code == 201
     add = call("Add to basket", product="rope", quantity=2)
     counts = [
         (await client.post(f"/t/{trial}/virtual", json=add)).json()["response"]["items"]["rope"]

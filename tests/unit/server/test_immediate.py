@@ -166,6 +166,20 @@ async def test_a_trial_is_closed_at_once_as_by_the_application(tmp_path: Path) -
         assert at_once.json()["api_calls"][0]["response"] == by_task.json()["api_calls"][0]["response"]
 
 
+async def test_a_trial_like_another_is_opened_at_once(tmp_path: Path) -> None:
+    async with served(tmp_path) as (app, client):
+        first = await client.post("/control/trials", json=registration(keep=True))
+        assert app.tasks == 1
+        like = {"trial": "trial-like-another", "setup": first.json()["setup"]}
+        opened = await client.post("/control/trials", json=like)
+        assert (opened.status_code, opened.json()) == (201, {"trial": like["trial"]})
+        assert app.tasks == 1
+        assert (await client.post("/control/trials", json=like)).status_code == 409
+        assert (await client.post("/control/trials", json={**like, "setup": "another"})).status_code == 404
+        assert (await client.post("/control/trials", json={**like, "trial": "x" * 65})).status_code == 422
+        assert app.tasks == 4
+
+
 async def test_a_trial_that_cannot_be_closed_is_the_applications_to_tell(tmp_path: Path) -> None:
     async with served(tmp_path) as (app, client):
         (await client.post("/control/trials", json=registration())).raise_for_status()

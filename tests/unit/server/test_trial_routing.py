@@ -12,6 +12,8 @@ import httpx
 import pytest
 from support.servers import OFFERED, listening, registration, virtual
 
+from trialbed.engine import ControlClient
+from trialbed.records import TrialRegistration
 from trialbed_server import ServerOptions, create_app
 from trialbed_server._trial_routing import Place, TrialRouting
 
@@ -63,6 +65,19 @@ async def test_each_request_belongs_to_its_trial_whichever_worker_gets_it(worker
         assert isinstance(requests, list)
         assert [call["arguments"] for call in calls] == [{"city": token}] * 2
         assert len(requests) == 2
+
+
+async def test_each_worker_learns_what_trials_share(workers: list[httpx.AsyncClient]) -> None:
+    async with ControlClient(str(workers[0].base_url)) as control:
+        for token in TOKENS:
+            await control.open_trial(TrialRegistration.model_validate(registration(trial=token)), "a kind")
+    for token in TOKENS:
+        for worker in workers:
+            reply = await worker.post(f"/t/{token}/virtual", json=virtual())
+            assert (reply.status_code, reply.json()["error"]) == (200, "")
+        (first, second) = (await workers[1].delete(f"/control/trials/{token}")).json()["api_calls"]
+        assert first["offered"]
+        assert second["offered"]
 
 
 async def test_what_is_refused_is_refused_alike(workers: list[httpx.AsyncClient]) -> None:

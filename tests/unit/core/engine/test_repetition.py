@@ -37,7 +37,7 @@ class Control:
         self.opened: list[str] = []
         self.closed: list[str] = []
 
-    async def open_trial(self, registration):
+    async def open_trial(self, registration, kind):
         self.opened.append(registration.trial)
 
     async def close_trial(self, trial):
