@@ -10,7 +10,7 @@ from typing import Any
 
 from trialbed.comparison._findings import HEADLINE, Finding, paired_findings
 from trialbed.comparison._recovery import recovery
-from trialbed.comparison._sides import SETTINGS, Side, incomplete_note, shared_trials
+from trialbed.comparison._sides import Side, compared_settings, incomplete_note, shared_trials
 from trialbed.errors import UsageError
 from trialbed.run_settings import MARGIN
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate, paired_interval
@@ -167,7 +167,7 @@ def _settings(baseline: Side, candidate: Side) -> dict[str, list[Any]]:
     """The settings that differ: what each side has."""
     return {
         key: [baseline.about[key], candidate.about[key]]
-        for key in SETTINGS
+        for key in compared_settings()
         if json.dumps(baseline.about[key]) != json.dumps(candidate.about[key])
     }
 

@@ -146,7 +146,7 @@ def _p_value(differences: Mapping[QueryId, float]) -> float:
 
 
 def _judged(finding: Finding, p_adjusted: float, *, comparisons: int) -> Finding:
-    """The finding with its verdict, as one of so many that are made together."""
+    """The finding with its verdict, as one of a number of comparisons that are made together."""
     finding = replace(finding, p_adjusted=p_adjusted)
     verdict = _verdict(finding)
     if verdict != "too few":

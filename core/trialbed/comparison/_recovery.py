@@ -1,4 +1,4 @@
-"""How well a framework recovers: what it solves under faults of what it solves without them, query by query."""
+"""Recovery from faults: the share solved under faults of what is solved without them, query by query."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from trialbed.errors import DataError
 from trialbed.records import NOT_MEASURED
 from trialbed.results import ALWAYS
+from trialbed.run_settings import declared_settings
 
 if TYPE_CHECKING:
     from trialbed.store import StoredRun, StoredTrial
@@ -27,33 +29,38 @@ RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})
 DOCUMENTS = Path("results", "tools")
 """Where the documents are that are meant by their names alone."""
 
-SETTINGS = {
+CALLED = {
     "test_set": "dataset",
-    "model": "model",
-    "model_name": "model name",
     "base_url": "endpoint",
-    "temperature": "temperature",
     "max_tokens": "max_tokens",
-    "seed": "seed",
     "repeat": "repeats",
     "evaluator_model": "judge",
-    "judge_votes": "judge votes",
-    "judge_model": "judge model",
-    "judge_prompt": "judge prompt",
     "judge_rules": "version of the judge's rules",
-    "selector": "selector",
-    "max_tools": "max tools",
     "catalog_digest": "catalog",
-    "max_steps": "max steps",
-    "max_trial_tokens": "max trial tokens",
-    "faults": "faults",
-    "timeout": "timeout",
-    "trialbed_version": "trialbed version",
 }
-"""Key of a document's metadata -> what it is called. They may differ, as that can be what is compared."""
+"""Key of a document's metadata -> what it is called, where that is not the key in words."""
+
+BESIDE_SETTINGS = ("judge_prompt", "judge_rules", "catalog_digest", "trialbed_version")
+"""Keys of a document's metadata that settings led to, and that are compared like them."""
 
 UNCLEAR = "model"
 """A kind of failure that documents of version 0.1.0 also give to an endpoint that was out."""
+
+
+@cache
+def compared_settings() -> Mapping[str, Any]:
+    """Key of a document's metadata -> its value in documents of versions before it.
+
+    The settings of a run's identity; two sides may differ in them, as that can be what is compared. The test set stands
+    for the dataset, whose name may be a path.
+    """
+    declared = {key: item.default for item in declared_settings() if (key := item.document) and key != "dataset"}
+    return {"test_set": None, **declared, **dict.fromkeys(BESIDE_SETTINGS)}
+
+
+def setting_label(key: str) -> str:
+    """What a compared setting is called."""
+    return CALLED.get(key, key.replace("_", " "))
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ class Side:
         source: where they come from: a file or the id of a run.
         name: what to call it.
         about: ``agent_name``, ``framework_version``, ``run_id``, ``test_set``, ``dataset_digest``, ``judge`` (what
-            documents say of it), ``status`` and ``SETTINGS``.
+            documents say of it), ``status`` and ``compared_settings``.
         bounded: the scores that lie in [0, 1].
         quality: those of them that say how good an answer is: a trial that failed has them as 0.
         missing: how many trials the run has still to measure for it; 0 of a run that is finished.
@@ -245,7 +252,8 @@ def _of_document(source: str, document: Mapping[str, Any]) -> Side:
         source=source,
         name=about["agent_name"],
         about={
-            **{key: about.get(key) for key in ("agent_name", *_ABOUT, *SETTINGS)},
+            **{key: about.get(key) for key in ("agent_name", *_ABOUT)},
+            **{key: about.get(key, default) for key, default in compared_settings().items()},
             "judge": about.get("judge"),
             "judge_prompt": (about.get("judge") or {}).get("prompt"),
             "judge_rules": (about.get("judge") or {}).get("rules"),
@@ -338,7 +346,7 @@ def _sides_of(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
         "status": run.status,
         "test_set": config.test_set,
         "dataset_digest": config.dataset_digest,
-        **{key: getattr(config, key, None) for key in SETTINGS},
+        **{key: getattr(config, key, None) for key in compared_settings()},
         "model_name": config.told_model,
         "evaluator_model": config.judge,
         "judge": run.record.judge or None,

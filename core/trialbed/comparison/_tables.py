@@ -10,7 +10,7 @@ from typing import Any
 from trialbed.calibration import judge_note
 from trialbed.comparison._ranks import rank_notes
 from trialbed.comparison._recovery import recovery_table
-from trialbed.comparison._sides import SETTINGS
+from trialbed.comparison._sides import setting_label
 from trialbed.judging import JUDGED
 from trialbed.views import UNKNOWN, Table, compact, counts, number
 
@@ -66,7 +66,7 @@ def _table(document: Document) -> Table:
         (_label(name), *_cells(found), *finding_cells(findings.get(name))) for name, found in document["scores"].items()
     ]
     table = Table.of(title, columns, rows, _notes(document), _legend(document))
-    # The title has both names; and a verdict that stands in another block than its difference could not be read.
+    # The title has both names; and a verdict in another block than its difference could not be read.
     short = replace(table, columns=("", "baseline", "candidate", *columns[3:]))
     fewer = replace(short.without("queries"), narrow=short.without("queries", "baseline", "candidate"))
     return replace(table, narrow=replace(short, narrow=fewer))
@@ -160,7 +160,7 @@ def _notes(document: Document) -> Iterator[str]:
         if queries[key]:
             yield f"{queries[key]} queries are left out, as only {side['name']} has them."
     for key, (ours, theirs) in document["settings"].items():
-        yield f"{SETTINGS[key]}: {json.dumps(ours)} and {json.dumps(theirs)}, which are not the same."
+        yield f"{setting_label(key)}: {json.dumps(ours)} and {json.dumps(theirs)}, which are not the same."
     for side in (baseline, candidate):
         if side["failures"]:
             yield f"{side['name']}: trials that failed: {counts(side['failures'])}."

@@ -10,8 +10,10 @@ import pytest
 
 from trialbed.calibration import Finding, calibration
 from trialbed.comparison import RunComparer, complete_sides, regressions
+from trialbed.comparison._sides import compared_settings
 from trialbed.contracts import Comparison
 from trialbed.errors import DataError, UsageError
+from trialbed.run_settings import declared_settings
 from trialbed.views import markdown
 
 OPTIONS: dict[str, Any] = {
@@ -135,6 +137,16 @@ def test_settings_that_differ_are_named_with_their_values(write) -> None:
     assert found.document[0]["settings"] == {"model": ["scripted:gold", "gpt-4o"], "model_name": names, "seed": [0, 7]}
     assert 'model: "scripted:gold" and "gpt-4o", which are not the same.' in text(found)
     assert "only 1 queries" in text(found).lower()
+
+
+def test_each_setting_of_a_run_is_compared_and_one_that_a_version_lacked_has_its_default(write) -> None:
+    compared_keys = set(compared_settings())
+    assert {item.document for item in declared_settings() if item.document} - {"dataset"} <= compared_keys
+    a = write("a", {1: scores(1.0)})
+    b = write("b", {1: scores(1.0)}, simulator_model="gpt-4o-mini", sandbox="process")
+    found = compared(a, b)
+    assert found.document[0]["settings"] == {"simulator_model": [None, "gpt-4o-mini"], "sandbox": ["none", "process"]}
+    assert 'simulator model: null and "gpt-4o-mini", which are not the same.' in text(found)
 
 
 def test_frameworks_of_one_name_are_told_apart_by_their_runs(write) -> None:
