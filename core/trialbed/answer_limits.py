@@ -1,4 +1,4 @@
-"""How much an endpoint's answer may have beside its body: more than HTTP clients allow by default."""
+"""Limits on the headers of an endpoint's answer, wider than HTTP clients set them by default."""
 
 from __future__ import annotations
 

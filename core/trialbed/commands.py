@@ -108,7 +108,9 @@ def _program(name: str, folder: Path) -> Path:
         return Path(found).absolute()
     if (folder / name).is_file():
         hint = f"write ./{name}" if "/" not in name else f"make it executable (chmod +x {name})"
-        raise UsageError(f"{OPTION}: {name} is a file, but no program; {hint}, or name its interpreter in front of it")
+        raise UsageError(
+            f"{OPTION}: {name} is a file, but not a program; {hint}, or name its interpreter in front of it"
+        )
     before, equals, _ = name.partition("=")
     if equals:
         raise UsageError(

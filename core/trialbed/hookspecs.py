@@ -10,7 +10,7 @@ implementations are marked with ``trialbed.hookimpl`` and take any subset of a h
         return [Score(name="answer_length", value=float(len(context.answer.final_answer)), bounded=False)]
 
 Arguments are frozen records, so that fields can be added without breaking an implementation. Hooks of one
-family stand together, in the order in which a run meets them.
+family are together, in the order in which a run meets them.
 """
 
 from __future__ import annotations

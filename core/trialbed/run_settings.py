@@ -35,7 +35,7 @@ class Setting:
         help: what it does, for ``bench run --help`` and the documentation.
         metavar: placeholder for its value there; None for the type's name.
         document: its key in the ``metadata`` of a result document; None for the field's name. Only settings of a
-            run's identity stand there.
+            run's identity are there.
         folder: whether a path is a folder's.
         choices: the values that it can have; empty for any.
     """
@@ -354,7 +354,7 @@ class Declared:
 
     @property
     def document(self) -> str | None:
-        """Its key in a result document's ``metadata``; None where it does not stand there."""
+        """Its key in a result document's ``metadata``; None where it is not there."""
         if not self.identity or self.setting.document == "":
             return None
         return self.setting.document or self.name
@@ -372,7 +372,7 @@ def declared_settings() -> tuple[Declared, ...]:
 
 
 def document_settings(values: object) -> Mapping[str, Any]:
-    """The settings that stand in a result document, under their keys there.
+    """The settings that a result document has, under their keys there.
 
     Args:
         values: whose attributes the settings are.

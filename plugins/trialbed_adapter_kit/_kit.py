@@ -28,7 +28,7 @@ SETTLE = 1.0
 
 
 HINTS = {
-    FAILS_EARLY: "Mend what ended the trial first; whether the adapter passes this check shows only then.",
+    FAILS_EARLY: "Fix what ended the trial first; only then does this check say something about the adapter.",
     ASKED_ON: "Run the framework's agent once, and return the model's answer; look for a second run, a summary or a "
     "last word.",
 }

@@ -52,7 +52,7 @@ def command(run: str, kind: str, output: Path, score: str, store: str | None, da
     with open_store(store) as reader:
         figures = FigureCache(data_dir or default_folder()).of(reader.run(run), score)
         if figures.columns.kinds and score not in figures.columns.kinds:
-            raise UsageError(f"--score: run {figures.run.run_id} has {', '.join(figures.quality)}, and no {score!r}")
+            raise UsageError(f"--score: run {figures.run.run_id} has {', '.join(figures.quality)}, but no {score!r}")
         try:
             write_figure(figures, kind, output, score)
         except OSError as error:

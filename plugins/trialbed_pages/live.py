@@ -20,7 +20,7 @@ REST = 9.0
 async def progress_events(
     reader: Callable[[], StoreReader], run_id: str, gone: Callable[[], Awaitable[bool]], every: float = EVERY
 ) -> AsyncIterator[bytes]:
-    """An event each time the run has changed, until it is no longer running or nobody listens.
+    """An event each time the run has changed, until it is no longer running or no one listens.
 
     The data are ``status``, ``ended``, ``answered``, ``failed`` and ``total``.
     """

@@ -22,7 +22,11 @@ Examples:
 
 @click.command("view", epilog=EPILOG)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE|FOLDER]...")
-@option("--host", default="127.0.0.1", help="Address to listen on. Beyond loopback, everybody there can read the runs.")
+@option(
+    "--host",
+    default="127.0.0.1",
+    help="Address to listen on. Beyond loopback, anyone who reaches it can read the runs.",
+)
 @option("--port", type=click.IntRange(0, 65535), default=8090, help="Port to listen on, 0 for any.")
 @plain_option("--open", "opened", is_flag=True, help="Open the pages in a browser.")
 @store_option

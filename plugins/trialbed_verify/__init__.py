@@ -1,9 +1,15 @@
 """Vendors of a model: verification, comparison and ranking.
 
     verification   sends a test set to endpoints and records their answers
+    suites         test sets that come with Trialbed, with the expectations of each case
+    findings       what an answer does that the specification, the request or plausibility does not allow
     comparison     compares the results of vendors with those of a baseline
+    panel          the gates of the verdict on a vendor
     ranking        ranks vendors by Inverse Rank Fusion
-    cli            the commands
+    history        a vendor's verifications over time
+    publication    pages to publish
+    views, viewing tables, and the parts of web pages
+    cli            the commands; ``comparer`` adds vendors to ``bench compare``
 
-``comparison`` and ``ranking`` only read files of results; they do not depend on how these were made.
+All but ``verification`` only read files of results; they do not depend on how these were made.
 """

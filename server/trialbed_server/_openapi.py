@@ -160,7 +160,10 @@ def _paths() -> Iterator[tuple[str, Document]]:
         yield f"{prefix}/v1/chat/completions", {"post": _completions(prefix)}
         yield f"{prefix}/v1/models", {"get": _models(prefix)}
     yield "/t/{trial}/mcp", {"post": _mcp()}
-    yield "/control/endpoint", {"get": _operation("How the models' endpoint does", {200: _schema("EndpointStatus")})}
+    yield (
+        "/control/endpoint",
+        {"get": _operation("The state of the models' endpoint", {200: _schema("EndpointStatus")})},
+    )
     yield (
         "/control/trials",
         {
@@ -177,8 +180,8 @@ def _paths() -> Iterator[tuple[str, Document]]:
         "/control/trials/{trial}",
         {
             "parameters": [TRIAL],
-            "get": _operation("How an open trial stands", one),
-            "put": _operation("Say that the opener of a trial is still there", one),
+            "get": _operation("The state of an open trial", one),
+            "put": _operation("Report that the opener of a trial is still there", one),
             "delete": _operation("Close a trial; its wire log", {200: _schema("WireLog"), 404: _schema("Refused")}),
         },
     )

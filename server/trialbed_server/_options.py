@@ -234,7 +234,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--simulator", metavar="NAME", help="simulator for calls outside of trials")
     add("--simulator-model", metavar="MODEL", help="model of the upstream that simulators may ask")
     add("--simulator-prompts", metavar="DIR", type=Path, help="copy of StableToolBench, for MirrorAPI's prompts")
-    add("--max-helper-requests", metavar="N", type=int, help="most requests of each simulator")
+    add("--max-helper-requests", metavar="N", type=int, help="maximum number of requests of each simulator")
     add("--max-helper-tokens", metavar="N", type=int, help="tokens after which each simulator asks no more")
     add("--completions", metavar="FILE", help="cache of the replies to simulators")
     add("--real-url", metavar="URL", help="endpoint of ToolBench's protocol that calls real Apis")

@@ -1,4 +1,4 @@
-"""How many requests a client may send."""
+"""Rate limits on the requests of a client."""
 
 from __future__ import annotations
 

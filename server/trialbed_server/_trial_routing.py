@@ -1,4 +1,4 @@
-"""Which of several worker processes has a trial, and how its requests get there whichever worker accepts them."""
+"""Routes the requests of a trial to the worker process that has it, whichever worker accepts them."""
 
 from __future__ import annotations
 

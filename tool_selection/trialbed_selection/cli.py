@@ -126,7 +126,7 @@ def _read(
     if missing:
         raise UsageError(f"--query-id: {', '.join(names)} has no query {', '.join(missing)}")
     if not any(query.gold_apis for own in found.values() for query in own):
-        raise UsageError(f"{', '.join(names)}: no query says which Apis solve it, so that selectors cannot be measured")
+        raise UsageError(f"{', '.join(names)}: no query says which Apis solve it, so selectors cannot be measured")
     return found, open_catalog(datasets, more, data_dir)
 
 
@@ -184,7 +184,7 @@ def _filled_up(document: dict[str, Any]) -> Iterator[str]:
         shares = {k: share for k, share in rows[-1]["topped_up"].items() if share}
         if shares:
             told = ", ".join(f"{share:.0%} @{k}" for k, share in shares.items())
-            yield f"Of the tools that {name} offers, bm25 has filled up what its model did not name: {told}."
+            yield f"Of the tools that {name} offers, bm25 chose those that its model did not name: {told}."
 
 
 def _rows(document: dict[str, Any], ks: Sequence[int]) -> Iterator[tuple[str, ...]]:

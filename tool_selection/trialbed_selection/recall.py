@@ -1,4 +1,4 @@
-"""How well a selector finds the gold Apis of queries."""
+"""Measures of how well a selector finds the gold Apis of queries."""
 
 from __future__ import annotations
 

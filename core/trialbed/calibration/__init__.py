@@ -1,4 +1,4 @@
-"""How far a judge can be trusted: its agreement with labelled cases."""
+"""Calibration of judges: how far one can be trusted, by its agreement with labelled cases."""
 
 from trialbed.calibration._cases import Case, embedded_cases, labels_digest, read_cases
 from trialbed.calibration._figures import MIN_CASES, Calibration, Finding, calibration, judge_note, kappa_interval

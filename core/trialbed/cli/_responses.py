@@ -24,7 +24,7 @@ class Progress(Protocol):
     """Told how many files of how many are done."""
 
     def __call__(self, done: int, total: int) -> None:
-        """So many are done."""
+        """This many are done."""
 
 
 def response_server() -> Any:

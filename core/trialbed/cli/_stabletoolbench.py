@@ -65,7 +65,8 @@ def _converted(run: StoredRun, trial: StoredTrial, queries: Mapping[QueryId, Que
     query = queries.get(trial.key.query_id)
     if query is None:
         raise DataError(
-            f"run {run.run_id!r} has a trial of query {trial.key.query_id!r}, which {run.config.dataset!r} has no more"
+            f"run {run.run_id!r} has a trial of query {trial.key.query_id!r}, which {run.config.dataset!r} no longer "
+            "has"
         )
     return converted_answer(query.text, run.tools(query.query_id), trial.result)
 

@@ -75,7 +75,7 @@ def import_(folder: Path, data_dir: Path | None, response_cache: str | None, as_
             for test_set in test_sets:
                 click.echo(f"imported {name}:{test_set}")
             if not test_sets:
-                click.echo(f"imported the tool documents; the test sets of {name} have their Apis now")
+                click.echo(f"imported the tool documents; the test sets of {name} now have their Apis")
             return
     if response_server().cache_folder(folder) is not None:
         _import_cache(folder, response_cache, as_json=as_json)

@@ -144,11 +144,11 @@ def _notes(pilot: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[st
         )
         yield from _cost(found, document["tokens_per_trial"])
     if pilot["baseline"] is None:
-        yield "Give a pilot run of two frameworks for what their differences need; most need far fewer queries."
+        yield "Name a run of two frameworks as a pilot to see what their differences need; most need far fewer queries."
         return
     yield from _doubts(pilot, document["power"])
     if pilot["repeats"] > 1 and not pilot["within"] and pilot["between"]:
-        yield "No query's difference changed from repeat to repeat of the pilot, so repeats gain nothing."
+        yield "No query's difference changed from one repeat of the pilot to the next, so repeats gain nothing."
 
 
 def _doubts(pilot: Mapping[str, Any], power: float) -> Iterator[str]:
@@ -163,18 +163,18 @@ def _doubts(pilot: Mapping[str, Any], power: float) -> Iterator[str]:
             )
         elif pilot["repeats"] == 1 < found["repeats"]:
             yield (
-                f"With {repeats}: ranges from all that repeats can gain to nothing, as a pilot without repeats does "
-                "not tell. Run it with --repeat 3."
+                f"With {repeats}: ranges, because a pilot without repeats does not show how much repeats gain. Run it "
+                "with --repeat 3."
             )
         elif found["pilot_queries"] is None:
             yield (
-                f"With {repeats}: ranges, as no query differed in the pilot, which leaves open how many will. Run one "
-                "of more queries."
+                f"With {repeats}: ranges, because no query differed in the pilot, and it is open how many will. Run "
+                "one with more queries."
             )
         else:
             yield (
-                f"With {repeats}: ranges of nine in ten, as a pilot of {pilot['queries']} queries does not tell the "
-                f"spread well enough. One of about {found['pilot_queries']:,} queries would."
+                f"With {repeats}: 90% ranges, because a pilot of {pilot['queries']} queries does not show the spread "
+                f"well enough. One of about {found['pilot_queries']:,} queries would."
             )
 
 
@@ -192,7 +192,7 @@ def _last_notes(document: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"INCOMPLETE: {note}." for note in document["incomplete"])
     yield (
         f"Two-sided tests at {document['alpha']:g}, "
-        f"adjusted for {_counted(document['comparisons'], 'comparison')}, as the verdicts of bench run and compare."
+        f"adjusted for {_counted(document['comparisons'], 'comparison')}, like the verdicts of bench run and compare."
     )
     tokens = {name: value for name, value in document["tokens_per_trial"].items() if value is not None}
     if tokens:

@@ -68,9 +68,7 @@ Examples:
     metavar="TIME",
     help="Only runs that began then or later: 2026-11-22, 2026-11-22T18:00 (UTC), or 30m, 12h, 7d ago.",
 )
-@plain_option(
-    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of runs that are listed."
-)
+@plain_option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of runs to list.")
 @store_option
 @format_option("table", "json", "csv", "markdown", "html", "junit")
 @json_option
@@ -224,11 +222,12 @@ def _print(rows: list[dict[str, Any]], place: str, *, more: bool) -> None:
     from trialbed.views import Table, print_tables
 
     if not rows:
-        click.echo(f"No runs in {place} fit.")
+        click.echo(f"No runs in {place} match.")
         return
     notes = [
         *_named(rows),
-        "trials: those that ended with an answer, of all. sopr_score: the mean over measured trials; failed are 0.",
+        "trials: those that ended with an answer, of all. sopr_score: the mean over measured trials; failed ones count "
+        "as 0.",
     ]
     if more:
         notes.append("There are more runs; --limit shows them.")
@@ -255,7 +254,7 @@ def _cells(line: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _lines(row: dict[str, Any]) -> list[tuple[str, ...]]:
-    """A line for each framework of a run; what is the run's own stands in the first."""
+    """A line for each framework of a run; what is the run's own is in the first."""
     from trialbed.views import UNKNOWN
 
     repeats = f" x {row['repeat']}" if row["repeat"] > 1 else ""

@@ -130,12 +130,12 @@ Examples:
     default=1,
     help="Processes that answer; the calls of a trial reach the one that has it.",
 )
-@option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of the log's lines.")
+@option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Format of the log's lines.")
 @plain_option("--pages", is_flag=True, help="Show the runs of the store at /pages too, gold answers included.")
 @plain_option(
     "--faults",
     metavar="SCRIPT",
-    help="Put in faults by a plan (a file or JSON); or, by another script, simulate a faulty vendor instead.",
+    help="Plan of faults to put in (a file or JSON), or a script by which to simulate a faulty vendor instead.",
 )
 def command(
     api_key_env: str,

@@ -36,7 +36,7 @@ class Message:
     """A message of a conversation.
 
     Attributes:
-        content: its text; parts that are not text stand in it as ``[image_url]``, by their kind.
+        content: its text; parts that are not text appear in it as ``[image_url]``, by their kind.
         calls: what an assistant's message calls. None where the message has no list of calls.
         call_id: the call that a tool's message answers; empty where that is not known.
     """

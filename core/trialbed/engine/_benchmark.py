@@ -120,7 +120,7 @@ async def arun_benchmark(
         raise UsageError(f"{type(agent).__name__} has no answer(query) method")
     read_env_file(Path.cwd())
     if settings.get("base_url") and "model" not in settings and evaluator_model in judge_drivers():
-        raise UsageError("run_benchmark: base_url names an endpoint, but no model of it is asked for; give model too")
+        raise UsageError("run_benchmark: base_url names an endpoint, but none of its models is used; give model too")
     options = RunOptions(
         frameworks=(agent_name,),
         dataset=_dataset(test_set),

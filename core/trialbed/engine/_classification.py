@@ -1,6 +1,6 @@
 """The end of a trial, judged by what the server saw: answered, failed or not measured.
 
-The rules stand in docs/explanation/failures.md, in the same order.
+The rules are in docs/explanation/failures.md, in the same order.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Rescored:
 
 
 async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSettings) -> Rescored:
-    """Have a judge grade the answers of a run again; its verdicts stand beside those that are there.
+    """Have a judge grade the answers of a run again; its verdicts are added to those that are there.
 
     The new score is ``sopr_score@JUDGE``. An earlier one of the same name is replaced.
 
@@ -178,7 +178,7 @@ async def _rescored(store: Store, run: Run, contexts: _Contexts, give: Give, con
 
 
 def _exchanged(result: TrialResult, new: str, old: str) -> TrialResult:
-    """The trial with the new judge's score in the place of the run's own, which stands beside it."""
+    """The trial with the new judge's score in the place of the run's own, which is kept beside it."""
     judged = result.score(new)
     if judged is None:
         return result

@@ -34,7 +34,7 @@ def check_run_sandbox(settings: RunSettings, executor: type[Executor] | None) ->
     if sandbox is None:
         return
     if sandbox.mode not in SANDBOXES:
-        raise UsageError(f"--sandbox: {sandbox.mode!r} is none of {', '.join(SANDBOXES)}")
+        raise UsageError(f"--sandbox: {sandbox.mode!r} is not one of {', '.join(SANDBOXES)}")
     if executor is None:
         raise UsageError("--sandbox: an agent that is an object of this process cannot be put into a sandbox")
     if sandbox.mode not in executor.sandboxes:

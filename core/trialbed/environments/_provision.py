@@ -36,7 +36,7 @@ class Progress:
         """Packages are being installed; the summary says which framework and how many."""
 
     def ready(self, framework: str, installed: InstalledEnvironment, seconds: float | None) -> None:
-        """The environment can be used; it was built in so many seconds, or was installed already (None)."""
+        """The environment can be used; it was built in this many seconds, or was installed already (None)."""
 
     def failed(self, framework: str) -> None:
         """It could not be built."""

@@ -1,6 +1,6 @@
-"""One trial as somebody looks at it: what was asked and answered in which order, and what went wrong.
+"""One trial as it is looked at: what was asked and answered in which order, and what went wrong.
 
-``bench show`` and the pages stand on this, so that both say the same.
+``bench show`` and the pages both use this, so that they say the same.
 """
 
 from trialbed.inspection._exchanges import Exchange, Message, ModelExchange, ToolExchange, exchanges

@@ -109,7 +109,7 @@ class ModelAccess:
             **settings: further fields of the request.
 
         Raises:
-            ModelFailed: as ``ask`` says, or the reply cannot be read, twice. Such a reply is not kept.
+            ModelFailed: as ``ask`` says, or two replies in a row cannot be read. Such a reply is not kept.
         """
         request = self._request(messages, seed, settings)
         kept = await self._kept(request, schema)
@@ -251,7 +251,7 @@ def _read_again(read: Callable[[str], T], reply: str) -> T:
     try:
         return read(reply)
     except ValueError as problem:
-        raise ModelFailed(f"the model's reply cannot be read, twice: {problem}") from problem
+        raise ModelFailed(f"two replies of the model in a row cannot be read: {problem}") from problem
 
 
 def _text(reading: Reading) -> str:

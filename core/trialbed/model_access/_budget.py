@@ -1,4 +1,4 @@
-"""How much a helper may ask its model, and how much it did."""
+"""Budgets of helpers: how much each may ask its model, and how much it did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of two runs' answers are better: the Solvable Win Rate of StableToolBench, with both orders and ties."""
+"""Preference between the answers of two runs: the Solvable Win Rate of StableToolBench, with both orders and ties."""
 
 from trialbed.preference._deciding import Contest, Decision, decide
 from trialbed.preference._runs import contests_of, preference_document

@@ -29,7 +29,7 @@ class TrialSpec(Record):
     """All that a worker needs for one trial.
 
     Attributes:
-        trial: the trial's token, as it stands in the URL path.
+        trial: the trial's token, as the URL path has it.
         server_url: the trial's own virtual API, ``…/t/<trial>/virtual``.
         tools: sorted by name, the same for every framework of the run.
         fresh: whether the trial needs a worker that has run no other.

@@ -1,4 +1,4 @@
-"""What a pilot tells about comparisons that are yet to be made: they are drawn from it."""
+"""Pilots: comparisons that are yet to be made are drawn from one."""
 
 from __future__ import annotations
 

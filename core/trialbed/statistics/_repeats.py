@@ -41,4 +41,4 @@ def pass_hat_k(trials: int, successes: int, k: int) -> float:
 
 def _check(trials: int, successes: int, k: int) -> None:
     if not (1 <= k <= trials and 0 <= successes <= trials):
-        raise ValueError(f"{successes} successes in {trials} trials tell nothing of {k} trials")
+        raise ValueError(f"{successes} successes in {trials} trials say nothing about {k} trials")

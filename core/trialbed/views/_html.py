@@ -34,7 +34,7 @@ def html_page(title: str, parts: Sequence[Table | Plot | Disclosures]) -> str:
 
 
 def html_parts(title: str, parts: Sequence[Table | Plot | Disclosures]) -> Markup:
-    """The sections of a page, to stand in another one, whose style sheet gives their looks.
+    """The sections of a page, to be put into another one, whose style sheet gives their looks.
 
     Args:
         title: of the page, which no section repeats.
@@ -47,7 +47,7 @@ def html_parts(title: str, parts: Sequence[Table | Plot | Disclosures]) -> Marku
 
 
 def svg(plot: Plot, name: str) -> Markup:
-    """A plot as a drawing to stand in a page; the page's style sheet gives its colours.
+    """A plot as a drawing to put into a page; the page's style sheet gives its colours.
 
     Args:
         name: begins the ids in the drawing, which are its own on the page.

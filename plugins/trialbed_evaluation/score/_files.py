@@ -192,7 +192,7 @@ async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
     """The model of the judge; None where it needs none."""
     if given["judge"] is None and given["judge_model"] is None:
         if given["base_url"]:
-            raise UsageError("--base-url names an endpoint, but no model of it is asked for: give --judge MODEL")
+            raise UsageError("--base-url names an endpoint, but none of its models is used: give --judge MODEL")
         yield None
         return
     from trialbed.run_settings import RunSettings

@@ -180,7 +180,7 @@ def _answered(text: str, calls: Sequence[ModelCall]) -> Seen:
 
 
 def _in_error(text: str, calls: Sequence[ModelCall]) -> bool:
-    """Whether the text tells of an error of the endpoint in more words than its own."""
+    """Whether the text reports an error of the endpoint in more words than its own."""
     return any(message and message in text for message in map(_message, calls))
 
 

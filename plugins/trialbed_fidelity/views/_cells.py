@@ -48,7 +48,7 @@ def with_added(size: int, added: int | None) -> str:
 
 
 def of(count: int, total: int) -> str:
-    """So many of so many."""
+    """A number out of a total, such as ``3 of 5``."""
     return f"{count:,} of {total:,}"
 
 

@@ -1,4 +1,4 @@
-"""How figures look: legible in print, and told apart without colour."""
+"""The style of figures: legible in print, and told apart without colour."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def _ranks(documents: Sequence[Document]) -> dict[str, dict[str, tuple[int, int]
 
 
 def _untold(table: Table, earlier: Sequence[Table]) -> list[str]:
-    """The legend of a table without what stands below an earlier one."""
+    """The legend of a table without what is below an earlier one."""
     told = {note for other in earlier for note in other.legend}
     return [note for note in table.legend if note not in told]
 
@@ -47,7 +47,7 @@ def _table(kind: str, found: Sequence[Compared]) -> Table:
     scores = dict.fromkeys(score for _, one in found for score in one["scores"])
     rows = [row for score in scores for row in _rows(kind, score, found)]
     table = Table(title, COLUMNS, rows, list(_causes(found)), legend=list(_legend(kind, found)))
-    # A verdict that stands in another block than its difference could not be read.
+    # A verdict in another block than its difference could not be read.
     return replace(table, narrow=table.without("changed"))
 
 

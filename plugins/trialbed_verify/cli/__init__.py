@@ -1,1 +1,1 @@
-"""The commands of the vendors' product: ``bench verify`` and ``bench rank``, and vendors in ``bench compare``."""
+"""The commands of the vendors' product: ``bench verify``, ``plan-verify``, ``rank`` and ``history``."""

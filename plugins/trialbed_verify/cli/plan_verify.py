@@ -128,7 +128,7 @@ def _notes(plans: list[dict[str, Any]], source: str | None) -> Iterator[str]:
 
     power = plans[0]["power"]
     yield (
-        f"cases: with so many, a vendor like the baseline is called equivalent with a chance of {power:.0%}, and "
+        f"cases: with this many, a vendor like the baseline is called equivalent with a chance of {power:.0%}, and "
         "different in at most 5 % of verifications."
     )
     yield (

@@ -31,7 +31,7 @@ class Answer:
         message: of that choice.
         calls: what the message has as its calls, whatever it is.
         made: the calls, a legacy one too.
-        content: the message's text; what stands in typed parts is joined.
+        content: the message's text; the texts of typed parts are joined.
         reason: the finish reason.
     """
 

@@ -142,12 +142,12 @@ _ARGUMENTS = {
     "name_nearly_offered": "the name differs from an offered one by a prefix, by case or by spaces only",
 }
 _TEXT = {
-    "call_in_text": "a call of an offered tool stands in the text instead of being sent",
+    "call_in_text": "a call of an offered tool is in the text instead of being sent",
     "empty_answer": "a complete answer without text, calls or refusal",
-    "leaked_thinking": "tags of thinking stand in the text, such as `<think>`",
-    "leaked_tokens": "control tokens of a chat template stand in the text or in a call, such as `<|im_end|>`",
-    "leaked_tool_call": "the markup of a tool call stands in the text, such as `<tool_call>`",
-    "lone_surrogate": "the text, or the arguments of a call, have half of a character",
+    "leaked_thinking": "tags of thinking are in the text, such as `<think>`",
+    "leaked_tokens": "control tokens of a chat template are in the text or in a call, such as `<|im_end|>`",
+    "leaked_tool_call": "the markup of a tool call is in the text, such as `<tool_call>`",
+    "lone_surrogate": "the text, or the arguments of a call, contain half of a character",
     "replacement_characters": "the text has U+FFFD, which stands for what could not be decoded",
     "wrong_encoding": "the text was decoded wrongly: its letters are the bytes of others",
 }

@@ -65,7 +65,7 @@ def examine_text(answer: Answer) -> Iterator[Finding]:
                 )
                 yield from _characters(answer, said)
             if isinstance(said, str) and "\\u" in said and _has_half(said):
-                yield finding("lone_surrogate", f"a call's {key} have half of a character", said)
+                yield finding("lone_surrogate", f"a call's {key} contain half of a character", said)
 
 
 def _reasoning(answer: Answer, text: str) -> Iterator[Finding]:
@@ -131,7 +131,7 @@ def _written_calls(answer: Answer) -> Iterator[Finding]:
         return
     names = [item["name"] for item in offered_functions(answer.request) if item["name"] in content]
     for call in text_calls(content, names)[:1] if names else ():
-        yield finding("call_in_text", f"a call of {call.name} stands in the text", content)
+        yield finding("call_in_text", f"a call of {call.name} is in the text", content)
 
 
 def _is_asked(answer: Answer, token: str) -> bool:

@@ -18,7 +18,7 @@ from trialbed_verify.panel._samples import Block
 Array = NDArray[Any]
 
 MOST_SPLITS = 512
-"""Ways to deal a case's trials to the sides: all of them if there are no more than this, else so many at random."""
+"""Ways to deal a case's trials to the sides: all of them if there are no more than this, else this many at random."""
 
 TOGETHER = 256
 """Cases whose deals are added up in one step."""

@@ -1,4 +1,4 @@
-"""How many cases a verdict needs, before they are paid for."""
+"""Plans a verification: how many cases a verdict needs, before they are paid for."""
 
 from __future__ import annotations
 

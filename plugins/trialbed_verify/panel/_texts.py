@@ -47,7 +47,7 @@ def form(text: str) -> str:
 
 
 def leaks(text: str) -> bool:
-    """Whether tokens of a template, or the marks of broken encoding, stand in a text."""
+    """Whether tokens of a template, or the marks of broken encoding, are in a text."""
     return LEAK.search(text) is not None
 
 

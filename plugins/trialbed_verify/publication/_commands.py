@@ -1,4 +1,4 @@
-"""How results were made, as commands that make them again."""
+"""The commands that make results again."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ Document = Mapping[str, Any]
 Part: TypeAlias = Table | IntervalPlot | Disclosures
 
 NO_REPLY = (
-    "None was received until the day of this page. A reply is published here unchanged: bench compare … --page FILE "
+    "None had been received by the day of this page. A reply is published here unchanged: bench compare … --page FILE "
     "--reply TEXT-FILE."
 )
 
@@ -123,7 +123,9 @@ class Publication:
     def _findings(self) -> Iterator[Part]:
         kinds = sorted({kind for source in self.sources for kind in source.found})
         if not kinds:
-            yield Table("Findings", notes=["No answer breaks the specification or is odd in a way that is looked for."])
+            yield Table(
+                "Findings", notes=["No answer breaks the specification, and none shows an oddity that is looked for."]
+            )
             return
         rows = [
             (kind, self._severity(kind), *(str(source.counts[kind] or "") for source in self.sources)) for kind in kinds

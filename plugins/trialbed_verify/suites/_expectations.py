@@ -123,7 +123,7 @@ EXPECTATIONS: Mapping[str, tuple[Check, str]] = {
     "most_tokens": (_most_tokens, "the greatest number of completion tokens, as reported"),
     "clean": (_clean, "no marks of templates, tools or thoughts in text, names and arguments"),
     "choices": (_choices, "the number of choices"),
-    "logprobs": (_logprobs, "the first choice has log probabilities with at most so many alternatives"),
+    "logprobs": (_logprobs, "the first choice has log probabilities with at most this many alternatives"),
 }
 """Keys of ``expect`` -> their checks, and what their values mean."""
 

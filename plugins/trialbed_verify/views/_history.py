@@ -56,8 +56,8 @@ def _notes(document: Document, moments: Mapping[str, str]) -> Iterator[str]:
         )
     yield (
         "p: how unusual the answers are among all of the same requests so far. evidence: for a change; one is reported "
-        f"at {document['false_alarms_every']}, which an unchanged vendor reaches once in so many verifications at "
-        "most, on average."
+        f"at {document['false_alarms_every']}, which an unchanged vendor reaches at most once in that many "
+        "verifications, on average."
     )
     for point in document["points"]:
         if point["left_out"]:

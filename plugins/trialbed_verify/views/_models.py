@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from trialbed.views import Table
 
-OTHERS = "Any other vendor gets the name as it stands; `model_id` in its entry gives it another."
+OTHERS = "Any other vendor gets the name as it is; `model_id` in its entry gives it another."
 NONE = "No vendor driver is installed; install trialbed-vendors, which is in adapters/vendors of Trialbed's checkout."
 
 

@@ -83,7 +83,7 @@ def _rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
 
 
 def _most_common(problems: Mapping[str, int]) -> str:
-    """The usual kinds of failures, and how many are of others; all of them stand below the table."""
+    """The usual kinds of failures, and how many are of others; all of them are listed below the table."""
     usual = dict(list(problems.items())[:USUAL])
     others = sum(problems.values()) - sum(usual.values())
     return f"{counts(usual)}, {others} others" if others else counts(usual)

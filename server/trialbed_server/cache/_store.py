@@ -193,7 +193,7 @@ class ResponseStore:
     @property
     def _remedy(self) -> str:
         if self._engine.dialect.name != "sqlite":
-            return "see that the database runs and lets you in, or give another --response-cache"
+            return "check that the database is running and accepts your login, or give another --response-cache"
         return "if it is not a response cache or is damaged, move it away or give another --response-cache"
 
 

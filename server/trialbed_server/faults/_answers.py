@@ -26,7 +26,7 @@ class Answer:
 
     Attributes:
         usage: as reported; None reports none.
-        raw: whether it answers a raw prompt: its calls stand in its text as Kimi models write them.
+        raw: whether it answers a raw prompt: its calls are in its text as Kimi models write them.
         spare: a call that could have been made, for faults that need one.
         offered: a possible call of each tool that the request offers.
         instead: the text that it would have without calls.

@@ -36,12 +36,12 @@ def changed_document(document: dict[str, Any], fault: Fault) -> dict[str, Any]:
 
 
 def repeated_document(document: dict[str, Any], number: int) -> dict[str, Any]:
-    """The document with so many choices."""
+    """The document with this many choices."""
     return {**document, "choices": _repeated(_choices(document), number)}
 
 
 def repeated_chunks(chunks: Chunks, number: int) -> Chunks:
-    """The chunks with so many choices."""
+    """The chunks with this many choices."""
     return [{**chunk, "choices": _repeated(chunk["choices"], number)} for chunk in chunks]
 
 

@@ -1,4 +1,4 @@
-"""Whose fault it is that a request to the model failed: rules over what was seen on the wire."""
+"""Causes of failed requests to the model: rules that tell whose fault it is by what was seen on the wire."""
 
 from __future__ import annotations
 

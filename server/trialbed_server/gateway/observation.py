@@ -49,7 +49,7 @@ def observe(
 
     Args:
         offered: the names of the tools that the request offers.
-        described: of the trial's tools, which may stand in a prompt instead; the model may call them in its text.
+        described: of the trial's tools, which a prompt may describe instead; the model may call them in its text.
     """
     reading = read_stream(body, offered) if stream else read_body(body)
     sent = sent_calls(reading.response)

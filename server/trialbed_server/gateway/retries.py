@@ -1,4 +1,4 @@
-"""How often, and after which wait, the gateway repeats a failed request."""
+"""The gateway's retries: how often, and after which wait, it repeats a failed request."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class RealBackend:
             RealFailed: there is no answer, or it is a failure.
         """
         if not self.breaker.admits():
-            raise RealFailed("the real API is left alone for now, as it only fails")
+            raise RealFailed("the real API is not called for now, because it keeps failing")
         try:
             answer = await self._ask(name, tool_input)
         except RealFailed:

@@ -58,5 +58,5 @@ def standard_input(tool_input: Any) -> Any:
 
 
 def alias_key(name: StandardName, tool_input: Any) -> str:
-    """The key under which an answer to this input stands in an imported cache of StableToolBench."""
+    """The key under which an imported cache of StableToolBench has the answer to this input."""
     return request_key(name, standard_input(tool_input))

@@ -249,7 +249,7 @@ def test_checks_whose_trial_fails_before_they_begin_have_its_cause():
     (cause,) = {finding.cause for finding in findings}
     where = f'File "{__file__}", line {line}, in bind_tools'
     assert cause == f"the trial fails before it asks the model, with TypeError in {where}"
-    assert all("hint: Mend what ended the trial first" in finding.message for finding in findings)
+    assert all("hint: Fix what ended the trial first" in finding.message for finding in findings)
 
 
 def test_an_answer_of_another_type_names_the_authors_method():

@@ -61,7 +61,9 @@ class EndpointEmbedder:
         with np.errstate(over="ignore"):
             vectors = np.array(rows, dtype=np.float32).reshape(len(rows), -1)
         if rows and not (vectors.shape[1] and np.isfinite(vectors).all()):
-            raise ModelFailed(f"{self.name} sent embeddings that are empty, or hold what is not a number of 32 bits")
+            raise ModelFailed(
+                f"{self.name} sent embeddings that are empty, or hold something other than 32-bit numbers"
+            )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: np.ndarray[Any, Any] = vectors / np.where(lengths == 0, 1, lengths)
         return unit
@@ -97,7 +99,7 @@ class EndpointEmbedder:
         try:
             return response.json()
         except ValueError as error:
-            raise ModelFailed(f"{self.name} sent no JSON: {error}") from error
+            raise ModelFailed(f"{self.name} did not send JSON: {error}") from error
 
     def _read(self, reply: Any, count: int) -> list[list[float]]:
         try:

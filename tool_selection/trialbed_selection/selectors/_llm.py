@@ -22,7 +22,7 @@ PROMPT = 1
 """The version of the prompts: selections that were made with another one are not used."""
 
 MOST_NAMES, MOST_CHARACTERS = 2000, 100_000
-"""Up to so many Apis, with so many characters in their names, are shown to the model in one request, as names."""
+"""Up to this many Apis, with this many characters in their names, are shown to the model in one request, as names."""
 
 BATCH = 200
 """Apis of a request that shows descriptions too."""

@@ -62,7 +62,7 @@ Examples:
     multiple=True,
     default=("table",),
     metavar="NAME",
-    help="Reporter that prints the results, where it is none of the formats; repeatable.",
+    help="Reporter that prints the results, if not one of the formats; repeatable.",
     shell_complete=completes(drivers("reporters")),
 )
 @legend_option
@@ -187,7 +187,7 @@ def _check_model_given() -> None:
     default = click.core.ParameterSource.DEFAULT
     if context.params["base_url"] and context.get_parameter_source("model") is default:
         raise click.UsageError(
-            "--base-url names an endpoint, but no model of it is asked for: give --model NAME "
+            "--base-url names an endpoint, but none of its models is used: give --model NAME "
             "(or --model scripted:gold, to use the endpoint for --judge only)"
         )
 

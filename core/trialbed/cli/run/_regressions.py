@@ -38,9 +38,9 @@ def check_baseline(baseline: Sequence[Side], options: RunOptions) -> None:
     for side in baseline:
         if side.about["dataset_digest"] != digest:
             raise UsageError(
-                f"--fail-on-regression: {side.source} is of {side.about['test_set']} "
-                f"({str(side.about['dataset_digest'])[:12]}), and this run of another dataset ({digest[:12]}); name a "
-                "run over the same dataset"
+                f"--fail-on-regression: {side.source} is over {side.about['test_set']} "
+                f"({str(side.about['dataset_digest'])[:12]}), and this run is over another dataset ({digest[:12]}); "
+                "name a run over the same dataset"
             )
 
 

@@ -40,7 +40,7 @@ Examples:
 @plain_option(
     "--reporter",
     metavar="NAME",
-    help="Reporter that prints the results of a run, where it is none of the formats.",
+    help="Reporter that prints the results of a run, if not one of the formats.",
     shell_complete=completes(drivers("reporters")),
 )
 @legend_option

@@ -1,4 +1,4 @@
-"""Which trial of a run is meant."""
+"""Finds the trial of a run that a command names."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _gold(query: Query) -> Iterator[Line]:
 
 def _problem_lines(found: Sequence[TrialProblem]) -> Iterator[Line]:
     if not found:
-        yield Line("Nothing that the wire or a score tells.", 1)
+        yield Line("Nothing that the wire or a score shows.", 1)
     for number, problem in enumerate(found, 1):
         yield Line(f"{number}. {problem.where}: {problem.what}", 1)
         yield from (Line(f"{name}: {text}", 3) for name, text in problem.details)

@@ -42,7 +42,7 @@ def problem_of(
         calls: what the model called, in its order.
     """
     if "irrelevance" in category:
-        return "no function is of use, and one was called" if calls else ""
+        return "no function is needed, but one was called" if calls else ""
     if "relevance" in category:
         return "" if calls else "no function was called"
     if len(calls) != len(answers):
@@ -83,7 +83,7 @@ def _call(function: Mapping[str, Any], answer: Mapping[str, Any], call: Call, la
         if parameter not in properties or parameter not in allowed:
             return f"{parameter} is not expected"
         if not _is_right(properties[parameter], allowed[parameter], value, language):
-            return f"{parameter}: {value!r} is none of {allowed[parameter]!r}"
+            return f"{parameter}: {value!r} is not one of {allowed[parameter]!r}"
     lacking = [parameter for parameter, values in allowed.items() if parameter not in arguments and "" not in values]
     return f"{lacking[0]} is missing" if lacking else ""
 

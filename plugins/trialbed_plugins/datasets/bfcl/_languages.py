@@ -25,7 +25,7 @@ class Language:
         reader: the module of the wheel that reads its values, and the function there.
         types: a type's name -> what a value of it is read as.
         lists: the types that have items.
-        quoted: the types whose values stand in quotation marks, as items of a list.
+        quoted: the types whose values are in quotation marks, as items of a list.
         suffixes: a type's name -> what its numbers end with.
     """
 

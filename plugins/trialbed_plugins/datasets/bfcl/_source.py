@@ -40,7 +40,7 @@ TYPES = {"tuple": "ARRAY", "any": "STRING"}
 """Types of the leaderboard -> the words of datasets, where those are others."""
 
 CONSTRAINTS = ("items", "properties", "required", "format", "minimum", "maximum")
-"""What a parameter's schema says beyond its type and its values; it stands in the description."""
+"""What a parameter's schema says beyond its type and its values; it goes into the description."""
 
 
 def data_folder() -> Path | None:

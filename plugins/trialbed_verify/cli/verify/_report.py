@@ -110,7 +110,7 @@ class VerifyReport:
         return [document for model in (self.comparisons or {}).get("models", ()) for document in model["comparisons"]]
 
     def _notes(self) -> list[str]:
-        """What stands beside the comparisons, such as vendors that could not be compared."""
+        """What is shown beside the comparisons, such as vendors that could not be compared."""
         return [note for model in (self.comparisons or {}).get("models", ()) for note in model["notes"]]
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""Which test set ``bench verify`` sends: a file, or suites that are written to one."""
+"""The test set that ``bench verify`` sends: a file, or suites that are written to one."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
         **({"suite": suite} if isinstance(suite := completed.case.body.get("suite"), dict) else {}),
     }
     found = examine(row, reading.excerpts, _counter(target))
-    # The kinds of problems and the reasons of invalid calls stand in their own fields already.
+    # The kinds of problems and the reasons of invalid calls have fields of their own already.
     row["notes"] = [one.kind for one in found if one.kind not in PROTOCOL_ERRORS and one.kind not in CALL_REASONS]
     if any(one.kind in UNRELIABLE_COUNT for one in found):
         row["tps"] = None

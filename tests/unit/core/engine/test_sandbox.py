@@ -59,7 +59,7 @@ def test_the_sandbox_that_is_asked_for_is_tried(settings, tried):
 @pytest.mark.parametrize(
     ("given", "executor", "text"),
     [
-        ({"sandbox": "vault"}, LocalExecutor, "'vault' is none of none, process, container"),
+        ({"sandbox": "vault"}, LocalExecutor, "'vault' is not one of none, process, container"),
         ({}, None, "an object of this process cannot be put into a sandbox"),
         ({"executor": "remote"}, Executor, "the executor 'remote' does not offer it"),
         ({"server_url": "http://192.0.2.1:8080"}, LocalExecutor, "give the name of the host"),

@@ -27,5 +27,5 @@ def test_one_trial_is_the_rate_of_success() -> None:
 @pytest.mark.parametrize(("trials", "successes", "k"), [(2, 1, 3), (2, 3, 1), (2, 1, 0), (0, 0, 1)])
 def test_what_cannot_be_told_is_refused(trials: int, successes: int, k: int) -> None:
     for estimate in (pass_at_k, pass_hat_k):
-        with pytest.raises(ValueError, match="tell nothing"):
+        with pytest.raises(ValueError, match="say nothing"):
             estimate(trials, successes, k)

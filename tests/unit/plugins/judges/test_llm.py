@@ -128,7 +128,7 @@ async def test_a_malformed_reply_is_asked_for_once_more(model: Model) -> None:
 
 async def test_two_malformed_replies_are_no_verdict(model: Model) -> None:
     model.gives(lambda: completion("Solved"))
-    with pytest.raises(JudgeError, match="cannot be read, twice"):
+    with pytest.raises(JudgeError, match="in a row cannot be read"):
         await model.judge()
     assert len(model.asked) == 2
 

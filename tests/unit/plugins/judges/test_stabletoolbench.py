@@ -129,10 +129,10 @@ async def test_a_passing_fault_costs_no_vote(
         (lambda: web.Response(status=429), "status 429"),
         (lambda: web.Response(status=500, text="on fire"), "status 500: on fire"),
         (lambda: web.Response(status=401), "status 401"),
-        (lambda: completion("Solved"), "cannot be read, twice"),
+        (lambda: completion("Solved"), "in a row cannot be read"),
         (lambda: completion(None, refusal="I won't grade this"), "the model refused: I won't grade this"),
         (lambda: completion("", finish_reason="content_filter"), "content filter"),
-        (lambda: completion(""), "cannot be read, twice"),
+        (lambda: completion(""), "in a row cannot be read"),
         (lambda: web.Response(text="<html>"), "no chat completion"),
     ],
 )

@@ -42,7 +42,7 @@ class Model:
         try:
             return read(reply)
         except ValueError as error:
-            raise ModelFailed(f"the model's reply cannot be read, twice: {error}") from error
+            raise ModelFailed(f"two replies of the model in a row cannot be read: {error}") from error
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +107,7 @@ def test_a_reply_that_names_nothing_leaves_it_to_words_and_is_not_kept(
         chosen = selector(Model("I cannot help.")).choices(query(), max_tools=2)
     assert names(chosen) == ["forecast", "pollen"]
     assert all(choice.topped_up for choice in chosen)
-    assert "query 1: bm25 chooses the tools: the model's reply cannot be read" in caplog.text
+    assert "query 1: bm25 chooses the tools: two replies of the model in a row cannot be read" in caplog.text
     assert not state.exists()
 
 

@@ -59,7 +59,7 @@ def test_a_file_that_is_no_database_is_named(file: Path) -> None:
     [
         ("mysql://me:secret@db.example/x", "mysql://me:***@db.example/x: only SQLite files"),
         ("postgresql+psycopg://me:secret@db.example:port/x", "postgresql+psycopg://…: not a database URL"),
-        ("postgresql+psycopg://me:secret@127.0.0.1:1/x", "; see that the database runs and lets you in"),
+        ("postgresql+psycopg://me:secret@127.0.0.1:1/x", "; check that the database is running and accepts your login"),
     ],
 )
 def test_an_address_that_cannot_be_used_is_named_without_its_password(location: str, said: str) -> None:

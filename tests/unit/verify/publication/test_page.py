@@ -56,7 +56,7 @@ def test_the_page_has_the_verdict_its_examples_and_what_proves_them(files: list[
         assert hashlib.sha256(file.read_bytes()).hexdigest() in text
     assert "bench compare --baseline official.jsonl --vendor bargain.jsonl" in text
     assert "<details>" in text
-    assert "None was received" in text
+    assert "None had been received" in text
     assert str(files[0].parent) not in text, "paths of this machine are nobody else's business"
 
 

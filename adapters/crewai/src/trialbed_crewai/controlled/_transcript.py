@@ -16,7 +16,7 @@ Message = dict[str, Any]
 class Transcript:
     """Undoes what CrewAI does to messages.
 
-    It puts the prompt into words of its own, drops the text that stands beside tool calls, and renames the tools in
+    It puts the prompt into words of its own, drops the text beside tool calls, and renames the tools in
     them. The order of the messages, and what it answers to the calls, are CrewAI's.
 
     Args:
