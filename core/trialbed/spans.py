@@ -12,6 +12,8 @@ def covered(spans: Iterable[Span]) -> float:
     """The seconds that at least one of the spans covers; a span that ends before it starts covers none."""
     total, end = 0.0, float("-inf")
     for start, stop in sorted(spans):
-        total += max(0.0, stop - max(start, end))
-        end = max(end, stop)
+        begin = max(start, end)
+        if stop > begin:
+            total += stop - begin
+            end = stop
     return total

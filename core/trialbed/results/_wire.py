@@ -17,13 +17,14 @@ def compute_timing(wall: float, wire: WireLog) -> Timing:
     """
     asked = [(call.started + call.waited, call.started + call.duration) for call in wire.model_calls]
     called = [(call.started, call.started + call.duration) for call in wire.api_calls]
-    repeated = [(call.started, call.started + call.waited) for call in wire.model_calls]
-    left, parts, spans = wall, [], list[Span]()
+    repeated = [(call.started, call.started + call.waited) for call in wire.model_calls if call.waited]
+    left, parts, spans, before = wall, [], list[Span](), 0.0
     for more in (asked, called, repeated):
-        before = covered(spans)
         spans += more
-        parts.append(max(0.0, min(covered(spans) - before, left)))
+        seconds = covered(spans)
+        parts.append(max(0.0, min(seconds - before, left)))
         left -= parts[-1]
+        before = seconds
     model, tool, waiting = parts
     return Timing(wall=wall, model=model, tool=tool, waiting=waiting, framework=max(0.0, left))
 
