@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from trialbed.records import ApiCall, ApiRef, Json, SentCall, ToolSpec, WireLog
 from trialbed.results._calls import Pair, Signed, canonical, signed
@@ -71,10 +72,34 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
     """
     excluded = {id(call) for call in unasked}
     seen = [call for call in wire.api_calls if id(call) not in excluded]
-    origins = _origins(seen, _requests(wire), {tool.name: tool.api for tool in tools})
-    found = [(place, _of_api(call, place[0], sent)) for (place, sent), call in zip(origins, seen, strict=True)]
-    found += _lost(wire, tools, Counter(map(signed, seen)))
+    signs = [signed(call) for call in seen]
+    refs = {tool.name: tool.api for tool in tools}
+    requests = _requests(wire)
+    possible = [
+        _Possible(place, call, (refs[call.tool_name].pair, canonical(call.arguments)))
+        for place, call in requests
+        if call.problem is None and call.tool_name in refs
+    ]
+    origins = _origins(signs, possible)
+    found = [_of_api(call, origins.get(number)) for number, call in enumerate(seen)]
+    found += [
+        (place, AskedCall(call.name, refs.get(call.tool_name), call.arguments, place[0], False, call.problem))
+        for place, call in requests
+        if call.problem is not None
+    ]
+    found += [
+        (place, AskedCall(call.name, refs[call.tool_name], call.arguments, place[0], False, NOT_MADE))
+        for place, call, _ in _unmatched(possible, Counter(signs))
+    ]
     return tuple(call for _, call in sorted(found, key=lambda item: item[0]))
+
+
+class _Possible(NamedTuple):
+    """A call that the model sent and that can be made."""
+
+    place: Place
+    call: SentCall
+    sign: Signed
 
 
 def _requests(wire: WireLog) -> list[tuple[Place, SentCall]]:
@@ -85,63 +110,47 @@ def _requests(wire: WireLog) -> list[tuple[Place, SentCall]]:
     ]
 
 
-def _origins(
-    seen: Sequence[ApiCall], requests: Sequence[tuple[Place, SentCall]], refs: Mapping[str, ApiRef]
-) -> list[tuple[Place, str]]:
-    """Where the model asked for each call, and the arguments that it sent if these are others.
+def _origins(signs: Sequence[Signed], possible: Sequence[_Possible]) -> dict[int, tuple[Place, str]]:
+    """Where the model asked for each call that an Api got, and the arguments that it sent if these are others.
 
-    A call that it asked for nowhere has the time when it was made.
+    Args:
+        signs: of the calls that an Api got.
+
+    Returns:
+        Place of such a call -> both; without those that it asked for nowhere.
     """
-    left = [
-        (place, (refs[call.tool_name].pair, canonical(call.arguments)), call.arguments)
-        for place, call in requests
-        if call.problem is None and call.tool_name in refs
-    ]
+    left = list(possible)
     found: dict[int, tuple[Place, str]] = {}
     for exactly in (True, False):
-        for number, call in enumerate(seen):
-            sign = signed(call)
-            same = (item for item in left if item[1] == sign or (not exactly and item[1][0] == sign[0]))
-            if number not in found and (item := next(same, None)):
-                found[number] = item[0], "" if exactly else item[2]
-                left.remove(item)
-    return [found.get(number, ((call.started, -1), "")) for number, call in enumerate(seen)]
+        for number, sign in enumerate(signs):
+            if number not in found:
+                same = (item for item in left if item.sign == sign or (not exactly and item.sign[0] == sign[0]))
+                item = next(same, None)
+                if item is not None:
+                    found[number] = item.place, "" if exactly else item.call.arguments
+                    left.remove(item)
+    return found
 
 
-def _of_api(call: ApiCall, asked: float, sent: str) -> AskedCall:
+def _of_api(call: ApiCall, origin: tuple[Place, str] | None) -> tuple[Place, AskedCall]:
+    """A call that an Api got; one that the model asked for nowhere has the time when it was made."""
+    place, sent = origin or ((call.started, -1), "")
     problem = call.error or ("" if call.status == 200 else f"HTTP status {call.status}")
-    return AskedCall(call.api.title, call.api, call.arguments, call.started, True, problem, call.response, asked, sent)
+    args = call.api.title, call.api, call.arguments, call.started, True, problem, call.response, place[0], sent
+    return place, AskedCall(*args)
 
 
-def _lost(wire: WireLog, tools: Sequence[ToolSpec], seen: Counter[Signed]) -> Iterator[tuple[Place, AskedCall]]:
-    """The calls that the model sent and that no Api got."""
-    refs = {tool.name: tool.api for tool in tools}
-    possible: list[tuple[Place, SentCall]] = []
-    for place, call in _requests(wire):
-        if call.problem is not None:
-            lost = AskedCall(call.name, refs.get(call.tool_name), call.arguments, place[0], False, call.problem)
-            yield place, lost
-        elif call.tool_name in refs:
-            possible.append((place, call))
-    for place, call in _unmatched(possible, refs, seen):
-        yield place, AskedCall(call.name, refs[call.tool_name], call.arguments, place[0], False, NOT_MADE)
-
-
-def _unmatched(
-    sent: Sequence[tuple[Place, SentCall]], refs: dict[str, ApiRef], seen: Counter[Signed]
-) -> Iterator[tuple[Place, SentCall]]:
+def _unmatched(possible: Sequence[_Possible], seen: Counter[Signed]) -> Iterator[_Possible]:
     """The calls for which the virtual API saw none, first with the same arguments, then with any."""
     left = []
-    for place, call in sent:
-        asked = refs[call.tool_name].pair, canonical(call.arguments)
-        if seen[asked] > 0:
-            seen[asked] -= 1
+    for item in possible:
+        if seen[item.sign] > 0:
+            seen[item.sign] -= 1
         else:
-            left.append((place, call))
+            left.append(item)
     pairs: Counter[Pair] = Counter(pair for pair, _ in seen.elements())
-    for place, call in left:
-        pair = refs[call.tool_name].pair
-        if pairs[pair] > 0:
-            pairs[pair] -= 1
+    for item in left:
+        if pairs[item.sign[0]] > 0:
+            pairs[item.sign[0]] -= 1
         else:
-            yield place, call
+            yield item
