@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trialbed.conversations import ToolCall
@@ -73,11 +73,14 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
         tools: what was offered, for the schemas of the arguments.
     """
     # Of pairs that are worth the same, the earlier is taken.
-    ordered = sorted(calls, key=lambda call: not call.accepted)
+    places = sorted(range(len(calls)), key=lambda place: not calls[place].accepted)
+    ordered = [calls[place] for place in places]
     wanted = [ToolCall(_key(call.api), call.arguments) for call in gold]
-    schemas = {_key(tool.api): tool.parameters for tool in tools}
-    f1 = tool_call_f1([_made(call) for call in ordered], wanted, tools=schemas)
-    accuracy = tool_call_accuracy([_made(call) for call in calls], wanted, order="strict", tools=schemas)
+    names = {call.name for call in wanted}
+    schemas = {name: tool.parameters for tool in tools if (name := _key(tool.api)) in names}
+    made = [_made(call) for call in calls]
+    f1 = tool_call_f1([made[place] for place in places], wanted, tools=schemas)
+    accuracy = tool_call_accuracy(made, wanted, order="strict", tools=schemas)
     aligned = {
         row.right: AlignedCall(gold[row.right], ordered[row.made], row.points, row.arguments)
         for row in f1.diagnosis.calls
@@ -85,22 +88,21 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
     }
     found = [aligned.get(place, AlignedCall(wanted)) for place, wanted in enumerate(gold)]
     taken = {id(one.call) for one in found}
-    found = [AlignedCall(one.gold, call, one.points, one.arguments) for one, call in _best(found, ordered, taken)]
+    found = [_best(one, ordered, taken) for one in found]
     return Alignment(tuple(found), tuple(call for call in calls if id(call) not in taken), f1, accuracy)
 
 
-def _best(
-    found: Sequence[AlignedCall], calls: Sequence[AskedCall], taken: set[int]
-) -> Iterator[tuple[AlignedCall, AskedCall | None]]:
-    """Each gold call with its call, or with an equal one that was accepted and stands for none; updates ``taken``."""
-    for one in found:
-        call = one.call
-        if call is not None and not call.accepted:
-            free = (other for other in calls if other.accepted and id(other) not in taken)
-            equal = (other for other in free if (other.api, other.signature) == (call.api, call.signature))
-            call = next(equal, call)
-            taken ^= {id(one.call), id(call)} if call is not one.call else set()
-        yield one, call
+def _best(one: AlignedCall, calls: Sequence[AskedCall], taken: set[int]) -> AlignedCall:
+    """A gold call with its call, or with an equal one that was accepted and stands for none; updates ``taken``."""
+    call = one.call
+    if call is None or call.accepted:
+        return one
+    free = (other for other in calls if other.accepted and id(other) not in taken)
+    equal = next((other for other in free if (other.api, other.signature) == (call.api, call.signature)), None)
+    if equal is None:
+        return one
+    taken ^= {id(call), id(equal)}
+    return replace(one, call=equal)
 
 
 def _made(call: AskedCall) -> ToolCall:

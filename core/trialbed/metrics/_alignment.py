@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from trialbed.conversations import ToolCall
 from trialbed.errors import DataError
 from trialbed.metrics._comparing import Comparer, as_json
 from trialbed.metrics._diagnosis import ArgumentFinding, ArgumentStatus, CallFinding
-from trialbed.metrics._matching import Pairs, free_pairs, ordered_pairs
+from trialbed.metrics._matching import Pairs, are_given, are_in_order, free_pairs, ordered_pairs
 from trialbed.metrics._rules import NO_SCHEMA, Schema, property_schema
 
 Tools = Mapping[str, Schema]
@@ -28,9 +27,14 @@ def align(
     """
     right = [call for group in groups for call in group]
 
-    @cache
+    compared: dict[tuple[int, int], tuple[float, tuple[ArgumentFinding, ...], str]] = {}
+
     def found(given: int, wanted: int) -> tuple[float, tuple[ArgumentFinding, ...], str]:
-        return compare_calls(made[given], right[wanted], tools.get(right[wanted].name, NO_SCHEMA), comparer)
+        pair = given, wanted
+        if pair not in compared:
+            schema = tools.get(right[wanted].name, NO_SCHEMA)
+            compared[pair] = compare_calls(made[given], right[wanted], schema, comparer)
+        return compared[pair]
 
     names = [call.name for call in made], [call.name for call in right]
     pairs = _pairs(groups, names, lambda given, wanted: found(given, wanted)[0], ordered=ordered)
@@ -81,8 +85,7 @@ def _arguments(
 ) -> Iterable[ArgumentFinding]:
     for name, wanted in right.items():
         part = property_schema(schema, name)
-        rule = comparer.rule(tool, name, part, wanted)
-        if rule.name == "ignore":
+        if comparer.ignores(tool, name):
             yield ArgumentFinding(name, "ignored", made.get(name), wanted, "ignore", None)
         elif name in made:
             compared = comparer.compare(tool, name, made[name], wanted, part)
@@ -94,7 +97,7 @@ def _arguments(
         if name in right:
             continue
         part = property_schema(schema, name)
-        ignored = comparer.rule(tool, name, part, given).name == "ignore"
+        ignored = comparer.ignores(tool, name)
         usual = given is None or (
             "default" in part and comparer.compare(tool, name, given, part["default"], part).points == 1
         )
@@ -122,8 +125,11 @@ def _status(points: float) -> ArgumentStatus:
 def _pairs(
     groups: Sequence[Sequence[ToolCall]], names: tuple[Sequence[str], Sequence[str]], worth: Any, *, ordered: bool
 ) -> Pairs:
-    if not ordered or len(groups) == 1:
-        return free_pairs(range(len(names[0])), range(len(names[1])), names, worth)
+    free = not ordered or len(groups) == 1
+    if free or are_given(names):
+        found = free_pairs(range(len(names[0])), range(len(names[1])), names, worth)
+        if free or are_in_order(found):
+            return found
     places, begin = [], 0
     for group in groups:
         places.append(range(begin, begin + len(group)))
@@ -142,15 +148,15 @@ def _pair_row(
 def _alone(made: Sequence[ToolCall], right: Sequence[ToolCall], pairs: Pairs) -> list[CallFinding]:
     """The rows of calls that are in no pair."""
     used, met = {given for given, _ in pairs}, {wanted for _, wanted in pairs}
-    known = {_same(made[place]) for place in used}
     rows = [
         CallFinding("missing", call.name, None, place, 0.0, args=call.args)
         for place, call in enumerate(right)
         if place not in met
     ]
-    for place, call in enumerate(made):
-        if place in used:
-            continue
+    left = [place for place in range(len(made)) if place not in used]
+    known = {_same(made[place]) for place in used} if left else set()
+    for place in left:
+        call = made[place]
         again = _same(call) in known
         rows.append(
             CallFinding("duplicate" if again else "extra", call.name, place, None, 0.0, (), call.problem, call.args)

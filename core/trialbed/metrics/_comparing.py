@@ -64,11 +64,19 @@ class Comparer:
 
     def rule(self, tool: str, path: str, schema: Schema, wanted: Any) -> Rule:
         """The rule for an argument."""
-        if self.rules:
-            text = self.rules.get(f"{tool}.{path}", self.rules.get(path))
-            if text is not None:
-                return parse_rule(text)
-        return choose_rule(variant(schema, wanted), wanted)
+        return self._own_rule(tool, path) or choose_rule(variant(schema, wanted), wanted)
+
+    def ignores(self, tool: str, path: str) -> bool:
+        """Whether an argument does not count, which no schema asks for."""
+        rule = self._own_rule(tool, path)
+        return rule is not None and rule.name == "ignore"
+
+    def _own_rule(self, tool: str, path: str) -> Rule | None:
+        """The rule that was given for an argument."""
+        if not self.rules:
+            return None
+        text = self.rules.get(f"{tool}.{path}", self.rules.get(path))
+        return None if text is None else parse_rule(text)
 
     def compare(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema = NO_SCHEMA) -> Compared:
         """How well the value given agrees with the one wanted.

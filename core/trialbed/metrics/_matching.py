@@ -38,6 +38,17 @@ def free_pairs(made: Sequence[int], right: Sequence[int], names: Names, worth: W
     return [pair for name, rows in given.items() for pair in _assigned(rows, wanted[name], worth)]
 
 
+def are_given(names: Names) -> bool:
+    """Whether each name has one call made and one wanted at most, so that there is no choice of pairs."""
+    return all(len(set(own)) == len(own) for own in names)
+
+
+def are_in_order(pairs: Pairs) -> bool:
+    """Whether the calls of the pairs stand in the same order on both sides."""
+    wanted = [right for _, right in sorted(pairs)]
+    return wanted == sorted(wanted)
+
+
 def ordered_pairs(groups: Sequence[Sequence[int]], names: Names, worth: Worth) -> Pairs:
     """The best pairs where the order matters: calls of a group are made after those of the groups before it.
 
