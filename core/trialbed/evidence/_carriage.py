@@ -11,7 +11,7 @@ from typing import NamedTuple
 from trialbed.evidence._dates import Found, dates
 from trialbed.evidence._negation import is_denied
 from trialbed.evidence._readings import merged, scaled, second_readings
-from trialbed.evidence._tokens import Token, readable, tokens
+from trialbed.evidence._tokens import readable, tokens
 
 MOST = 200
 """Places of a value in a text that are looked at; the first ones."""
@@ -88,8 +88,9 @@ class Text:
         self._text = readable(text)
         first = merged(tokens(self._text), scaled(self._text))
         others = second_readings(self._text)
-        self._readings = [first, merged(first, others)] if others else [first]
-        self.words = frozenset(token.text for reading in self._readings for token in reading)
+        readings = [first, merged(first, others)] if others else [first]
+        self._readings = [([token.text for token in reading], reading) for reading in readings]
+        self.words = frozenset().union(*(words for words, _ in self._readings))
 
     @property
     def days(self) -> Iterator[date]:
@@ -111,22 +112,24 @@ class Text:
 
     def _has_marks(self, value: str) -> bool:
         """Whether the value is nothing but markup, and stands in it as it is."""
+        if wanted(value).words:
+            return False
         plain = " ".join(value.split())
-        return bool(plain) and not wanted(value).words and plain in self._plain
+        return bool(plain) and plain in self._plain
 
     def _places(self, value: str) -> Iterator[tuple[int, int]]:
         sought = wanted(value)
         if sought.words and self.words.issuperset(sought.words):
-            for reading in self._readings:
-                yield from _runs(sought.words, reading)
+            for words, reading in self._readings:
+                yield from ((reading[begin].start, reading[end].end) for begin, end in _runs(sought.words, words))
         for day in sought.days:
             yield from ((found.start, found.end) for found in self._dates if found.day == day)
 
 
-def _runs(wanted: list[str], tokens: list[Token]) -> Iterator[tuple[int, int]]:
-    """Where these words stand one after the other."""
-    width = len(wanted)
-    words = [token.text for token in tokens]
-    for place, word in enumerate(words):
-        if word == wanted[0] and words[place : place + width] == wanted:
-            yield tokens[place].start, tokens[place + width - 1].end
+def _runs(wanted: list[str], words: list[str]) -> Iterator[tuple[int, int]]:
+    """Where these words stand one after the other: the places of the first and the last."""
+    width, place = len(wanted), -1
+    for _ in range(words.count(wanted[0])):
+        place = words.index(wanted[0], place + 1)
+        if words[place : place + width] == wanted:
+            yield place, place + width - 1

@@ -24,6 +24,8 @@ def prose(answer: str, responses: Iterable[Any]) -> str:
     Args:
         responses: of the calls that were made.
     """
+    if not _OPENING.search(answer):
+        return answer
     known = WRAPPING.union(*map(_keys, responses))
     kept, last = [], 0
     for start, end in _blocks(answer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 MIN_TEXT = 3
@@ -41,7 +42,12 @@ def _leaves(value: Any) -> Iterator[str]:
             text = " ".join(value.split())
             if MIN_TEXT <= len(text) <= MAX_TEXT:
                 yield text
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            text = json.dumps(value)
-            if sum(character.isdigit() for character in text) > 1:
-                yield text
+        elif _has_digits(value):
+            yield repr(value)
+
+
+def _has_digits(value: Any) -> bool:
+    """Whether a value is a number of at least two digits, as JSON writes it: 0.5 has two."""
+    if isinstance(value, float):
+        return isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) > 9
