@@ -1,4 +1,4 @@
-"""Writes files atomically, and files that an option names."""
+"""Reads texts, and writes files: atomically, or where an option names them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from trialbed.errors import UsageError
+from trialbed.errors import DataError, UsageError
 
 MAX_PREFIX = 80
 """Characters of a file's name in that of the temporary file beside it: names have a limit."""
+
+
+def read_text(path: Path) -> str:
+    """The text of a file in UTF-8, without a byte-order mark.
+
+    Raises:
+        DataError: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
 @contextmanager

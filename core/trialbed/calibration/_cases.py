@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 
 from trialbed.contracts import AnswerStatus
 from trialbed.errors import DataError
+from trialbed.files import read_text
 from trialbed.records import Answer, ApiCall, ApiRef, Finish, GoldCall, Json, Query, Record, WireLog
 
 
@@ -85,13 +86,7 @@ def read_cases(path: Path) -> list[Case]:
     Raises:
         DataError: it cannot be read or has no cases, a line is wrong, or an id occurs twice; names the line.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: is not UTF-8: {error}") from error
-    cases = list(_cases(lines, str(path)))
+    cases = list(_cases(read_text(path).splitlines(), str(path)))
     if not cases:
         raise DataError(f"{path}: the file has no labelled cases")
     return cases

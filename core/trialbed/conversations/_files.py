@@ -21,6 +21,7 @@ from trialbed.conversations._records import (
 from trialbed.conversations._spans import Span, is_export, is_span, read_export, read_span, samples_of
 from trialbed.conversations._types import Sample
 from trialbed.errors import DataError, NothingMeasured
+from trialbed.files import read_text
 
 FORMATS = {
     "calls": "lines of `{id, predicted, reference}`",
@@ -171,7 +172,7 @@ def _records(file: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _values(file: Path) -> Iterator[tuple[int, Any]]:
-    text = _text(file)
+    text = read_text(file)
     strict = decoder()
     place = _after_blank(text, 0)
     line, counted = 1, 0
@@ -192,15 +193,6 @@ def _values(file: Path) -> Iterator[tuple[int, Any]]:
             raise DataError(f"{file}:{line}: {error}") from None
         yield line, value
         place = _after_blank(text, place)
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{file}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from None
 
 
 def _after_blank(text: str, place: int) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 
 from aiohttp import web
 
+from trialbed.chat import Call, Completion, usage_document
+
 REFUSING = "refuse-"
 """The model ``refuse-429`` is refused with status 429, and ``refuse-429-once/<any>`` at its first request."""
 
@@ -25,8 +27,6 @@ FINAL_TEXT = "The stations measured what was expected."
 """The answer of the model after its fault."""
 
 CUT_TEXT = "The stations meas"
-
-Message = dict[str, Any]
 
 
 def erring_answer(model: str, asked: int, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -75,29 +75,19 @@ class _Handler:
         return web.json_response(answer, status=status)
 
 
-def _completion(message: Message, finish: str) -> dict[str, Any]:
-    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    return {
-        "id": "erring",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "erring",
-        "choices": [choice],
-        "usage": usage,
-    }
-
-
 def _said(text: str | None, finish: str = "stop", **fields: Any) -> dict[str, Any]:
-    return _completion({"content": text, **fields}, finish)
+    return _answer(content=text, finish_reason=finish, message_fields=fields)
 
 
 def _called(request: dict[str, Any], arguments: str, finish: str = "tool_calls") -> dict[str, Any]:
     """A call of the first tool on offer."""
     tools = request.get("tools") or [{}]
     name = tools[0].get("function", {}).get("name", "none")
-    call = {"id": "call_erring_1", "type": "function", "function": {"name": name, "arguments": arguments}}
-    return _completion({"content": None, "tool_calls": [call]}, finish)
+    return _answer(calls=(Call(name, arguments, "call_erring_1"),), finish_reason=finish)
+
+
+def _answer(**parts: Any) -> dict[str, Any]:
+    return Completion(id="erring", model="erring", created=0, usage=usage_document(1, 1), **parts).document()
 
 
 def _no_choices(_request: dict[str, Any]) -> dict[str, Any]:

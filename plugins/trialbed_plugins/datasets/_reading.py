@@ -17,20 +17,6 @@ T = TypeVar("T")
 Key = tuple[int | str, ...]
 
 
-def read_text(path: Path) -> str:
-    """The text of a file.
-
-    Raises:
-        DataError: it cannot be read, or is not UTF-8.
-    """
-    try:
-        return path.read_text("utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from error
-
-
 def parse(path: Path, text: str) -> Any:
     """The JSON value of a file's text; numbers are finite.
 

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.errors import UsageError
+from trialbed.files import read_text
 from trialbed_plugins.datasets._listed import QUERY_FILE, ListedDataset, check_name, check_queries
-from trialbed_plugins.datasets._reading import read_text, validate
+from trialbed_plugins.datasets._reading import validate
 from trialbed_plugins.datasets.stabletoolbench import read_queries
 
 

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Texts that are read, and files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.errors import UsageError
-from trialbed.files import replace_file, replacing, write_text
+from trialbed.errors import DataError, UsageError
+from trialbed.files import read_text, replace_file, replacing, write_text
 
 
 def test_a_file_is_replaced_when_it_is_whole(tmp_path: Path) -> None:
@@ -57,3 +57,14 @@ def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_named_with_its_option(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"gone/a\.md: cannot be written: .*; name another file with --markdown"):
         write_text(tmp_path / "gone" / "a.md", "x", "--markdown")
+
+
+def test_a_text_is_read_without_its_byte_order_mark_and_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_bytes(b"\xef\xbb\xbfa\r\nb")
+    assert read_text(path) == "a\nb"
+    path.write_bytes(b"ab\xff")
+    with pytest.raises(DataError, match=r"file\.txt: is not UTF-8 text: invalid start byte at byte 2"):
+        read_text(path)
+    with pytest.raises(DataError, match="cannot be read: Is a directory"):
+        read_text(tmp_path)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,9 +20,10 @@ from filelock import FileLock
 from pydantic import TypeAdapter
 
 from trialbed.catalogs import StoredApis
+from trialbed.files import read_text, replace_file
 from trialbed.records import Api, ApiRef, Query
 from trialbed_plugins.datasets._listed import QUERY_FILE, QueryFile, unique_apis
-from trialbed_plugins.datasets._reading import read_text, validate
+from trialbed_plugins.datasets._reading import validate
 
 log = logging.getLogger("trialbed.datasets")
 
@@ -86,8 +86,7 @@ class Copies:
             try:
                 shutil.copytree(old, new) if old.is_dir() else new.mkdir()
                 yield new
-                _write(self._root / "CURRENT.new", new.name)
-                os.replace(self._root / "CURRENT.new", self._root / "CURRENT")
+                replace_file(self._root / "CURRENT", new.name.encode())
             except BaseException:
                 if self._current != new:
                     shutil.rmtree(new, ignore_errors=True)

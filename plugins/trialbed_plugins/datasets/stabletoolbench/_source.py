@@ -8,9 +8,10 @@ from pathlib import Path
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter
 
 from trialbed.errors import DataError
+from trialbed.files import read_text
 from trialbed.records import Api, GoldCall, Json, Parameter, Query
 from trialbed_plugins.datasets._listed import check_queries, unique_apis
-from trialbed_plugins.datasets._reading import read_text, validate
+from trialbed_plugins.datasets._reading import validate
 
 
 class _Source(BaseModel):

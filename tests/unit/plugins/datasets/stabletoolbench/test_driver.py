@@ -199,7 +199,7 @@ def test_what_a_killed_import_left_behind_does_no_harm(repository: Path, data_di
     DRIVER.import_folder(repository, data_dir)
     before = DRIVER.open("G1_tool", data_dir).digest()
     write(data_dir / "stabletoolbench" / "import-dead" / "queries" / "G1_tool.json", '{"name": "G1')
-    write(data_dir / "stabletoolbench" / "CURRENT.new", "import-d")
+    write(data_dir / "stabletoolbench" / ".CURRENT.1234.tmp", "import-d")
     assert DRIVER.open("G1_tool", data_dir).digest() == before
     DRIVER.import_folder(repository, data_dir)
     assert DRIVER.open("G1_tool", data_dir).digest() == before
