@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Connection, Insert, Row, Select, Table, delete, func, select, union
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import CompoundSelect, Connection, Row, Select, delete, func, select, union
 
 from trialbed.errors import DataError
+from trialbed.store._insertion import insert_new
 from trialbed.store._schema import blobs, calls, gold_answers, selections
 
 LEVEL = 1
@@ -47,24 +46,6 @@ class Bodies:
             for digest, body in sorted(self._bodies.items())  # one order for all writers, so that none deadlock
         ]
         insert_new(connection, blobs, rows)
-
-
-def insert_new(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    """Insert rows; one whose key exists already is left as it is."""
-    if rows:
-        connection.execute(_insert_new_into(connection.dialect.name, table), rows)
-
-
-@lru_cache(maxsize=16)
-def insert_into(table: Table) -> Insert:
-    """The statement that inserts rows; made once, since making it takes as long as its execution."""
-    return table.insert()
-
-
-@lru_cache(maxsize=16)
-def _insert_new_into(dialect: str, table: Table) -> Insert:
-    insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    return insert(table).on_conflict_do_nothing()
 
 
 def read_bodies(connection: Connection, digests: Select[Any]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from trialbed.errors import DataError
@@ -27,8 +28,13 @@ def checksum(rows: Iterable[Mapping[Any, Any]]) -> str:
         for row in rows
     ]
     # A value whose type changed, such as text that SQLite takes for bytes, has another checksum too.
-    text = json.dumps(covered, default=repr, separators=(",", ":"))
+    text = _encoder().encode(covered)
     return hashlib.blake2b(text.encode(), digest_size=SIZE).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _encoder() -> json.JSONEncoder:
+    return json.JSONEncoder(default=repr, separators=(",", ":"))
 
 
 def with_checksum(row: Mapping[str, Any]) -> dict[str, Any]:

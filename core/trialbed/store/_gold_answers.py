@@ -5,8 +5,9 @@ from __future__ import annotations
 from sqlalchemy import Connection, Row, select
 
 from trialbed.records import GoldAnswer
-from trialbed.store._blobs import Bodies, body_of, insert_new, read_bodies
+from trialbed.store._blobs import Bodies, body_of, read_bodies
 from trialbed.store._checksums import check, with_checksum
+from trialbed.store._insertion import insert_new
 from trialbed.store._json import decode_record, encode_id, encode_record
 from trialbed.store._schema import gold_answers
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from trialbed.errors import DataError
 from trialbed.records import Record
@@ -31,11 +32,22 @@ def encode_record(record: Record, exclude: Collection[str] = ()) -> str:
     return encode(record.model_dump(exclude=set(exclude)))
 
 
-def encode_whole(record: Record) -> str:
-    """A record's JSON, by pydantic's own writer where that loses nothing: it takes a fraction of the time.
+def encode_whole(records: Sequence[Record]) -> list[str]:
+    """The JSON of records, by pydantic's own writer where that loses nothing: it takes a fraction of the time.
 
-    It writes numbers that are not finite as null, and refuses lone surrogates.
+    It writes numbers that are not finite as null, and refuses lone surrogates. What it wrote is read back at once for
+    all; only where that differs, or a record holds others, each is looked at.
     """
+    try:
+        texts = [record.model_dump_json() for record in records]
+        if from_json(f"[{','.join(texts)}]") == [vars(record) for record in records]:
+            return texts
+    except ValueError:
+        pass
+    return [_encode_one(record) for record in records]
+
+
+def _encode_one(record: Record) -> str:
     try:
         text = record.model_dump_json()
         if type(record).model_validate_json(text) == record:

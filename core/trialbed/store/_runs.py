@@ -9,8 +9,9 @@ from sqlalchemy import Connection, Row, delete, select, update
 
 from trialbed.errors import DataError
 from trialbed.records import Run, RunConfig, ToolSpec, framework_name
-from trialbed.store._blobs import Bodies, body_of, delete_orphans, insert_new, read_bodies
+from trialbed.store._blobs import Bodies, body_of, delete_orphans, read_bodies
 from trialbed.store._checksums import check, with_checksum
+from trialbed.store._insertion import insert_new
 from trialbed.store._json import decode, decode_record, encode, encode_id, encode_record
 from trialbed.store._schema import runs, selections
 

@@ -13,8 +13,9 @@ from sqlalchemy import Connection, Row, Select, delete, select, union, update
 from trialbed.errors import DataError
 from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, WireLog
 from trialbed.store._attempts import AttemptSummary
-from trialbed.store._blobs import Bodies, body_of, insert_into, read_bodies
+from trialbed.store._blobs import Bodies, body_of, read_bodies
 from trialbed.store._checksums import check, checksum, with_checksum
+from trialbed.store._insertion import Rows, insert
 from trialbed.store._json import (
     column_text,
     decode,
@@ -27,7 +28,6 @@ from trialbed.store._json import (
 )
 from trialbed.store._schema import calls, scores, trials
 
-Rows = list[dict[str, Any]]
 ByTrial = dict[int, list[Any]]
 
 MODEL, API = "model", "api"
@@ -37,25 +37,38 @@ IN_ONE = 500
 """Trials that are read in one go."""
 
 
-def insert_trials(connection: Connection, run_id: str, results: Iterable[TrialResult]) -> None:
+def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialResult]) -> None:
     """Add attempts that have ended, in this order."""
     bodies = Bodies()
-    all_scores: Rows = []
-    all_calls: Rows = []
-    for result in results:
-        call_rows, score_rows = _call_rows(result.wire, bodies), _score_rows(result)
-        row = {
-            "run_id": run_id,
-            **_columns(result),
-            "scores_checksum": checksum(score_rows),
-            "calls_checksum": checksum(call_rows),
-        }
-        trial_id = connection.execute(_insert_trial(), with_checksum(row)).scalar_one()
-        all_scores += ({**row, "trial_id": trial_id} for row in score_rows)
-        all_calls += ({**row, "trial_id": trial_id} for row in call_rows)
+    own_scores = [_score_rows(result) for result in results]
+    own_calls = [_call_rows(result.wire, bodies) for result in results]
+    rows = [
+        with_checksum(
+            {
+                "run_id": run_id,
+                **_columns(result),
+                "scores_checksum": checksum(score_rows),
+                "calls_checksum": checksum(call_rows),
+            }
+        )
+        for result, score_rows, call_rows in zip(results, own_scores, own_calls, strict=True)
+    ]
+    if not rows:
+        return
+    trial_ids = connection.scalars(_insert_trials(), rows).all()
     bodies.insert(connection)
-    _insert(connection, scores, all_scores)
-    _insert(connection, calls, all_calls)
+    insert(connection, scores, _of_trials(trial_ids, own_scores))
+    insert(connection, calls, _of_trials(trial_ids, own_calls))
+
+
+def _of_trials(trial_ids: Iterable[int], own: Iterable[Rows]) -> Rows:
+    return [{**row, "trial_id": trial_id} for trial_id, rows in zip(trial_ids, own, strict=True) for row in rows]
+
+
+@lru_cache(maxsize=1)
+def _insert_trials() -> Any:
+    """The statement that adds rows and returns their ids in the rows' order."""
+    return trials.insert().returning(trials.c.id, sort_by_parameter_order=True)
 
 
 def add_scores(connection: Connection, run_id: str, result: TrialResult, added: Sequence[Score]) -> None:
@@ -80,7 +93,7 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
     kept = [found for score in own if (found := decode_record(Score, score.record)).name not in names]
     rows = _score_rows(result.model_copy(update={"scores": (*kept, *added)}))
     connection.execute(delete(scores).where(scores.c.trial_id == row.id))
-    _insert(connection, scores, [{**each, "trial_id": row.id} for each in rows])
+    insert(connection, scores, _of_trials([row.id], [rows]))
     changed = with_checksum({**row._mapping, "scores_checksum": checksum(rows)})
     columns = {name: changed[name] for name in ("scores_checksum", "checksum")}
     connection.execute(update(trials).where(trials.c.id == row.id).values(columns))
@@ -225,9 +238,9 @@ def _score_rows(result: TrialResult) -> Rows:
             "name": column_text(score.name),
             "value": _column_number(score.value),
             "label": column_text(score.label),
-            "record": encode_whole(score),
+            "record": record,
         }
-        for place, score in enumerate(result.scores)
+        for place, (score, record) in enumerate(zip(result.scores, encode_whole(result.scores), strict=True))
     ]
 
 
@@ -266,16 +279,6 @@ def _call_row(call: ModelCall | ApiCall, kind: str, place: int) -> dict[str, Any
         "duration": _column_number(call.duration),
         "status": call.status,
     }
-
-
-@lru_cache(maxsize=1)
-def _insert_trial() -> Any:
-    return insert_into(trials).returning(trials.c.id)
-
-
-def _insert(connection: Connection, table: Any, rows: Rows) -> None:
-    if rows:
-        connection.execute(insert_into(table), rows)
 
 
 def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select[Any]) -> tuple[ByTrial, ByTrial]:
