@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import asyncio
+from functools import partial
+from typing import Any, Protocol, cast
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -12,7 +14,7 @@ from starlette.websockets import WebSocketClose
 
 from trialbed_server._access import POLICY_VIOLATION, BearerGuard, Bearers, SiteGuard
 from trialbed_server._http import openai_error_response
-from trialbed_server._immediate import Answer, Immediate, Ready
+from trialbed_server._immediate import Answer, Immediate, ImmediateProtocol, Ready
 from trialbed_server._rates import RateLimit
 
 BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
@@ -87,6 +89,11 @@ class Application(FastAPI):
         """Let through requests of these only."""
         self._guards.append(bearers)
         self.add_middleware(BearerGuard, bearers=bearers)
+
+    @property
+    def protocol(self) -> type[asyncio.Protocol]:
+        """The protocol of its connections, as uvicorn takes it."""
+        return cast("type[asyncio.Protocol]", partial(ImmediateProtocol, immediate=self.immediate))
 
     def immediate(self, scope: Scope) -> Answer | None:
         """What may answer a request with this head at once; None where nothing may."""

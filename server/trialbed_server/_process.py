@@ -13,7 +13,6 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import cast
 
 import uvicorn
@@ -22,7 +21,6 @@ from starlette.types import ASGIApp
 from trialbed.errors import ServerUnavailable
 from trialbed_server._app import create_app
 from trialbed_server._application import Application
-from trialbed_server._immediate import ImmediateProtocol
 from trialbed_server._logging import configure_logging
 from trialbed_server._options import ServerOptions
 from trialbed_server._trial_routing import Place, TrialRouting
@@ -84,7 +82,7 @@ def _serve_app(
 ) -> None:
     config = uvicorn.Config(
         app,
-        http=cast("type[asyncio.Protocol]", partial(ImmediateProtocol, immediate=inner.immediate)),
+        http=inner.protocol,
         log_config=None,
         access_log=False,
         lifespan="on",

@@ -80,11 +80,11 @@ class TrialRegistry:
         Raises:
             TrialConflict: its token is known, or it is ambient and another one is.
         """
-        self.expire()
         registration = trial.registration
         if registration.trial in self._open or registration.trial in self._closed:
             raise TrialConflict("a trial with this token exists; use a new token for every trial")
         if registration.ambient:
+            self.expire()
             if self._ambient is not None:
                 left = self._ambient.expires_in(self._idle)
                 raise TrialConflict(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from support.planned import Endpoint
 from support.servers import Serve, ServerProcess, listening
 
 from trialbed_server import ServerOptions, create_app
-from trialbed_server._immediate import ImmediateProtocol
 
 
 @pytest.fixture
@@ -42,8 +40,7 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
             clock = options.pop("clock", None)
             settings = {"cache": str(tmp_path / "responses.db"), **options}
             app = create_app(ServerOptions(**settings), clock=clock)
-            protocol = partial(ImmediateProtocol, immediate=app.immediate)
-            url = await stack.enter_async_context(listening(app, lifespan="on", http=protocol))
+            url = await stack.enter_async_context(listening(app, lifespan="on", http=app.protocol))
             return await stack.enter_async_context(httpx.AsyncClient(base_url=url, timeout=30))
 
         yield make

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from support.servers import TRIAL, listening, registration, until, virtual
 
 from trialbed.records import FaultPlan
 from trialbed_server import ServerOptions, create_app
-from trialbed_server._immediate import LARGEST, ImmediateProtocol
+from trialbed_server._immediate import LARGEST
 
 HIT, OTHER = virtual(), virtual({"city": "Paris"})
 
@@ -38,8 +37,7 @@ class Served:
 async def served(folder: Path, **options: Any) -> AsyncIterator[tuple[Served, httpx.AsyncClient]]:
     """A server that has answered once what is then asked for, and a client."""
     app = Served(folder, **options)
-    protocol = partial(ImmediateProtocol, immediate=app.app.immediate)
-    async with listening(app, lifespan="on", http=protocol) as url, httpx.AsyncClient(base_url=url) as client:
+    async with listening(app, lifespan="on", http=app.app.protocol) as url, httpx.AsyncClient(base_url=url) as client:
         assert (await client.post("/virtual", json=HIT)).status_code == 200
         app.tasks = 0
         yield app, client
@@ -201,8 +199,7 @@ async def test_a_trial_that_cannot_be_closed_is_the_applications_to_tell(tmp_pat
 )
 async def test_a_server_that_looks_at_each_request_does_so(tmp_path: Path, options: dict[str, Any]) -> None:
     app = Served(tmp_path, **options)
-    protocol = partial(ImmediateProtocol, immediate=app.app.immediate)
-    async with listening(app, lifespan="on", http=protocol) as url, httpx.AsyncClient(base_url=url) as client:
+    async with listening(app, lifespan="on", http=app.app.protocol) as url, httpx.AsyncClient(base_url=url) as client:
         for _ in range(2):
             assert (await client.post("/virtual", json=HIT)).status_code == 200
         assert app.tasks == 2
@@ -212,8 +209,7 @@ async def test_a_server_that_looks_at_each_request_does_so(tmp_path: Path, optio
 async def test_only_who_has_the_token_is_answered_at_once(tmp_path: Path, guard: str) -> None:
     app = Served(tmp_path, **{guard: "a-token-of-16-bytes"})
     own, wrong = ({"Authorization": f"Bearer {token}"} for token in ("a-token-of-16-bytes", "another-of-16-bytes"))
-    protocol = partial(ImmediateProtocol, immediate=app.app.immediate)
-    async with listening(app, lifespan="on", http=protocol) as url, httpx.AsyncClient(base_url=url) as client:
+    async with listening(app, lifespan="on", http=app.app.protocol) as url, httpx.AsyncClient(base_url=url) as client:
         (await client.post("/control/trials", json=registration(), headers=own)).raise_for_status()
         for headers in ({}, wrong):
             assert (await client.delete(f"/control/trials/{TRIAL}", headers=headers)).status_code == 401
