@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from trialbed.evidence._dates import Found, dates
-from trialbed.evidence._negation import is_denied
+from trialbed.evidence._negation import is_denied, may_deny
 from trialbed.evidence._readings import merged, scaled, second_readings
 from trialbed.evidence._tokens import readable, tokens
 
@@ -101,14 +101,22 @@ class Text:
     def _dates(self) -> list[Found]:
         return dates(self._text)
 
+    @cached_property
+    def _may_deny(self) -> bool:
+        return may_deny(self._text)
+
     def has(self, value: str) -> bool:
         """Whether the value stands in it."""
         return self._has_marks(value) or next(self._places(value), None) is not None
 
     def says(self, value: str) -> bool:
         """Whether the value stands in it at a place where it is not denied."""
+        if self._has_marks(value):
+            return True
         places = islice(self._places(value), MOST)
-        return self._has_marks(value) or any(not is_denied(self._text, *place) for place in places)
+        if not self._may_deny:
+            return next(places, None) is not None
+        return any(not is_denied(self._text, *place) for place in places)
 
     def _has_marks(self, value: str) -> bool:
         """Whether the value is nothing but markup, and stands in it as it is."""

@@ -72,6 +72,18 @@ _AFTER = re.compile(
 _REPLACED = re.compile(r"\b(?:instead of|rather than|as opposed to)(?: (?:the|a|an|by|on|at|in|for|from|to))* *$")
 """Words right before what is not the case: ``43 instead of 42``."""
 
+_NEEDED = (
+    *("no", "n't", "never", "neither", "hardly", "nicht", "kein", "pas", "jamais", "não", "niet", "geen"),
+    *("untrue", "false", "incorrect", "wrong", "a lie", "used", "instead", "rather", "opposed"),
+    *("unable", "failed", "doubt", "unclear", "uncertain", "unsure"),
+)
+"""Texts of which every denial has one, in or out of a word; ``no`` is also in not, nor, non, cannot and unknown."""
+
+
+def may_deny(text: str) -> bool:
+    """Whether a text in lower case may deny anything; most have none of what every denial has."""
+    return any(part in text for part in _NEEDED)
+
 
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether what stands between these places of a text in lower case is denied there."""
