@@ -105,7 +105,7 @@ def is_number(value: Any) -> bool:
 
 def variant(schema: Schema, value: Any) -> Schema:
     """The part of a schema with alternatives that is for a value of this type; the schema itself if it has none."""
-    if not schema:
+    if "anyOf" not in schema and "oneOf" not in schema:
         return schema
     for key in ("anyOf", "oneOf"):
         choices = schema.get(key)
