@@ -11,9 +11,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
+import aiohttp
 from pydantic import ValidationError
 
-from trialbed.engine._connections import Connections
 from trialbed.errors import NothingMeasured, ServerUnavailable, TrialbedError, UsageError
 from trialbed.records import EndpointStatus, GoldCall, TrialOpening, TrialRegistration, WireLog
 
@@ -22,8 +22,7 @@ LOG = logging.getLogger("trialbed.engine")
 RENEWALS = 4
 """Renewals of a lease before it ends: some may be late or lost."""
 
-TIMEOUT = 60.0
-"""Seconds that a request may take."""
+TIMEOUT = aiohttp.ClientTimeout(total=60)
 
 
 class ControlClient:
@@ -51,7 +50,12 @@ class ControlClient:
         self._renewing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        self._connections = Connections(self.url, self._token or os.environ.get(TOKEN_VARIABLE), timeout=TIMEOUT)
+        token = self._token or os.environ.get(TOKEN_VARIABLE)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        # Workers bound how many requests there are at once: a limit here could only hold one of them up.
+        self._session = aiohttp.ClientSession(
+            headers=headers, timeout=TIMEOUT, connector=aiohttp.TCPConnector(limit=0), trust_env=False
+        )
         if self._lease is not None:
             self._renewing = asyncio.create_task(self._renew(self._lease / RENEWALS))
         return self
@@ -62,7 +66,7 @@ class ControlClient:
         if self._renewing is not None:
             self._renewing.cancel()
             await asyncio.wait([self._renewing])
-        await self._connections.__aexit__(kind, error, trace)
+        await self._session.close()
 
     async def health(self) -> dict[str, Any]:
         """Returns the server's report on itself.
@@ -165,19 +169,18 @@ class ControlClient:
         except ValidationError as error:
             raise NothingMeasured(f"the server at {self.url} gives no wire log of this version: {error}") from error
 
-    async def _request(self, method: str, path: str, content: bytes = b"") -> bytes:
+    async def _request(self, method: str, path: str, content: bytes | None = None) -> bytes:
+        headers = {"Content-Type": "application/json"} if content else {}
         try:
-            reply = await self._connections.request(method, path, content)
-        except OSError as error:
+            async with self._session.request(method, self.url + path, data=content, headers=headers) as reply:
+                body = await reply.read()
+                wait = reply.headers.get("Retry-After", "")
+        except (aiohttp.ClientError, TimeoutError) as error:
             raise ServerUnavailable(
                 f"the server at {self.url} cannot be reached: {type(error).__name__}: {error}. {self._advice}"
             ) from error
-        wait = reply.headers.get(b"retry-after", b"")
-        if 300 <= reply.status < 400:
-            place = reply.headers.get(b"location", b"").decode("latin-1")
-            raise ServerUnavailable(f"the server at {self.url} refers to {place!r}: name the address that it is at")
-        self._check(reply.status, f"{method} {path}", reply.body, int(wait) if wait.isdigit() else 0)
-        return reply.body
+        self._check(reply.status, f"{method} {path}", body, int(wait) if wait.isdecimal() else 0)
+        return body
 
     async def _renew(self, interval: float) -> None:
         while True:

@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from trialbed.engine._connections import Connections
+import aiohttp
+
 from trialbed.engine._control import TOKEN_VARIABLE, ControlClient
 from trialbed.engine._plan import RunOptions
 from trialbed.errors import ServerUnavailable
@@ -50,12 +51,12 @@ async def server(options: RunOptions) -> AsyncIterator[ControlClient]:
 
 async def answers(url: str) -> bool:
     """Whether anything answers HTTP at this URL's server."""
+    limit = aiohttp.ClientTimeout(total=5)
     try:
-        async with Connections(server_root(url), timeout=5) as server:
-            await server.request("GET", "/healthz")
-    except OSError:
+        async with aiohttp.ClientSession(timeout=limit) as session, session.get(f"{server_root(url)}/healthz"):
+            return True
+    except (aiohttp.ClientError, TimeoutError):
         return False
-    return True
 
 
 def server_root(url: str) -> str:

@@ -7,13 +7,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-import pytest
-from starlette.responses import RedirectResponse
 from starlette.types import Message, Receive, Scope, Send
 from support.servers import TRIAL, listening, registration, until
 
 from trialbed.engine import ControlClient
-from trialbed.errors import ServerUnavailable
 from trialbed.records import TrialRegistration
 from trialbed_server import ServerOptions, create_app
 from trialbed_server._clock import SystemClock
@@ -95,13 +92,3 @@ async def test_what_trials_share_is_sent_once_to_each_server_that_lacks_it(tmp_p
         (1, {"trial": "like-the-first-2", "seed": 3, "fault_key": ""}),
         (1, {"trial": "like-the-first-3", "seed": 4, "fault_key": ""}),
     ]
-
-
-async def test_a_server_that_refers_elsewhere_is_not_taken_for_one() -> None:
-    async def elsewhere(scope: Scope, receive: Receive, send: Send) -> None:
-        await RedirectResponse(f"https://elsewhere.example{scope['path']}")(scope, receive, send)
-
-    async with listening(elsewhere, lifespan="off") as url, ControlClient(url) as control:
-        for request in (control.health(), control.open_trial(TrialRegistration.model_validate(registration()))):
-            with pytest.raises(ServerUnavailable, match="refers to 'https://elsewhere"):
-                await request
