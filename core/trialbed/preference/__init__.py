@@ -2,11 +2,13 @@
 
 from trialbed.preference._deciding import Contest, Decision, decide
 from trialbed.preference._runs import contests_of, preference_document
+from trialbed.preference._stored import compare_by_preference
 from trialbed.preference._tables import preference_records, preference_table, undecided_lines
 
 __all__ = [
     "Contest",
     "Decision",
+    "compare_by_preference",
     "contests_of",
     "decide",
     "preference_document",

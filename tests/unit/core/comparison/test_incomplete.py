@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from support.trials import ended, run_config
 
-from trialbed.comparison import PlanOptions, RunComparer, plan, plan_sides
+from trialbed.cli.run_comparer import RunComparer
+from trialbed.comparison import PlanOptions, plan, plan_sides
 from trialbed.errors import UsageError
 from trialbed.records import Run, RunStatus
 from trialbed.store import Store

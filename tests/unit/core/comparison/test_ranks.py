@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trialbed.comparison import RunComparer, open_ranks, rank_notes
+from trialbed.cli.run_comparer import RunComparer
+from trialbed.comparison import open_ranks, rank_notes
 from trialbed.comparison._sides import read_sides
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.trials import ended, run_config
 
-from trialbed.comparison import RunComparer
+from trialbed.cli.run_comparer import RunComparer
 from trialbed.comparison._differences import CompareOptions, compare
 from trialbed.comparison._sides import is_run_name, read_sides
 from trialbed.errors import DataError, UsageError

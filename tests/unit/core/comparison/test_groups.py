@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from trialbed.calibration import Finding, calibration
-from trialbed.comparison import RunComparer, complete_sides, regressions
+from trialbed.cli.run_comparer import RunComparer
+from trialbed.comparison import complete_sides, regressions
 from trialbed.comparison._sides import compared_settings
 from trialbed.contracts import Comparison
 from trialbed.errors import DataError, UsageError

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from trialbed.contracts import Comparison, Judge
 from trialbed.errors import UsageError
+from trialbed.judging import judge_label
+from trialbed.preference._deciding import Contest, Decision, decide
+from trialbed.preference._runs import contests_of, preference_document
+from trialbed.preference._tables import preference_records, preference_table, undecided_lines
+from trialbed.run_settings import RunSettings
 from trialbed.store import StoredRun, StoreReader, open_store
 
 Framework = tuple[StoredRun, str]
@@ -16,35 +21,34 @@ Side = tuple[StoredRun, Sequence[str]]
 """A run and the frameworks of it that are compared."""
 
 
-def setting_names() -> tuple[str, ...]:
-    """The settings of a run that are options of a comparison by preference."""
-    from trialbed.cli.setting_options import JUDGE_SETTINGS
-
-    return (*JUDGE_SETTINGS, "data_dir")
-
-
-def compare_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
+def compare_by_preference(
+    values: Sequence[str],
+    settings: RunSettings,
+    *,
+    store: str | None = None,
+    force: bool = False,
+    allow_incomplete: bool = False,
+) -> Comparison:
     """Compare the frameworks of later runs with those of the first, or of one run with its first framework.
 
     Args:
         values: runs, or ``RUN/FRAMEWORK`` for one framework of a run.
+        settings: those of the judge, and where datasets are.
+        force: whether only the queries that both have are compared, where they differ.
+        allow_incomplete: whether runs may lack trials.
 
     Raises:
         UsageError: a value is not a stored run, a single run has one framework only, a run lacks trials, or the runs'
             queries differ.
     """
-    from trialbed.preference import preference_records, preference_table, undecided_lines
-    from trialbed.run_settings import RunSettings
-
-    given = {name: options[name] for name in setting_names() if options.get(name) is not None}
-    with open_store(options["store"]) as reader:
+    with open_store(store) as reader:
         for value in values:
             if Path(value).exists():
                 raise UsageError(f"{value}: --preference needs the answers in the store; name the run by its id")
         sides = [_side(reader, value) for value in values]
-        if not options.get("allow_incomplete"):
+        if not allow_incomplete:
             _check_complete([run for run, _ in sides])
-        documents = asyncio.run(_documents(sides, RunSettings(**given), force=bool(options["force"])))
+        documents = asyncio.run(_documents(sides, settings, force=force))
     return Comparison(
         document=documents,
         tables=[preference_table(documents)],
@@ -69,10 +73,8 @@ def _check_complete(runs: Sequence[StoredRun]) -> None:
             )
 
 
-async def _documents(sides: Sequence[Side], settings: Any, *, force: bool) -> list[dict[str, Any]]:
+async def _documents(sides: Sequence[Side], settings: RunSettings, *, force: bool) -> list[dict[str, Any]]:
     from trialbed.engine import judge_report, standing_judge
-    from trialbed.judging import judge_label
-    from trialbed.preference import Contest, Decision, contests_of, decide, preference_document
 
     pairs, runs = _pairs(sides), [run for run, _ in sides]
     async with standing_judge(settings) as (judge, completed):

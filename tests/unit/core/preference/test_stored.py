@@ -12,7 +12,7 @@ from aiohttp import web
 from support.judge_endpoint import JudgeEndpoint, completion, judge_endpoint, shown
 from support.trials import NOW, run_config
 
-from trialbed.comparison._preference import compare_by_preference
+from trialbed.cli.run_comparer import RunComparer
 from trialbed.engine import config_digest, open_dataset
 from trialbed.errors import UsageError
 from trialbed.records import Answer, Failure, Outcome, Run, Score, Timing, TrialKey, TrialResult, WireLog
@@ -81,7 +81,13 @@ def stored(folder: Path, answers: dict[str, list[tuple[str | None, str]]], **con
 
 
 def options(model: JudgeEndpoint, folder: Path, **more: Any) -> dict[str, Any]:
-    given = {"store": str(folder / "trials.db"), "force": False, "judge": "grader", "base_url": model.url}
+    given = {
+        "preference": True,
+        "store": str(folder / "trials.db"),
+        "force": False,
+        "judge": "grader",
+        "base_url": model.url,
+    }
     return {**given, "completions": folder / "completions.db", **more}
 
 
@@ -93,7 +99,7 @@ async def test_frameworks_of_a_run_are_compared(model: JudgeEndpoint, tmp_path: 
     import asyncio
 
     run = stored(tmp_path, {"mine": MINE, "theirs": THEIRS})
-    found = await asyncio.to_thread(compare_by_preference, [run], options(model, tmp_path))
+    found = await asyncio.to_thread(RunComparer().compare, [run], options(model, tmp_path))
     (document,) = found.document
     assert (document["baseline"], document["candidate"]) == ("mine", "theirs")
     assert [result["winner"] for result in document["results"]] == ["candidate", "baseline", "tie", "baseline"]
@@ -108,7 +114,7 @@ async def test_runs_are_compared(model: JudgeEndpoint, tmp_path: Path) -> None:
     import asyncio
 
     runs = [stored(tmp_path, {"mine": MINE}), stored(tmp_path, {"mine": THEIRS}, model="other")]
-    found = await asyncio.to_thread(compare_by_preference, runs, options(model, tmp_path, judge_votes=2))
+    found = await asyncio.to_thread(RunComparer().compare, runs, options(model, tmp_path, judge_votes=2))
     assert (found.document[0]["wins"], found.document[0]["losses"], found.document[0]["ties"]) == (1, 2, 1)
     assert runs[1] in found.document[0]["candidate"]
 
@@ -119,7 +125,7 @@ async def test_a_framework_of_a_run_is_named_after_a_slash(model: JudgeEndpoint,
     runs = [stored(tmp_path, {"mine": MINE, "theirs": THEIRS}), stored(tmp_path, {"theirs": MINE}, model="other")]
 
     async def pairs(*values: str) -> list[tuple[str, str]]:
-        found = await asyncio.to_thread(compare_by_preference, values, options(model, tmp_path))
+        found = await asyncio.to_thread(RunComparer().compare, values, options(model, tmp_path))
         return [(each["baseline"], each["candidate"]) for each in found.document]
 
     mine, theirs = f"mine ({runs[0]})", f"theirs ({runs[0]})"
@@ -138,7 +144,7 @@ async def test_what_cannot_be_compared_is_refused(model: JudgeEndpoint, tmp_path
 
     async def refused(runs: list[str], **more: Any) -> str:
         with pytest.raises(UsageError) as error:
-            await asyncio.to_thread(compare_by_preference, runs, options(model, tmp_path, **more))
+            await asyncio.to_thread(RunComparer().compare, runs, options(model, tmp_path, **more))
         return str(error.value)
 
     assert "name another run" in await refused([alone])
@@ -157,7 +163,7 @@ async def test_contests_that_the_judge_fails_on_make_it_incomplete(model: JudgeE
 
     model.decide = refuses_some
     run = stored(tmp_path, {"mine": MINE, "theirs": THEIRS})
-    found = await asyncio.to_thread(compare_by_preference, [run], options(model, tmp_path))
+    found = await asyncio.to_thread(RunComparer().compare, [run], options(model, tmp_path))
     assert (found.document[0]["undecided"], found.document[0]["decided"]) == (1, 3)
     assert [line.partition(",")[0] for line in found.incomplete] == [
         "theirs against mine: 1 of 4 contests are undecided"

@@ -1,0 +1,91 @@
+"""The comparer of runs: runs in ``bench compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import click
+
+from trialbed.cli.options import SingleOption, make_option
+from trialbed.cli.setting_options import JUDGE_SETTINGS, option_list
+from trialbed.contracts import Comparer, Comparison
+
+PREFERENCE_SETTINGS = (*JUDGE_SETTINGS, "data_dir")
+"""The settings of a run that are options of a comparison by preference."""
+
+
+class RunComparer(Comparer):
+    """Compares runs, by their names in the store or by their result documents: paired differences of every score."""
+
+    contents: ClassVar[str] = "runs (ids, latest, or result documents of bench run)"
+
+    def options(self) -> Sequence[click.Option]:
+        """Options that say where to look runs up, and how to judge their differences."""
+        return [
+            make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]"),
+            SingleOption(
+                ["--fail-on-regression"], is_flag=True, help="Exit with 1 if a run's verdict on any score is worse."
+            ),
+            SingleOption(
+                ["--allow-incomplete"],
+                is_flag=True,
+                help="Accept runs that lack trials: compare what both have measured.",
+            ),
+            SingleOption(
+                ["--preference"],
+                is_flag=True,
+                help="Have --judge say which of two answers to each query is better, instead of comparing scores.",
+            ),
+            *option_list(PREFERENCE_SETTINGS),
+        ]
+
+    def recognises(self, value: str) -> bool:
+        """Whether it is a result document or the id of a run."""
+        from trialbed.comparison import document_file, is_document, is_run_name
+
+        path = document_file(value)
+        return is_run_name(value) if path is None else is_document(path)
+
+    def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
+        """Compare the sides of the later values with the first value's side of the same framework, or its only one."""
+        if options.get("preference"):
+            return _compared_by_preference(values, options)
+        from trialbed.comparison import (
+            CompareOptions,
+            compare_groups,
+            comparison_records,
+            comparison_tables,
+            read_sides,
+            regression_lines,
+        )
+        from trialbed.run_settings import MARGIN
+
+        how = CompareOptions(
+            margin=options["margin"] or MARGIN,
+            force=options["force"],
+            resamples=options["resamples"],
+            seed=options["seed"],
+            allow_incomplete=bool(options.get("allow_incomplete")),
+        )
+        documents = compare_groups([read_sides(value, options["store"]) for value in values], how)
+        return Comparison(
+            document=documents,
+            tables=comparison_tables(documents),
+            records=comparison_records(documents),
+            failed=list(regression_lines(documents)) if options["fail_on_regression"] else (),
+        )
+
+
+def _compared_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
+    from trialbed.preference import compare_by_preference
+    from trialbed.run_settings import RunSettings
+
+    given = {name: options[name] for name in PREFERENCE_SETTINGS if options.get(name) is not None}
+    return compare_by_preference(
+        values,
+        RunSettings(**given),
+        store=options["store"],
+        force=bool(options["force"]),
+        allow_incomplete=bool(options.get("allow_incomplete")),
+    )
