@@ -14,6 +14,7 @@ from ._goals import agent_goal_accuracy as agent_goal_accuracy
 from ._goals import agent_goal_accuracy_with_reference as agent_goal_accuracy_with_reference
 from ._goals import agent_goal_accuracy_without_reference as agent_goal_accuracy_without_reference
 from ._rules import RULES as RULES
+from ._rules import Rule as Rule
 from ._rules import parse_rule as parse_rule
 from ._semantic import atool_call_accuracy as atool_call_accuracy
 from ._semantic import atool_call_f1 as atool_call_f1

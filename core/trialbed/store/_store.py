@@ -259,12 +259,13 @@ class Store:
             return {answer.query_id: answer for answer in read_gold_answers(connection, run_id)}
 
     def _refusal(self, run_id: str, results: Sequence[TrialResult]) -> str:
-        there = {attempt.key for attempt in self.attempt_summaries(run_id)}
-        known = next((result for result in results if result.key in there), results[-1] if there else None)
-        if known is None:
-            return f"the store has no run {run_id!r}; create it before its trials"
-        key = known.key
-        return (
-            f"run {run_id!r} already has attempt {known.attempt} of the trial of {key.framework} on query "
-            f"{key.query_id!r}, repeat {key.repeat}; an attempt is added only once"
-        )
+        there = {(attempt.key, attempt.attempt) for attempt in self.attempt_summaries(run_id)}
+        for result in results:
+            key = result.key
+            if (key, result.attempt) in there:
+                return (
+                    f"run {run_id!r} already has attempt {result.attempt} of the trial of {key.framework} on query "
+                    f"{key.query_id!r}, repeat {key.repeat}; an attempt is added only once"
+                )
+            there.add((key, result.attempt))
+        return f"the store has no run {run_id!r}; create it before its trials"
