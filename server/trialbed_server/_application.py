@@ -97,12 +97,12 @@ class Application(FastAPI):
 
     def immediate(self, scope: Scope) -> Answer | None:
         """What may answer a request with this head at once; None where nothing may."""
-        path: str = scope["path"]
-        answer = None
-        if path.startswith("/control/"):
+        answer: Answer | None = None
+        if scope["path"] == self._path:
+            if scope.get("method") == "POST" and self._rates is None:
+                answer = self._endpoint.immediate
+        elif scope["path"].startswith("/control/"):
             answer = self._control(scope)
-        elif path == self._path and scope.get("method") == "POST" and self._rates is None:
-            answer = self._endpoint.immediate
         if answer is None or not self._is_admitted(scope) or (self._sites and self._sites.refusal(scope)):
             return None
         return answer
@@ -112,6 +112,8 @@ class Application(FastAPI):
 
     def _is_admitted(self, scope: Scope) -> bool:
         """Whether no middleware has to see a request: there are but guards, and they admit it."""
+        if not self.user_middleware:
+            return True
         guards = self._guards
         return len(self.user_middleware) == len(guards) and all(guard.admit(scope) for guard in guards)
 
