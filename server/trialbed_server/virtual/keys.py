@@ -34,7 +34,7 @@ def request_key(name: StandardName, tool_input: Any) -> str:
 def _plain_json(value: list[Any]) -> bytes | None:
     """The canonical JSON where a faster encoder writes the same; None for other values.
 
-    The encoders differ in floats, in characters beyond ASCII and in integers beyond 64 bits.
+    The encoders differ in floats, in characters beyond ASCII, in the character DEL and in integers beyond 64 bits.
     """
     tool_input = value[-1]
     if type(tool_input) is not dict or not _PLAIN.issuperset(map(type, tool_input.values())):
@@ -43,7 +43,7 @@ def _plain_json(value: list[Any]) -> bytes | None:
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:
         return None
-    return text if text.isascii() else None
+    return text if text.isascii() and b"\x7f" not in text else None
 
 
 def standard_input(tool_input: Any) -> Any:

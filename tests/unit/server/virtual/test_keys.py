@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trialbed.standard_names import StandardName
@@ -62,5 +62,6 @@ def test_standard_input_renames_parameters_unless_two_would_meet() -> None:
 
 
 @given(values | st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text()))
+@example({"x": "\x7f"})
 def test_a_key_is_the_digest_of_the_canonical_json_whichever_encoder_is_faster(value: Any) -> None:
     assert request_key(NAME, value) == hashlib.sha256(canonical_json([*NAME, value]).encode()).hexdigest()
