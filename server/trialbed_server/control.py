@@ -151,7 +151,7 @@ class Control:
     def _close_at_once(self, token: str, _body: bytes) -> Ready | None:
         try:
             log = self._trials.find(token).wire_log().model_dump_json().encode()
-        except Exception:  # noqa: BLE001 - the trial is open yet, and what is wrong is told by the route
+        except Exception:  # noqa: BLE001 - the trial is still open; the route says what is wrong
             return None
         self._trials.close(token)
         return Ready(log)
@@ -170,7 +170,7 @@ class Control:
             if setup is None or not TOKEN.fullmatch(asked.trial):
                 return None
             self._trials.open(setup.trial(asked, self._clock))
-        except Exception:  # noqa: BLE001 - no trial was opened, and what is wrong is told by the route
+        except Exception:  # noqa: BLE001 - no trial was opened; the route says what is wrong
             return None
         return Ready(json.dumps({"trial": asked.trial}, separators=(",", ":")).encode(), 201)
 
