@@ -105,7 +105,12 @@ def _advisory(engine: Engine, name: str) -> Iterator[None]:
             connection.execute(text("SELECT set_config(:setting, :value, false)"), {"setting": setting, "value": value})
         if not connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}):
             raise UsageError(UNDER_WAY)
-        yield
+        try:
+            yield
+        finally:
+            # A session's end frees it too, but only when the server has noticed that end.
+            with suppress(DBAPIError):  # the server may have gone; what the run wrote is safe or was refused
+                connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": key})
     finally:
-        with suppress(DBAPIError):  # the server may have gone; what the run wrote is safe or was refused
+        with suppress(DBAPIError):
             connection.close()
