@@ -101,14 +101,17 @@ class TrialRunner:
         except NothingMeasured as error:
             failure = Failure(kind="server", message=f"the trial could not be opened: {error}")
             return spec, Outcome(started_at=datetime.now(UTC), wall_time=0.0, failure=failure), _empty_log(spec.trial)
+        closing: asyncio.Task[tuple[WireLog, NothingMeasured | None]] | None = None
         try:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
                 outcome = await self.executor.execute(spec)
-            # What waits for the slot begins before this trial's log is asked for, read and scored.
-            await asyncio.sleep(0)
+                # Asked before the slot is free, the server answers this before what the next trial asks. The log is
+                # read and scored while that runs.
+                closing = asyncio.create_task(self._close(spec.trial))
+                await asyncio.sleep(0)
         finally:
-            wire, loss = await self._close(spec.trial)
+            wire, loss = await (closing or self._close(spec.trial))
         # What the endpoint said may be in what the agent says; from here on, it is shown and stored.
         outcome = self._redaction.record(outcome)
         return spec, _with_known_claims(outcome, wire) if loss is None else _unobserved(outcome, loss), wire

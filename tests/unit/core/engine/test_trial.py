@@ -1,4 +1,4 @@
-"""Which failed trials are repeated in a fresh worker."""
+"""One trial: when its log is asked for, and which failed trials are repeated in a fresh worker."""
 
 from __future__ import annotations
 
@@ -69,7 +69,46 @@ class Workers(Executor):
         return Outcome(started_at=NOW, wall_time=1, failure=self.failure, first=self.first)
 
 
+class Turns(Executor):
+    """Notes when a trial's agent works, which may end once it is let go."""
+
+    def __init__(self, events) -> None:
+        super().__init__()
+        self.events = events
+        self.begun = asyncio.Event()
+        self.let_go = asyncio.Event()
+
+    async def __aexit__(self, kind, error, trace):
+        """Nothing to end."""
+
+    async def describe(self, framework):
+        return FrameworkInfo(name=framework, version="1", adapter="a", adapter_version="1", python="3")
+
+    async def execute(self, spec):
+        self.events.append(("begun", spec.trial))
+        self.begun.set()
+        await self.let_go.wait()
+        return Outcome(started_at=NOW, wall_time=1, answer=Answer(final_answer="yes"), first=True)
+
+
+class NotedControl(Control):
+    """Notes when a trial's log is asked for, which is there a moment later."""
+
+    def __init__(self, events) -> None:
+        super().__init__()
+        self.events = events
+
+    async def close_trial(self, trial):
+        self.events.append(("log asked for", trial))
+        await asyncio.sleep(0)
+        return await super().close_trial(trial)
+
+
 async def run(executor, control):
+    return await runner_of(executor, control)(TrialKey(framework="f", query_id=1))
+
+
+def runner_of(executor, control):
     async def score(context):
         return ()
 
@@ -85,7 +124,7 @@ async def run(executor, control):
         judge="rule",
         adapter_digests={},
     )
-    runner = TrialRunner(
+    return TrialRunner(
         run=SimpleNamespace(config=config),
         queries={1: Query(query_id=1, text="?", apis=())},
         tools={1: ()},
@@ -96,7 +135,35 @@ async def run(executor, control):
         judge=None,
         slots=asyncio.Semaphore(1),
     )
-    return await runner(TrialKey(framework="f", query_id=1))
+
+
+async def test_a_log_is_asked_for_before_the_next_agent_works():
+    events = []
+    executor = Turns(events)
+    executor.let_go.set()
+    runner = runner_of(executor, NotedControl(events))
+    await asyncio.gather(*(runner(TrialKey(framework="f", query_id=1, repeat=repeat)) for repeat in range(2)))
+    (_, first), (_, second) = (event for event in events if event[0] == "begun")
+    assert events == [
+        ("begun", first),
+        ("log asked for", first),
+        ("begun", second),
+        ("log asked for", second),
+    ]
+
+
+async def test_trials_that_are_broken_off_are_closed_whether_they_have_begun_or_wait():
+    events = []
+    executor, control = Turns(events), NotedControl(events)
+    runner = runner_of(executor, control)
+    trials = [asyncio.create_task(runner(TrialKey(framework="f", query_id=1, repeat=repeat))) for repeat in range(2)]
+    await executor.begun.wait()
+    for trial in trials:
+        trial.cancel()
+    await asyncio.wait(trials)
+    assert all(trial.cancelled() for trial in trials)
+    assert len(control.opened) == 2
+    assert sorted(control.closed) == sorted(control.opened)
 
 
 async def test_a_failure_before_the_model_was_asked_is_repeated_in_a_fresh_worker_and_kept():
