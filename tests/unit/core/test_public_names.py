@@ -10,24 +10,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-ROOTS = (
-    "core/trialbed",
-    "server/trialbed_server",
-    "tool_selection/trialbed_selection",
-    "plugins/trialbed_plugins",
-    "plugins/trialbed_verify",
-    "plugins/trialbed_pages",
-    "plugins/trialbed_fidelity",
-    "plugins/trialbed_adapter_kit",
+FOLDERS = tuple(
+    file.parent
+    for root in ("core", "server", "tool_selection", "plugins")
+    for file in sorted((ROOT / root).glob("*/__init__.py"))
 )
-OWN = tuple(root.split("/")[1] for root in ROOTS)
+OWN = tuple(folder.name for folder in FOLDERS)
 
 
 def packages() -> Iterator[str]:
-    for root in ROOTS:
-        for file in sorted((ROOT / root).rglob("__init__.py")):
+    for folder in FOLDERS:
+        for file in sorted(folder.rglob("__init__.py")):
             if bound_names(file):
-                yield ".".join(file.parent.relative_to((ROOT / root).parent).parts)
+                yield ".".join(file.parent.relative_to(folder.parent).parts)
 
 
 def bound_names(file: Path) -> set[str]:
@@ -79,21 +74,22 @@ def test_the_packages_were_found() -> None:
     assert {"trialbed", "trialbed.records", "trialbed_server", "trialbed_selection"} <= set(PACKAGES)
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_all_is_sorted_and_is_all(package: str) -> None:
-    module = import_module(package)
-    assert module.__file__ is not None
-    file = Path(module.__file__)
-    assert set(module.__all__) == bound_names(file)
-    assert module.__all__ == sorted(module.__all__, key=None if file.with_suffix(".pyi").exists() else order)
+def test_all_is_sorted_and_is_all() -> None:
+    for package in PACKAGES:
+        module = import_module(package)
+        assert module.__file__ is not None
+        file = Path(module.__file__)
+        assert set(module.__all__) == bound_names(file), package
+        key = None if file.with_suffix(".pyi").exists() else order
+        assert module.__all__ == sorted(module.__all__, key=key), package
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_every_name_is_there(package: str) -> None:
-    module = import_module(package)
-    for name in module.__all__:
-        assert getattr(module, name) is not None
-        assert name in dir(module)
+def test_every_name_is_there() -> None:
+    for package in PACKAGES:
+        module = import_module(package)
+        for name in module.__all__:
+            assert getattr(module, name) is not None, f"{package}.{name}"
+            assert name in dir(module), f"{package}.{name}"
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
-import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel
 
@@ -85,23 +84,22 @@ def is_ours(part: Any) -> bool:
     return module.split(".")[0] in OURS or get_origin(part) is Literal
 
 
-@pytest.mark.parametrize("name", [*PUBLIC, *HOOKS])
-def test_the_types_that_a_public_name_needs_are_public(name: str) -> None:
-    item = HOOKS.get(name, PUBLIC.get(name))
+def test_the_types_that_public_names_need_are_public() -> None:
     public = list(PUBLIC.values())
-    private = {where: part for where, hint in named_types(item) for part in parts_of(hint) if is_ours(part)}
-    assert {where: part for where, part in private.items() if part not in public} == {}
+    for item in (HOOKS | PUBLIC).values():
+        needed = {where: part for where, hint in named_types(item) for part in parts_of(hint) if is_ours(part)}
+        assert {where: part for where, part in needed.items() if part not in public} == {}
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.__name__))
-def test_the_classes_that_a_public_module_needs_are_public(module: types.ModuleType) -> None:
+def test_the_classes_that_public_modules_need_are_public() -> None:
     public = [*PUBLIC.values(), *(getattr(one, name) for one in MODULES for name in one.__all__)]
-    found = [hint for name in module.__all__ for hint in named_types(getattr(module, name))]
-    classes = {
-        where: part for where, hint in found for part in parts_of(hint) if inspect.isclass(part) and is_ours(part)
-    }
-    assert classes
-    assert not {where for where, part in classes.items() if part not in public}
+    for module in MODULES:
+        found = [hint for name in module.__all__ for hint in named_types(getattr(module, name))]
+        classes = {
+            where: part for where, hint in found for part in parts_of(hint) if inspect.isclass(part) and is_ours(part)
+        }
+        assert classes
+        assert not {where for where, part in classes.items() if part not in public}
 
 
 def test_the_walk_sees_attributes_arguments_and_results() -> None:
