@@ -59,6 +59,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python .ci/english.py
 
 clean:
 	rm -rf $(VENV) .tox build dist *.egg-info adapters/*/build adapters/*/*.egg-info
