@@ -1,4 +1,3 @@
-from .addresses import mcp_url as mcp_url
 from .answers import api_call_score as api_call_score
 from .answers import extract_called_apis as extract_called_apis
 from .answers import has_finish as has_finish
@@ -98,5 +97,6 @@ from .views import Table as Table
 from .views import TableRow as TableRow
 from .views import TestCase as TestCase
 from .views import TestOutcome as TestOutcome
+from .wire.addresses import mcp_url as mcp_url
 
 __version__: str

@@ -8,8 +8,8 @@ import ssl
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from trialbed._httpx import httpx
 from trialbed.records import ApiRef, ToolSpec
+from trialbed.wire._httpx import httpx
 
 TOOL_TIMEOUT = 60.0
 

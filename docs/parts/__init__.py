@@ -7,7 +7,7 @@ from collections.abc import Callable
 from parts._commands import commands, run_settings, settings
 from parts._metrics import argument_rules, conversation_formats, conversation_names, metric_names
 from parts._notebook import notebook
-from parts._python import api_objects, benchmark, chat_names, contract_classes, hooks, kit_names, public_names, reading
+from parts._python import api_objects, benchmark, contract_classes, hooks, kit_names, public_names, reading, wire_names
 from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, policies
 from parts._scores import scores
 from parts._vendors import (
@@ -29,7 +29,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "argument-rules": argument_rules,
     "benchmark": benchmark,
     "call-reasons": call_reasons,
-    "chat-names": chat_names,
+    "wire-names": wire_names,
     "checks": checks,
     "commands": commands,
     "contracts": contract_classes,

@@ -12,7 +12,7 @@ from typing import Any
 import trialbed
 import trialbed_adapter_kit
 from parts._markdown import docstring, first_paragraph, table
-from trialbed import chat, contracts, hookspecs
+from trialbed import contracts, hookspecs, wire
 
 FAMILY = re.compile(r"^# -- (.+?) -+$")
 
@@ -69,14 +69,14 @@ def api_objects() -> str:
     return "\n\n".join(sections)
 
 
-def chat_names() -> str:
-    """Every name that ``trialbed.chat`` offers."""
+def wire_names() -> str:
+    """Every name that ``trialbed.wire`` offers."""
     constants = {
         "ANSWERED": "the outcomes that are answers",
         "DONE_EVENT": "the event that ends a stream",
         "Outcome": "the type of an outcome",
     }
-    rows = [(f"`{name}`", constants.get(name) or first_paragraph(getattr(chat, name))) for name in chat.__all__]
+    rows = [(f"`{name}`", constants.get(name) or first_paragraph(getattr(wire, name))) for name in wire.__all__]
     return table(("name", "what it is"), rows)
 
 

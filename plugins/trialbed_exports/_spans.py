@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed.chat import first_message, parse_json, read_body, read_stream
 from trialbed.records import ApiCall, ModelCall, TrialResult
 from trialbed.store import StoredRun
+from trialbed.wire import first_message, parse_json, read_body, read_stream
 from trialbed_exports._trials import each_trial
 
 INTERNAL, CLIENT = 1, 3

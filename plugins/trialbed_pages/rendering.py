@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from trialbed.redaction import redact
 from trialbed.views import UNKNOWN, compact, number, printable, svg
+from trialbed.wire.redaction import redact
 from trialbed_pages.runs.run import mean_text
 
 if TYPE_CHECKING:

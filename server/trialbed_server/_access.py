@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from trialbed.addresses import is_loopback
+from trialbed.wire.addresses import is_loopback
 from trialbed_server._http import openai_error_response
 
 TRIALS = "/t/"

@@ -20,8 +20,8 @@ from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget
 from trialbed.plugins import plugin_manager
 from trialbed.records import Api, ModelEndpoint
-from trialbed.redaction import Redaction, redaction_of
 from trialbed.settings import data_dir
+from trialbed.wire.redaction import Redaction, redaction_of
 from trialbed_server._access import Bearers, RunBearers, SiteGuard
 from trialbed_server._application import Application
 from trialbed_server._clock import Clock, SystemClock

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from trialbed.chat import error_document
+from trialbed.wire import error_document
 
 LINGER_SECONDS, LINGER_BYTES = 5.0, 256 * 2**20
 """How long, and how much, is still read of a request that was refused for its size."""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from trialbed.redaction import Redaction, redaction_of
+from trialbed.wire.redaction import Redaction, redaction_of
 from trialbed_server._options import LogFormat
 
 

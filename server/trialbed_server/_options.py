@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from trialbed.addresses import is_loopback
 from trialbed.errors import UsageError
 from trialbed.settings import state_dir
+from trialbed.wire.addresses import is_loopback
 
 if TYPE_CHECKING:
     from trialbed.records import FaultPlan

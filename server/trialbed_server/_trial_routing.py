@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from yarl import URL
 
-from trialbed.answer_limits import answer_limits
+from trialbed.wire.answer_limits import answer_limits
 from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
 from trialbed_server.gateway.connection import HOP_BY_HOP
 

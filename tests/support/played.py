@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from support.scoring import NOON, SOLVED, api_call, model_call
 
-from trialbed.chat import Call
 from trialbed.engine import open_dataset
 from trialbed.prompts import finish_of
 from trialbed.records import (
@@ -28,6 +27,7 @@ from trialbed.records import (
 )
 from trialbed.scoring import ScoreContext
 from trialbed.settings import data_dir
+from trialbed.wire import Call
 from trialbed_plugins.datasets.mini import MiniSimulator
 from trialbed_server.gateway.scripted.planned_calls import Tools
 from trialbed_server.gateway.scripted.policies import POLICIES, PolicyInput

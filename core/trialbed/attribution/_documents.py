@@ -8,9 +8,9 @@ from typing import Any
 from trialbed.attribution._stages import AttributedCall, attribute
 from trialbed.attribution._waterfall import waterfall
 from trialbed.records import ApiCall, Query, ToolSpec, TrialResult
-from trialbed.redaction import redact
 from trialbed.results import unasked_calls
 from trialbed.secrets import secret_values
+from trialbed.wire.redaction import redact
 
 QueryId = int | str
 

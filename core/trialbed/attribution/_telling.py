@@ -8,10 +8,10 @@ from itertools import islice
 from typing import Any
 
 from trialbed.attribution._evidence import MAX_VALUES
-from trialbed.chat import first_message, read_body, read_stream
 from trialbed.evidence import Passages, evidence_values
 from trialbed.records import Json, ModelCall, WireLog
 from trialbed.results import failed
+from trialbed.wire import first_message, read_body, read_stream
 
 
 def last_turn(wire: WireLog) -> ModelCall | None:

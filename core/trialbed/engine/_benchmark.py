@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from trialbed.addresses import is_loopback
 from trialbed.drivers import list_drivers
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._models import judge_drivers
@@ -26,6 +25,7 @@ from trialbed.run_settings import declared_settings
 from trialbed.settings import read_env_file
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.views import printable
+from trialbed.wire.addresses import is_loopback
 
 log = logging.getLogger("trialbed")
 

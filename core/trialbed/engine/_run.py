@@ -31,10 +31,10 @@ from trialbed.engine._selector import selector_driver
 from trialbed.engine._session import NoProgress, Progress, RunSession
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
-from trialbed.redaction import redact
 from trialbed.results import check_folder
 from trialbed.secrets import secret_values
 from trialbed.store import Store
+from trialbed.wire.redaction import redact
 
 
 async def run(

@@ -38,10 +38,10 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed.redaction import Redaction, redaction_of
 from trialbed.results import compute_timing, unasked_calls
 from trialbed.scoring import ScoreContext
 from trialbed.secrets import secret_values
+from trialbed.wire.redaction import Redaction, redaction_of
 
 DUMMY_KEY = "trialbed"
 """The key that agents get: the gateway takes any, the real one stays with the server."""

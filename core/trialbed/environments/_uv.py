@@ -14,8 +14,8 @@ from pathlib import Path
 
 from trialbed.environments._requirements import without_credentials
 from trialbed.errors import EnvironmentFailed
-from trialbed.redaction import redact
 from trialbed.secrets import REDACTED
+from trialbed.wire.redaction import redact
 
 UNWANTED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_SYSTEM_PYTHON", "UV_PYTHON", "UV_PROJECT")
 """Variables that would make uv work on another environment than the one it is given."""

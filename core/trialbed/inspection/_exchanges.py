@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from trialbed.chat import first_message, offered_functions, parse_json, read_body, read_stream
 from trialbed.inspection._problems import as_text
 from trialbed.records import ApiCall, ModelCall, WireLog
+from trialbed.wire import first_message, offered_functions, parse_json, read_body, read_stream
 
 THOUGHTS = ("reasoning_content", "reasoning")
 """Keys under which endpoints give what a model thinks."""

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from tenacity.wait import wait_base
 
-from trialbed.chat import ChatClient, Reading, first_message, usage_of
 from trialbed.errors import ModelFailed
 from trialbed.model_access._budget import ModelBudget, ModelUse
 from trialbed.model_access._cache import CompletionCache
 from trialbed.records import ModelEndpoint
+from trialbed.wire import ChatClient, Reading, first_message, usage_of
 
 Messages = Sequence[Mapping[str, Any]]
 T = TypeVar("T")

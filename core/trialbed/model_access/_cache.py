@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from trialbed.redaction import redact
 from trialbed.secrets import secret_values
+from trialbed.wire.redaction import redact
 
 log = logging.getLogger("trialbed.model_access")
 

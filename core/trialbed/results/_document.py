@@ -11,12 +11,12 @@ from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, GoldAnswer, Query, Run, TrialResult, framework_profile
-from trialbed.redaction import redact, shown_url
 from trialbed.results._entries import brief_entry, entry
 from trialbed.results._means import quality_scores, without_arguments, zero_scores
 from trialbed.results._summary import summary
 from trialbed.run_settings import Declared, declared_settings, document_settings
 from trialbed.secrets import secret_values
+from trialbed.wire.redaction import redact, shown_url
 
 QueryId = int | str
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from trialbed.records import ModelCall, Timing, Usage, WireLog
-from trialbed.spans import Span, covered
+from trialbed.wire.spans import Span, covered
 
 
 def compute_timing(wall: float, wire: WireLog) -> Timing:

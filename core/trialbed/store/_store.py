@@ -21,7 +21,6 @@ from trialbed.records import (
     TrialKey,
     TrialResult,
 )
-from trialbed.redaction import redaction_of
 from trialbed.secrets import secret_values
 from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._compaction import compact
@@ -39,6 +38,7 @@ from trialbed.store._runs import (
     read_unfinished,
 )
 from trialbed.store._trials import add_scores, insert_trials, read_attempts, read_results
+from trialbed.wire.redaction import redaction_of
 
 
 class Store:

@@ -18,13 +18,13 @@ from typing import IO, Any, ClassVar
 
 from pydantic import ValidationError
 
-from trialbed.addresses import mcp_url
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent
 from trialbed.errors import AnswerError
 from trialbed.prompts import finish_of
 from trialbed.records import Answer, Record
 from trialbed.tools import Tool
+from trialbed.wire.addresses import mcp_url
 
 MAX_OUTPUT = 8 * 2**20
 """Bytes of standard output; a program that writes more has failed."""
@@ -95,7 +95,7 @@ class CommandAgent(BaseAgent):
             "tools": [_described(tool) for tool in self._tools],
             "tools_url": self._server_url,
             "mcp_url": url,
-            "mcp_command": [sys.executable, "-m", "trialbed.mcp", url],
+            "mcp_command": [sys.executable, "-m", "trialbed.wire.mcp", url],
             "limits": self.limits.model_dump(mode="json"),
         }
 

@@ -12,13 +12,13 @@ from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 
-from trialbed._httpx import httpx
 from trialbed.contracts import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
 from trialbed.drivers import DriverInfo, driver_info, load_driver, own_line
 from trialbed.errors import DriverBroken, DriverError, DriverNotFound
 from trialbed.installed import installed_packages
 from trialbed.records import Deviation, FrameworkInfo, Outcome
 from trialbed.tools import TOOL_TIMEOUT, BlockingClient, tls_for
+from trialbed.wire._httpx import httpx
 from trialbed.worker._channel import Channel
 from trialbed.worker._messages import Begin, Clock, Done, Failed, Hello, Ready, Started
 from trialbed.worker._state import ProcessState

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from trialbed._httpx import httpx
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import OLD_AGENT_CONTRACTS, BaseAgent
 from trialbed.errors import AnswerError, ModelFailed
 from trialbed.records import Answer, Failure, FailureKind, ModelEndpoint, Outcome, TrialSpec
-from trialbed.redaction import redact
 from trialbed.tools import BlockingClient, Tool, connected_tools
+from trialbed.wire._httpx import httpx
+from trialbed.wire.redaction import redact
 
 MAX_MESSAGE = 2_000
 MAX_DETAIL = 16_000

@@ -1,6 +1,6 @@
 """Trials of one adapter in this process: against a scripted model and scripted Apis, with records of both sides."""
 
-from trialbed.chat import Call
+from trialbed.wire import Call
 from trialbed_adapter_kit.harness._environment import like_a_worker, named_agent
 from trialbed_adapter_kit.harness._harness import (
     KEY,

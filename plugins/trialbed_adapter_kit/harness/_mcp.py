@@ -9,8 +9,8 @@ from typing import Any
 from aiohttp import web
 from starlette.types import Message
 
-from trialbed.mcp import Refused, load_sdk, serve_request
 from trialbed.tools import reply_text
+from trialbed.wire.mcp import Refused, load_sdk, serve_request
 from trialbed_adapter_kit.harness._script import ApiReply, ScriptedTool
 
 Call = Callable[[ScriptedTool, dict[str, Any]], Awaitable[ApiReply]]

@@ -7,7 +7,7 @@ import threading
 from types import TracebackType
 from typing import Any, Self
 
-from trialbed.addresses import is_loopback
+from trialbed.wire.addresses import is_loopback
 
 LOOK_UPS = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
 MESSAGES = ("socket.connect", "socket.sendto", "socket.sendmsg")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from trialbed.chat import offered_functions
-from trialbed.offers import Offers
 from trialbed.records import Answer, Failure, ToolSpec
+from trialbed.wire import offered_functions
+from trialbed.wire.offers import Offers
 
 
 @dataclass

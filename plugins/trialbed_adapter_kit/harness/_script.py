@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from trialbed.chat import Call, Completion, error_document, usage_document
 from trialbed.records import ApiRef, ToolSpec, Usage
+from trialbed.wire import Call, Completion, error_document, usage_document
 from trialbed_adapter_kit.harness._records import ModelRequest, ToolCall
 
 USAGE = Usage(prompt_tokens=11, completion_tokens=3)

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
-from trialbed.chat import Completion, error_document, wants_usage
 from trialbed.records import ApiRef
+from trialbed.wire import Completion, error_document, wants_usage
 from trialbed_adapter_kit.harness._mcp import OfferedTools, serve_mcp
 from trialbed_adapter_kit.harness._records import ModelRequest, ToolCall
 from trialbed_adapter_kit.harness._script import ApiReply, Line, Raw, Reply, Script, ScriptedTool

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trialbed.estimates import compact_bytes, estimated_tokens
 from trialbed.records import ModelCall, Record
+from trialbed.wire.estimates import compact_bytes, estimated_tokens
 from trialbed_fidelity.harness import Harness, Observed, Scenario, stations
 from trialbed_fidelity.reading import MessageChange, body, is_same, message_changes, messages
 

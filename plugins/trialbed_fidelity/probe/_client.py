@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO
 
 from trialbed.records import Environment, Record, TrialSpec, framework_driver
-from trialbed.redaction import redact
 from trialbed.temporary import temporary_folder
+from trialbed.wire.redaction import redact
 from trialbed.worker import worker_environment
 from trialbed_fidelity._not_measured import NotMeasured
 from trialbed_fidelity.probe._messages import Loaded, LoadFailed, Measured, Round, read_probe_reply

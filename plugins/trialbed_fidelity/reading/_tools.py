@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from trialbed.differences import Difference, differences
-from trialbed.offers import Offers
 from trialbed.records import ToolSpec
+from trialbed.wire.offers import Offers
 from trialbed_fidelity._not_measured import NotMeasured
 
 Effect = Literal["refused", "missing", "renamed", "lost", "added", "changed", "reordered"]

@@ -8,9 +8,9 @@ from typing import Any
 from trialbed.comparison import HEADLINE as COMPARED
 from trialbed.comparison import Side, chosen_baseline, open_ranks, paired_findings
 from trialbed.comparison import Trial as ComparedTrial
-from trialbed.redaction import shown_url
 from trialbed.run_settings import MARGIN
 from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, Point, ScatterPlot, compact, number
+from trialbed.wire.redaction import shown_url
 from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, Mean, RunFigures
 
 WORST = 5

@@ -8,10 +8,10 @@ from typing import Any
 
 from trialbed.inspection import Exchange, ModelExchange, ToolExchange, api_name, as_text, exchanges, problems
 from trialbed.records import ModelCall, Query, TrialResult
-from trialbed.redaction import shown_url
 from trialbed.results import trial_name
 from trialbed.store import StoredRun, StoredTrial
 from trialbed.views import Span, Timeline, printable
+from trialbed.wire.redaction import shown_url
 
 LANES = ("model", "tools", "framework")
 

@@ -19,7 +19,7 @@ import psutil
 
 from trialbed.commands import AgentCommand
 from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec, framework_driver
-from trialbed.redaction import redact
+from trialbed.wire.redaction import redact
 from trialbed.worker import (
     SUPERVISED,
     Begin,

@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Limits, ModelEndpoint, ModelFailed, Tool, Usage, finish_of
-from trialbed.chat import first_message, read_body, usage_of
 from trialbed.tools import tls_for
+from trialbed.wire import first_message, read_body, usage_of
 
 MAX_ERROR_TEXT = 500
 

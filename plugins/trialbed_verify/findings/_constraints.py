@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from trialbed.chat import parse_json_fast
-from trialbed.json_schemas import JsonSchema, Undecided, UnusableSchema
+from trialbed.wire import parse_json_fast
+from trialbed.wire.json_schemas import JsonSchema, Undecided, UnusableSchema
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
 from trialbed_verify.findings._usage import MOST_LETTERS, SLACK, least_letters

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trialbed.chat import dump_json
+from trialbed.wire import dump_json
 from trialbed_verify.findings._kinds import KINDS, Gate, Severity
 
 SHOWN = 300

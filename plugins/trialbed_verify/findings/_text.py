@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from trialbed.chat import offered_functions, text_calls
+from trialbed.wire import offered_functions, text_calls
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trialbed.redaction import redact
 from trialbed.views import Disclosure, Disclosures, Excerpt
+from trialbed.wire.redaction import redact
 from trialbed_verify.publication._sources import Found, Row, Source, read_row
 
 Document = Mapping[str, Any]

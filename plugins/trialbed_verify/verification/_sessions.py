@@ -7,9 +7,9 @@ from typing import Any
 
 import aiohttp
 
-from trialbed.answer_limits import answer_limits
 from trialbed.errors import DriverBroken, TrialbedError
-from trialbed.redaction import redact
+from trialbed.wire.answer_limits import answer_limits
+from trialbed.wire.redaction import redact
 from trialbed_verify.verification.targets import HEADER_NAME, Proxy, Target, VerifyOptions
 from trialbed_verify.verification.wire import Exchange, trace
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trialbed.chat import Call, Completion, offered_functions, usage_document
+from trialbed.wire import Call, Completion, offered_functions, usage_document
 from trialbed_server.faults._arguments import valid_arguments
 
 TEXT = "This needs no tool. Here is what there is to say about it."

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
-from trialbed.json_schemas import JsonSchema, UnusableSchema
+from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
 from trialbed_server.faults._patterns import matching
 
 DEEPEST = 12

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from trialbed.chat import Call, offered_functions
+from trialbed.wire import Call, offered_functions
 from trialbed_server.faults._answers import LETTERS, Answer, usage_of
 from trialbed_server.faults._script import Fault
 

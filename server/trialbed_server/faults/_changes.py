@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from trialbed.chat import Call
+from trialbed.wire import Call
 from trialbed_server.faults._answers import Answer
 from trialbed_server.faults._behaviours import BEHAVIOURS, behaving
 from trialbed_server.faults._script import Fault

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from trialbed.chat import Call, offered_functions, usage_document
+from trialbed.wire import Call, offered_functions, usage_document
 from trialbed_server.faults._answers import LETTERS, TEXT, Answer, right_answer, usage_of
 from trialbed_server.faults._arguments import valid_arguments
 from trialbed_server.faults._solutions import Solution

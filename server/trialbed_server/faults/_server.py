@@ -19,8 +19,8 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from trialbed.chat import DONE_EVENT, Completion, error_document, event_bytes
 from trialbed.errors import ServerUnavailable
+from trialbed.wire import DONE_EVENT, Completion, error_document, event_bytes
 from trialbed_server._arrival import BoundedConnection
 from trialbed_server._options import check_token
 from trialbed_server.faults._answers import right_answer

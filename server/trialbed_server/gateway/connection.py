@@ -12,7 +12,7 @@ from typing import Self
 import aiohttp
 from multidict import CIMultiDict
 
-from trialbed.answer_limits import answer_limits
+from trialbed.wire.answer_limits import answer_limits
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import Header
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from trialbed.estimates import BYTES_PER_TOKEN
 from trialbed.records import Cause, ModelCall
+from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
 from trialbed_server._metrics import Metrics

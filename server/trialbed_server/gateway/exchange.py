@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from trialbed.chat import offered_functions
-from trialbed.offers import Offers
 from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec
-from trialbed.spans import Span
+from trialbed.wire import offered_functions
+from trialbed.wire.offers import Offers
+from trialbed.wire.spans import Span
 from trialbed_server.gateway.observation import Observation, observe, offered_names
 from trialbed_server.trials import LogBudget, body_text
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-from trialbed.chat import (
+from trialbed.records import Cause, SentCall, Usage
+from trialbed.wire import (
     Call,
     Reading,
     first_message,
@@ -17,7 +18,6 @@ from trialbed.chat import (
     text_calls,
     usage_of,
 )
-from trialbed.records import Cause, SentCall, Usage
 from trialbed_server.gateway.causes import cause_of_problem
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trialbed.chat import error_document
 from trialbed.records import ModelFault
+from trialbed.wire import error_document
 from trialbed_server.gateway.response import JSON_TYPE, ResponseWriter
 from trialbed_server.trials import RETRY_AFTER
 

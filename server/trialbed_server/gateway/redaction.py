@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trialbed.redaction import Field, Redaction, event_value, leaves, redaction_of, stars, without_pieces
+from trialbed.wire.redaction import Field, Redaction, event_value, leaves, redaction_of, stars, without_pieces
 
 NOTICED = 4
 """The fewest characters of the key for which events of a stream wait for the next; fewer are not a secret."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from starlette.types import Receive, Send
 
-from trialbed.chat import error_document
 from trialbed.records import Cause
+from trialbed.wire import error_document
 from trialbed_server.gateway.exchange import Exchange
 
 Header = tuple[bytes, bytes]

@@ -13,8 +13,8 @@ from typing import Self
 
 import aiohttp
 
-from trialbed.chat import retry_after
 from trialbed.records import EndpointStatus
+from trialbed.wire import retry_after
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.causes import (
     KEY_REFUSED,

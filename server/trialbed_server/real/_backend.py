@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import aiohttp
 
-from trialbed.redaction import Redaction
 from trialbed.standard_names import StandardName
+from trialbed.wire.redaction import Redaction
 from trialbed_server._clock import Clock
 from trialbed_server.real._acceptance import refusal
 from trialbed_server.real._breaker import Breaker

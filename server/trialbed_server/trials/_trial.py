@@ -19,7 +19,7 @@ from trialbed.records import (
     TrialRegistration,
     WireLog,
 )
-from trialbed.spans import Span, covered
+from trialbed.wire.spans import Span, covered
 from trialbed_server._clock import Clock
 from trialbed_server.trials._put_in import PutIn
 from trialbed_server.virtual.catalog import Catalog

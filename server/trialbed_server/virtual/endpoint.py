@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from trialbed.contracts import World
 from trialbed.records import ApiCall
-from trialbed.redaction import Redaction
+from trialbed.wire.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, refuse_large, send_json
 from trialbed_server._immediate import Ready
 from trialbed_server._metrics import Metrics

@@ -9,8 +9,8 @@ from typing import Any
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from trialbed.mcp import Refused, load_sdk, serve_request
 from trialbed.tools import reply_text
+from trialbed.wire.mcp import Refused, load_sdk, serve_request
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server._metrics import Metrics
 from trialbed_server.trials import Trial, TrialRefused, TrialRegistry

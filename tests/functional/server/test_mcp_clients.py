@@ -38,7 +38,7 @@ async def over_stdio(url: str) -> AsyncIterator[Any]:
     import mcp
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
-    program = StdioServerParameters(command=sys.executable, args=["-m", "trialbed.mcp", url])
+    program = StdioServerParameters(command=sys.executable, args=["-m", "trialbed.wire.mcp", url])
     async with AsyncExitStack() as stack:
         streams = await stack.enter_async_context(stdio_client(program))
         session = await stack.enter_async_context(mcp.ClientSession(*streams))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.examples import examples
 from tenacity import wait_none
 
-from trialbed.chat import ChatClient, Reading, StreamReader, read_body, read_stream, sent_calls
+from trialbed.wire import ChatClient, Reading, StreamReader, read_body, read_stream, sent_calls
 from trialbed_server.gateway.exchange import Exchange
 from trialbed_server.trials import LogBudget
 

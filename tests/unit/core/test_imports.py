@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 import trialbed
-import trialbed.chat
 import trialbed.conversations
 import trialbed.metrics
+import trialbed.wire
 
 ROOT = Path(__file__).parents[3]
 CORE = "trialbed"
-PUBLIC = {module.__name__: module for module in (trialbed, trialbed.chat, trialbed.conversations, trialbed.metrics)}
+PUBLIC = {module.__name__: module for module in (trialbed, trialbed.wire, trialbed.conversations, trialbed.metrics)}
 FOLDERS = {
     CORE: "core",
     "trialbed_server": "server",
@@ -162,7 +162,7 @@ def test_only_unit_tests_import_private_modules_and_only_of_the_package_they_mir
     "code",
     [
         "import trialbed",
-        "import trialbed.chat",
+        "import trialbed.wire",
         "from trialbed.metrics import tool_call_accuracy; tool_call_accuracy([], [])",
         "import trialbed_server",
         "import trialbed.cli; trialbed.cli.main(['--help'])",

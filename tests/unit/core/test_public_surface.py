@@ -13,15 +13,15 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 import trialbed
-import trialbed.chat
 import trialbed.conversations
 import trialbed.metrics
+import trialbed.wire
 from trialbed import hookspecs
 from trialbed.plugins import empty_manager
 
 PUBLIC = {name: getattr(trialbed, name) for name in trialbed.__all__}
 HOOKS = {name: getattr(hookspecs, name) for name in vars(empty_manager().hook) if not name.startswith("_")}
-MODULES = (trialbed.chat, trialbed.conversations, trialbed.metrics)
+MODULES = (trialbed.wire, trialbed.conversations, trialbed.metrics)
 """The public modules beside ``trialbed`` itself."""
 OURS = ("trialbed", "trialbed_plugins", "trialbed_server", "trialbed_selection")
 INHERITED = {"model_config", "model_fields", "model_computed_fields"}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.redaction import redact
 from trialbed.secrets import REDACTED, is_secret, secret_values
+from trialbed.wire.redaction import redact
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 import logging
 from typing import Any
 
-from trialbed.redaction import redaction_of
+from trialbed.wire.redaction import redaction_of
 from trialbed_server._logging import LogFormatter
 
 TOKEN = "a-token-of-32-characters-for-this-test"

@@ -9,7 +9,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from trialbed.errors import ModelFailed
 from trialbed.records import ModelEndpoint
-from trialbed.redaction import redaction_of
+from trialbed.wire.redaction import redaction_of
 
 if TYPE_CHECKING:
     import httpx

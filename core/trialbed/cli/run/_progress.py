@@ -14,8 +14,8 @@ from trialbed.cli.progress import is_line_due, new_bar
 from trialbed.engine import Progress
 from trialbed.errors import NothingMeasured
 from trialbed.records import NOT_MEASURED, Run, TrialResult
-from trialbed.redaction import redact
 from trialbed.views import printable
+from trialbed.wire.redaction import redact
 
 MAX_CAUSE = 160
 """Characters of a cause; the table has more of it, and the document has all."""

@@ -12,8 +12,8 @@ import click
 from rich.markup import escape
 from rich.progress import TaskID
 
-from trialbed.chat import ANSWERED
 from trialbed.cli.progress import hint_on_early_end, is_line_due, new_bar
+from trialbed.wire import ANSWERED
 from trialbed_verify.verification import Target, VerifyProgress
 
 

@@ -49,7 +49,7 @@ def _local_key(base_url: str) -> str | None:
     """A key for a server of this machine, which seldom asks for one; None for any other."""
     from urllib.parse import urlsplit
 
-    from trialbed.addresses import is_loopback
+    from trialbed.wire.addresses import is_loopback
 
     return NO_KEY if is_loopback(urlsplit(base_url).hostname or "") else None
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from trialbed.chat import parse_json_fast
-from trialbed.json_schemas import JsonSchema, SchemaProblem, Undecided, UnusableSchema
+from trialbed.wire import parse_json_fast
+from trialbed.wire.json_schemas import JsonSchema, SchemaProblem, Undecided, UnusableSchema
 
 MAX_COMPILED = 4096
 """Size of the cache of compiled schemas; the least recently used one is evicted."""

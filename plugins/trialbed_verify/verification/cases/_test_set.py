@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import orjson
 
-from trialbed.chat import parse_json
 from trialbed.errors import DataError
+from trialbed.wire import parse_json
 
 Body = dict[str, Any]
 

@@ -12,9 +12,9 @@ from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
-from trialbed.chat import dump_json, parse_json_fast
 from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.files import replacing
+from trialbed.wire import dump_json, parse_json_fast
 from trialbed_verify.verification.cases import TestSet
 from trialbed_verify.verification.results._redaction import Redaction
 from trialbed_verify.verification.targets import Target

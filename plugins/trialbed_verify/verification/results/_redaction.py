@@ -8,9 +8,9 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import quote
 
-from trialbed.chat import dump_json, parse_json
-from trialbed.redaction import redaction_of
 from trialbed.secrets import MIN_SECRET, REDACTED
+from trialbed.wire import dump_json, parse_json
+from trialbed.wire.redaction import redaction_of
 
 ENDS = (b'"', b"\\u2026", "…".encode())
 """Marks that follow a text that was cut off: the end of its string, or an ellipsis."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from trialbed.chat import Outcome
+from trialbed.wire import Outcome
 from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS
 
 __all__ = ["CALL_REASONS", "OUTCOMES", "PROBLEMS"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
-from trialbed.addresses import is_loopback
 from trialbed.errors import UsageError
+from trialbed.wire.addresses import is_loopback
 
 PORTS = {"http": 80, "https": 443}
 

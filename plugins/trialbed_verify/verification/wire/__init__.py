@@ -1,7 +1,7 @@
 """Sends one request, and records when each part of its answer arrives.
 
 Whatever an endpoint does becomes a ``Reading`` with exactly one terminal outcome; nothing here raises for it. The
-answers are read by ``trialbed.chat``; the transport is this package's own, because it measures times.
+answers are read by ``trialbed.wire``; the transport is this package's own, because it measures times.
 
 Not here: how a request is made from a line of the test set (``targets``), when there is another attempt (the run's
 retries), and what is kept of an answer (``results``).

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from trialbed.chat import Reading
+from trialbed.wire import Reading
 
 
 @dataclass(frozen=True, slots=True)

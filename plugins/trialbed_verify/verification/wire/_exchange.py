@@ -12,8 +12,8 @@ from typing import Any
 
 import aiohttp
 
-from trialbed.chat import Outcome, Problem, Reading, StreamReader, dump_json, failed, is_html, read_body, retry_after
-from trialbed.redaction import redact
+from trialbed.wire import Outcome, Problem, Reading, StreamReader, dump_json, failed, is_html, read_body, retry_after
+from trialbed.wire.redaction import redact
 from trialbed_verify.verification.wire._attempts import Attempt
 from trialbed_verify.verification.wire._encodings import Decoder, UndecodableBody
 from trialbed_verify.verification.wire._requests import Prepared

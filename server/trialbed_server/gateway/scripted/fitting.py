@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trialbed.offers import plain_name
+from trialbed.wire.offers import plain_name
 from trialbed_server.gateway.scripted.arguments import first_problem, least_values
 
 MAX_DEPTH = 60

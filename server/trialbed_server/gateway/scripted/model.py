@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from trialbed.chat import Completion, offered_functions, usage_document, wants_usage
-from trialbed.estimates import estimated_tokens
 from trialbed.records import Usage
+from trialbed.wire import Completion, offered_functions, usage_document, wants_usage
+from trialbed.wire.estimates import estimated_tokens
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.response import EVENTS_TYPE, ResponseWriter
 from trialbed_server.gateway.scripted.planned_calls import Tools

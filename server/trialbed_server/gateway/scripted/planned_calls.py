@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from trialbed.chat import Call
-from trialbed.offers import Offered, Offers
 from trialbed.records import FilledArgument, LossReason, LostCall, ScriptedCall, ToolSpec
+from trialbed.wire import Call
+from trialbed.wire.offers import Offered, Offers
 from trialbed_server.gateway.scripted.arguments import argument_text, minimal_arguments, wrong_arguments
 from trialbed_server.gateway.scripted.fitting import Fitted, Inexpressible, fit
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from trialbed.chat import Call
 from trialbed.evidence import evidence_values
 from trialbed.prompts import GIVE_UP
 from trialbed.records import FilledArgument, LostCall, ScriptedCall
+from trialbed.wire import Call
 from trialbed_server.gateway.scripted.planned_calls import Lost, PlannedCall, Tools
 
 MAX_VALUES = 50

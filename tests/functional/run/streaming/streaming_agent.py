@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trialbed import Answer, BaseAgent, ClaimedCall, ModelFailed, Tool, Usage
-from trialbed.chat import ChatClient, first_message, usage_of
+from trialbed.wire import ChatClient, first_message, usage_of
 
 
 class StreamingAgent(BaseAgent):

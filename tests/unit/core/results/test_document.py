@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 
 from trialbed.errors import DataError
 from trialbed.records import Failure, Query, Run, Score, TrialResult
-from trialbed.redaction import shown_url
 from trialbed.results import document_schema, result_document
+from trialbed.wire.redaction import shown_url
 
 Make = Callable[..., TrialResult]
 Queries = dict[int | str, Query]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.chat import Completion, read_body, read_stream
+from trialbed.wire import Completion, read_body, read_stream
 from trialbed_server.faults import FAULTS, Fault, FaultScript
 from trialbed_server.faults._answers import right_answer
 from trialbed_server.faults._changes import changed, changed_chunks, changed_document

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from trialbed.json_schemas import JsonSchema
 from trialbed.schemas import HardSchema, hard_schemas
+from trialbed.wire.json_schemas import JsonSchema
 from trialbed_server.faults._arguments import valid_arguments
 
 

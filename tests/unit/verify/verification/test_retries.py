@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from trialbed.chat import Outcome, Problem, Reading
+from trialbed.wire import Outcome, Problem, Reading
 from trialbed_verify.verification import _retries
 from trialbed_verify.verification._retries import BreakerOpen, CircuitBreaker, RetryPolicy, VendorDown
 from trialbed_verify.verification.wire import Attempt

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from support.verification import target
 
-from trialbed.chat import Problem, Reading
 from trialbed.contracts import ModelAdapter, Vendor
 from trialbed.errors import DriverBroken, UsageError
+from trialbed.wire import Problem, Reading
 from trialbed_verify.verification import Case
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._retries import BreakerOpen, CircuitBreaker, RetryPolicy

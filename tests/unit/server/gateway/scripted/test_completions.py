@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from trialbed.chat import DONE_EVENT, Call, Completion, usage_document
 from trialbed.records import Usage
+from trialbed.wire import DONE_EVENT, Call, Completion, usage_document
 from trialbed_server.gateway.observation import observe
 from trialbed_server.gateway.scripted.model import completion_of, estimated_usage
 from trialbed_server.gateway.scripted.policies import Turn

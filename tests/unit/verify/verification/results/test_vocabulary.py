@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from trialbed import chat
-from trialbed.chat import ANSWERED, Outcome
+from trialbed import wire
+from trialbed.wire import ANSWERED, Outcome
 from trialbed_verify import verification
 from trialbed_verify.verification.results.vocabulary import OUTCOMES, PROBLEMS
 
 FOLDER = Path(str(verification.__file__)).parent
-CHAT = Path(str(chat.__file__)).parent
+WIRE = Path(str(wire.__file__)).parent
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.py")}
-READERS = {path.stem: path.read_text(encoding="utf-8") for path in CHAT.rglob("*.py")}
+READERS = {path.stem: path.read_text(encoding="utf-8") for path in WIRE.rglob("*.py")}
 KIND = re.compile(
     r"""(?:failed|Problem|_broken|refuse)\(\s*f?"([\w{}.]+)"|^ +return "(\w+)"(?: if .* else "(\w+)")?$""", re.MULTILINE
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.json_schemas import JsonSchema, SchemaProblem, Undecided, UnusableSchema
+from trialbed.wire.json_schemas import JsonSchema, SchemaProblem, Undecided, UnusableSchema
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"

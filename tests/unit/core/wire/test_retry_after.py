@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from trialbed.chat import retry_after
+from trialbed.wire import retry_after
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.chat import Event, EventReader
+from trialbed.wire import Event, EventReader
 
 
 def read(body: bytes, cuts: list[int] = []) -> list[Event]:  # noqa: B006 - never changed

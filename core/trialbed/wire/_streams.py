@@ -16,11 +16,11 @@ from collections.abc import Collection
 from enum import Enum
 from typing import Any
 
-from trialbed.chat._assembly import Assembly
-from trialbed.chat._errors import reports_error
-from trialbed.chat._events import DONE, Event, EventReader
-from trialbed.chat._json import parse_json_fast
-from trialbed.chat._readings import Problem, Reading, outcome_of
+from trialbed.wire._assembly import Assembly
+from trialbed.wire._errors import reports_error
+from trialbed.wire._events import DONE, Event, EventReader
+from trialbed.wire._json import parse_json_fast
+from trialbed.wire._readings import Problem, Reading, outcome_of
 
 SHOWN = 300
 """Bytes of a broken event that its message shows."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from trialbed.estimates import compact_bytes, estimated_tokens
+from trialbed.wire.estimates import compact_bytes, estimated_tokens
 
 
 @pytest.mark.parametrize(("value", "size"), [({"a": [1, 2]}, 11), ("æ", 4), ("", 2), (None, 4)])

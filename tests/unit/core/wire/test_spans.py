@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trialbed.spans import Span, covered
+from trialbed.wire.spans import Span, covered
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trialbed.chat import _text_calls, text_calls
+from trialbed.wire import _text_calls, text_calls
 
 NAMES = ("look_up", "Weather_Now", "add")
 OSLO = '{"city": "Oslo"}'

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
-from trialbed.chat._errors import reports_error
-from trialbed.chat._json import parse_json
-from trialbed.chat._readings import Problem, Reading, failed, outcome_of
+from trialbed.wire._errors import reports_error
+from trialbed.wire._json import parse_json
+from trialbed.wire._readings import Problem, Reading, failed, outcome_of
 
 Document = dict[str, Any]
 

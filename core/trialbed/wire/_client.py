@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, Self
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt
 from tenacity.wait import wait_base, wait_exponential, wait_random
 
-from trialbed._httpx import httpx
-from trialbed.chat._documents import offered_functions, read_body
-from trialbed.chat._readings import Reading, failed
-from trialbed.chat._retry_after import retry_after
-from trialbed.chat._streams import StreamReader
-from trialbed.redaction import redact
 from trialbed.tools import tls_for
+from trialbed.wire._documents import offered_functions, read_body
+from trialbed.wire._httpx import httpx
+from trialbed.wire._readings import Reading, failed
+from trialbed.wire._retry_after import retry_after
+from trialbed.wire._streams import StreamReader
+from trialbed.wire.redaction import redact
 
 ATTEMPTS = 4
 """Requests for one answer, where the endpoint is busy or out of reach."""

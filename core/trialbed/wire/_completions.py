@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trialbed.chat._documents import Call, Document
-from trialbed.chat._events import DONE_EVENT, event_bytes
+from trialbed.wire._documents import Call, Document
+from trialbed.wire._events import DONE_EVENT, event_bytes
 
 PIECE = 8
 """Characters of text or arguments in one chunk of a stream."""

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.offers import Offers
 from trialbed.records import ApiRef, ToolSpec
+from trialbed.wire.offers import Offers
 
 REF = ApiRef(category="c", tool_name="t", api_name="a")
 LONG = "Weather_Now_and_Everywhere_with_Hourly_Values_of_the_Last_Days_X"

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from tenacity import wait_none
 
-from trialbed.chat import Call, ChatClient, Completion, Reading, event_bytes, first_message, sent_calls
+from trialbed.wire import Call, ChatClient, Completion, Reading, event_bytes, first_message, sent_calls
 
 HELLO = Completion(model="m", id="i", content="hello")
 EVENTS = b"".join(HELLO.events())

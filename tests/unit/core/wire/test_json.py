@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.chat import dump_json, parse_json, parse_json_fast
-from trialbed.chat._json import DEEPEST
+from trialbed.wire import dump_json, parse_json, parse_json_fast
+from trialbed.wire._json import DEEPEST
 
 JSON = st.recursive(
     st.none()

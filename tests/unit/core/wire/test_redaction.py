@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trialbed.records import Failure, ModelCall
-from trialbed.redaction import Redaction
+from trialbed.wire.redaction import Redaction
 
 SECRET = 'sk-Canary+/Zq9=x"y_4711'
 ESCAPED = json.dumps(SECRET)[1:-1]

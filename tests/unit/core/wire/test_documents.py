@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from support.chat import ODD_JSON
 
-from trialbed.chat import StreamReader, first_choice, first_message, hidden_tokens, read_body, usage_of
+from trialbed.wire import StreamReader, first_choice, first_message, hidden_tokens, read_body, usage_of
 
 KIND = "application/json"
 MESSAGE = {"role": "assistant", "content": "hi"}

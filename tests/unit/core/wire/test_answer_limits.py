@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 from support.wire import BODY, reply, saying
 
-from trialbed.answer_limits import answer_limits
+from trialbed.wire.answer_limits import answer_limits
 
 MANY = [f"X-Policy-{number}: on" for number in range(400)]
 

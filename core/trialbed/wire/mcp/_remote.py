@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from trialbed._httpx import httpx
-from trialbed.mcp._server import Refused, sdk_server
 from trialbed.tools import tls_for
+from trialbed.wire._httpx import httpx
+from trialbed.wire.mcp._server import Refused, sdk_server
 
 INTERNAL_ERROR = -32603
 """JSON-RPC's code for a failure of the server."""

@@ -1,4 +1,4 @@
-"""``python -m trialbed.mcp URL``."""
+"""``python -m trialbed.wire.mcp URL``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import os
 
-from trialbed.mcp import serve_stdio
+from trialbed.wire.mcp import serve_stdio
 
 VARIABLE = "TRIALBED_MCP_URL"
 
@@ -14,7 +14,7 @@ VARIABLE = "TRIALBED_MCP_URL"
 def main() -> None:
     """Read the arguments and serve."""
     parser = argparse.ArgumentParser(
-        prog="python -m trialbed.mcp",
+        prog="python -m trialbed.wire.mcp",
         description="Offer a trial's tools to a client that speaks MCP over standard input and output.",
     )
     parser.add_argument(

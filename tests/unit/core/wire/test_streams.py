@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.chat import Reading, StreamReader
+from trialbed.wire import Reading, StreamReader
 
 DONE = b"data: [DONE]\n\n"
 NAMES = ("get_weather", "get_time")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from trialbed.addresses import is_loopback
+from trialbed.wire.addresses import is_loopback
 
 
 @pytest.mark.parametrize("host", ["localhost", "api.localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"])

@@ -1,9 +1,0 @@
-"""A trial's tools over the Model Context Protocol (MCP), with the official SDK.
-
-``python -m trialbed.mcp URL`` offers the tools at a trial's URL to clients that speak MCP over standard streams.
-"""
-
-from trialbed.mcp._remote import RemoteTools, serve_stdio
-from trialbed.mcp._server import Refused, ToolSource, load_sdk, serve_request
-
-__all__ = ["Refused", "RemoteTools", "ToolSource", "load_sdk", "serve_request", "serve_stdio"]
