@@ -1,4 +1,4 @@
-"""The old address of ``trialbed_adapter_kit.testing``; it goes with the next release."""
+"""The old address of ``trialbed_adapter_lab.testing``; it goes with the next release."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed._moved import moved_module
 
-NEW = "trialbed_adapter_kit.testing"
+NEW = "trialbed_adapter_lab.testing"
 
 warnings.warn(f"{__name__} has moved: import {NEW} instead", DeprecationWarning, stacklevel=2)
 

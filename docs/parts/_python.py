@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import trialbed
-import trialbed_adapter_kit
+import trialbed_adapter_lab
 from parts._markdown import docstring, first_paragraph, table
 from trialbed import contracts, hookspecs, wire
 
@@ -81,8 +81,8 @@ def wire_names() -> str:
 
 
 def kit_names() -> str:
-    """Every name that ``trialbed_adapter_kit`` offers."""
-    rows = [(f"`{name}`", _of_kit(getattr(trialbed_adapter_kit, name), name)) for name in trialbed_adapter_kit.__all__]
+    """Every name that ``trialbed_adapter_lab`` offers."""
+    rows = [(f"`{name}`", _of_kit(getattr(trialbed_adapter_lab, name), name)) for name in trialbed_adapter_lab.__all__]
     return table(("name", "what it is"), rows)
 
 

@@ -16,7 +16,7 @@ from trialbed import errors
 from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
 from trialbed.results import document_schema
-from trialbed_adapter_kit.checks import THEMES
+from trialbed_adapter_lab.checks import THEMES
 from trialbed_server.gateway.scripted.policies import POLICIES
 
 ROOT = Path(__file__).parents[2]

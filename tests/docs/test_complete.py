@@ -14,13 +14,13 @@ from typing import get_args
 import click
 from support.truth import DECLARED, NATIVE
 
-import trialbed_adapter_kit
+import trialbed_adapter_lab
 from trialbed import Answer, Query, ScoreContext, WireLog, errors, hookspecs
 from trialbed.cli import cli
 from trialbed.drivers import GROUPS, load_driver
 from trialbed.plugins import GROUP, empty_manager
 from trialbed.records import FailureKind, Timing
-from trialbed_adapter_kit import CHECKS, LEVELS, Finding
+from trialbed_adapter_lab import CHECKS, LEVELS, Finding
 from trialbed_server.gateway.scripted.policies import POLICIES
 
 BADGE = re.compile(r"· must \d+/\d+ .* may \d+/").search
@@ -175,7 +175,7 @@ def test_every_conformance_check_is_described() -> None:
 
 
 def test_every_name_of_the_conformance_kit_is_described() -> None:
-    assert set(first_cells(section(page("conformance"), "In Python"))[1:]) == set(trialbed_adapter_kit.__all__)
+    assert set(first_cells(section(page("conformance"), "In Python"))[1:]) == set(trialbed_adapter_lab.__all__)
 
 
 def test_every_kind_of_failure_is_described() -> None:

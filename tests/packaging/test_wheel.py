@@ -19,7 +19,7 @@ pytestmark = pytest.mark.packaging
 
 ROOTS = ("core", "server", "tool_selection", "plugins")
 SHIPPED = (".py", ".pyi", ".html", ".json", ".jsonl", ".css", ".js", ".svg", "LICENSES.md", "py.typed")
-TEMPLATE = "trialbed_adapter_kit/scaffolding/template"
+TEMPLATE = "trialbed_adapter_lab/scaffolding/template"
 
 
 def tree(source: Path) -> dict[str, bytes]:

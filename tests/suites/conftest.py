@@ -12,7 +12,7 @@ import pytest
 from support.bench import own_environment
 
 ROOT = Path(__file__).parents[2]
-PLUGINS = ("-p", "pytest_asyncio.plugin", "-p", "trialbed_adapter_kit.pytest_plugin")
+PLUGINS = ("-p", "pytest_asyncio.plugin", "-p", "trialbed_adapter_lab.pytest_plugin")
 Suite = Callable[..., None]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from trialbed_adapter_kit import Raw, TrialRecord
+from trialbed_adapter_lab import Raw, TrialRecord
 
 
 def said(record: TrialRecord) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.records import Answer, ApiCall, ApiRef, Failure, ModelCall, Outcome, SentCall, ToolSpec, WireLog
-from trialbed_fidelity.harness import Observed, Scenario, World, stations
+from trialbed_adapter_lab.fidelity.harness import Observed, Scenario, World, stations
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from support.bench import Finished
 
-from trialbed_fidelity import FidelityReport, FrameworkFidelity
+from trialbed_adapter_lab.fidelity import FidelityReport, FrameworkFidelity
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ IMPORTED = (
     "jsonschema",
     "trialbed.engine",
     "trialbed.store",
-    "trialbed_adapter_kit",
+    "trialbed_adapter_lab",
     "trialbed_plugins.datasets.mini",
     "trialbed_plugins.executors.local",
     "trialbed_plugins.frameworks.reference",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from trialbed_adapter_kit import Harness, asks, call
+from trialbed_adapter_lab import Harness, asks, call
 
 pytestmark = pytest.mark.framework("new-framework")
 

@@ -10,7 +10,7 @@ from importlib.metadata import version
 import pytest
 
 from trialbed import Usage
-from trialbed_adapter_kit import Raw, asks, call, forever, tool
+from trialbed_adapter_lab import Raw, asks, call, forever, tool
 
 pytestmark = pytest.mark.framework("agno:controlled")
 
@@ -112,7 +112,7 @@ async def test_an_error_of_agno_itself_is_no_answer(harness):
 
 TROUBLE = """
 import asyncio
-from trialbed_adapter_kit import Raw, Harness, asks, call
+from trialbed_adapter_lab import Raw, Harness, asks, call
 from trialbed_agno.controlled import ControlledAgent
 
 async def main():

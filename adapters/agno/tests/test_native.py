@@ -12,8 +12,8 @@ import openai
 import pytest
 
 from trialbed import Tool, Usage
-from trialbed_adapter_kit import Raw, Reply, asks, call, errs, fails, forever, says, tool
-from trialbed_adapter_kit.harness import settled
+from trialbed_adapter_lab import Raw, Reply, asks, call, errs, fails, forever, says, tool
+from trialbed_adapter_lab.harness import settled
 from trialbed_agno import native
 
 pytestmark = [

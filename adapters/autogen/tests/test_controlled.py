@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from trialbed import Tool
-from trialbed_adapter_kit import Gate, Harness, Raw, Reply, asks, call, forever, tool
+from trialbed_adapter_lab import Gate, Harness, Raw, Reply, asks, call, forever, tool
 from trialbed_autogen.controlled import ControlledAgent
 
 pytestmark = pytest.mark.framework("autogen:controlled")

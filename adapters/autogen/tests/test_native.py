@@ -11,7 +11,7 @@ from autogen_agentchat.agents import AssistantAgent
 from support.adapters import results
 
 from trialbed import mcp_url
-from trialbed_adapter_kit import (
+from trialbed_adapter_lab import (
     Barrier,
     CheckFailed,
     Harness,
@@ -25,7 +25,7 @@ from trialbed_adapter_kit import (
     says,
     tool,
 )
-from trialbed_adapter_kit.harness import settled
+from trialbed_adapter_lab.harness import settled
 from trialbed_autogen import native
 
 pytestmark = [

@@ -14,7 +14,7 @@ import pytest
 from support.adapters import refusal
 
 from trialbed.records import Answer
-from trialbed_adapter_kit import Barrier, Call, Gate, Harness, Raw, Reply, TrialRecord, asks, call, forever, tool
+from trialbed_adapter_lab import Barrier, Call, Gate, Harness, Raw, Reply, TrialRecord, asks, call, forever, tool
 
 pytestmark = pytest.mark.framework("crewai:controlled")
 

@@ -13,7 +13,7 @@ from packaging.version import Version
 from support.adapters import failure, results, said
 
 from trialbed import UsageError
-from trialbed_adapter_kit import Barrier, Call, Harness, asks, call, tool
+from trialbed_adapter_lab import Barrier, Call, Harness, asks, call, tool
 
 pytestmark = [
     pytest.mark.framework("crewai:native"),

@@ -9,8 +9,8 @@ import pytest
 from packaging.version import Version
 from support.adapters import failure, refusal, said
 
-from trialbed_adapter_kit import Call, Harness, Reply, asks, call, fails, forever, tool
-from trialbed_adapter_kit.harness import Gate, new_tasks, settled
+from trialbed_adapter_lab import Call, Harness, Reply, asks, call, fails, forever, tool
+from trialbed_adapter_lab.harness import Gate, new_tasks, settled
 
 pytestmark = [
     pytest.mark.framework("crewai:native"),

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from trialbed import Usage
-from trialbed_adapter_kit import Raw, asks, call, forever, tool
+from trialbed_adapter_lab import Raw, asks, call, forever, tool
 
 pytestmark = pytest.mark.framework("langgraph:controlled")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trialbed_adapter_kit.testing import AdapterConformance
+from trialbed_adapter_lab.testing import AdapterConformance
 
 
 class TestControlled(AdapterConformance):

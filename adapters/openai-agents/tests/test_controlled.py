@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from agents import TracingProcessor, set_trace_processors, set_tracing_disabled
 
-from trialbed_adapter_kit import Harness, Raw, Reply, asks, call, forever, tool
+from trialbed_adapter_lab import Harness, Raw, Reply, asks, call, forever, tool
 from trialbed_openai_agents.controlled import ControlledAgent
 
 pytestmark = pytest.mark.framework("openai-agents:controlled")

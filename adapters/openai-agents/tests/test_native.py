@@ -12,7 +12,7 @@ import openai
 import pytest
 from support.adapters import failure, refusal, results, said
 
-from trialbed_adapter_kit import Barrier, Call, Harness, Raw, Reply, asks, call, fails, forever, tool
+from trialbed_adapter_lab import Barrier, Call, Harness, Raw, Reply, asks, call, fails, forever, tool
 from trialbed_openai_agents.native import function_tool
 
 as_of_0_24 = pytest.mark.skipif(

@@ -1,4 +1,4 @@
-"""The old address of ``python -m trialbed_adapter_kit``; the next release removes it."""
+"""The old address of ``python -m trialbed_adapter_lab``; the next release removes it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from runpy import run_module
 
 from trialbed._moved import moved_module
 
-NEW = "trialbed_adapter_kit"
+NEW = "trialbed_adapter_lab"
 
 if __name__ == "__main__":
     # DeprecationWarnings are hidden by default, and this is for the person at the terminal.

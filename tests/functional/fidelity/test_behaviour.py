@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.measured import Fidelity, Measured
 
-from trialbed_fidelity import Behaviour, PolicyRequests, Requests
+from trialbed_adapter_lab.fidelity import Behaviour, PolicyRequests, Requests
 
 pytestmark = pytest.mark.slow(40)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.measured import Fidelity, Measured
 
-from trialbed_fidelity import ErrorFinding
+from trialbed_adapter_lab.fidelity import ErrorFinding
 
 pytestmark = pytest.mark.slow(60)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.measured import Fidelity, Measured
 
-from trialbed_fidelity import SchemaFinding, Schemas
+from trialbed_adapter_lab.fidelity import SchemaFinding, Schemas
 
 pytestmark = pytest.mark.slow(15)
 

@@ -26,10 +26,9 @@ FOLDERS = {
     "trialbed_plugins": "plugins",
     "trialbed_verify": "plugins",
     "trialbed_pages": "plugins",
-    "trialbed_fidelity": "plugins",
     "trialbed_evaluation": "plugins",
     "trialbed_exports": "plugins",
-    "trialbed_adapter_kit": "plugins",
+    "trialbed_adapter_lab": "plugins",
 }
 ARROWS: dict[tuple[str, str], str] = {}
 """(what imports, what it imports): why a package builds on another product's public names. All import core."""

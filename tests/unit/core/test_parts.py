@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 PARTS = {
-    "trialbed_fidelity": {
+    "trialbed_adapter_lab.fidelity": {
         "reading": (),
         "harness": (),
         "probe": (),
@@ -27,7 +27,7 @@ PARTS = {
 }
 """Package -> its parts, and what each of them may import."""
 
-BELOW_ALL = {"trialbed_fidelity": "_not_measured"}
+BELOW_ALL = {"trialbed_adapter_lab.fidelity": "_not_measured"}
 """Package -> the module of its own that every part may import."""
 
 EACH_PART = [(package, part) for package, parts in PARTS.items() for part in parts]
@@ -99,7 +99,7 @@ def test_whoever_is_outside_a_part_uses_its_public_names(package: str) -> None:
 @pytest.mark.parametrize(
     ("package", "some"),
     [
-        ("trialbed_fidelity", {"_options", "measurements._load", "probe", "reading", "harness._harness"}),
+        ("trialbed_adapter_lab.fidelity", {"_options", "measurements._load", "probe", "reading", "harness._harness"}),
         ("trialbed_verify.verification", {"wire", "wire._attempts", "targets", "cases"}),
     ],
 )

@@ -11,7 +11,7 @@ from click.shell_completion import ShellComplete
 from trialbed.cli import cli
 from trialbed.cli.completion import completes
 from trialbed.store import Store
-from trialbed_adapter_kit import CHECKS
+from trialbed_adapter_lab import CHECKS
 
 
 def suggested(*words: str) -> list[str]:

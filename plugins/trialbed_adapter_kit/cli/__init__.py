@@ -1,5 +1,0 @@
-"""``bench adapter``: finds installed adapters (``_places``), and runs the conformance kit on them (``_runner``)."""
-
-from trialbed_adapter_kit.cli._command import command
-
-__all__ = ["command"]

@@ -1,6 +1,0 @@
-"""Starts a package for an adapter, which works before its author changes anything."""
-
-from trialbed_adapter_kit.scaffolding._names import AdapterNames, adapter_names
-from trialbed_adapter_kit.scaffolding._package import MARK, write_package
-
-__all__ = ["MARK", "AdapterNames", "adapter_names", "write_package"]

@@ -1,0 +1,84 @@
+"""``python -m trialbed_adapter_lab --framework NAME``: the kit in this interpreter, without pytest."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from trialbed.errors import TrialbedError
+from trialbed.records import framework_profile
+from trialbed_adapter_lab import (
+    CHECKS,
+    LEVELS,
+    Check,
+    Finding,
+    NetworkWatch,
+    Report,
+    check_adapter,
+    like_a_worker,
+    named_agent,
+)
+from trialbed_adapter_lab._check import MARKS
+
+USAGE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check one adapter; the exit code is 0 if the adapter conforms, 1 if it does not, 2 if it could not be checked."""
+    options = _options(arguments)
+    try:
+        with like_a_worker(), NetworkWatch() as network:
+            agent_class, names = named_agent(options.framework)
+            wanted = _wanted(options, framework_profile(names["framework"]))
+            report = check_adapter(agent_class, wanted, network=network, progress=_print, **names)
+    except TrialbedError as error:
+        sys.stderr.write(f"{error}\n")
+        return USAGE
+    for warning in report.warnings:
+        sys.stderr.write(f"warning: {warning}\n")
+    sys.stdout.write(f"{report.model_dump_json() if options.json else _text(report)}\n")
+    return 0 if report.ok else 1
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m trialbed_adapter_lab",
+        description="Check whether an adapter conforms to the contract. One line per check on standard error, the "
+        "summary on standard output.",
+    )
+    parser.add_argument("--framework", required=True, help="the driver's name, as `bench plugins` shows it")
+    parser.add_argument(
+        "--check", action="append", metavar="NAME", choices=[check.name for check in CHECKS], help="only this check"
+    )
+    parser.add_argument("--level", choices=LEVELS, default=LEVELS[-1], help="only checks of this level and above")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    return parser.parse_args(arguments)
+
+
+def _wanted(options: argparse.Namespace, profile: str | None) -> list[Check]:
+    levels = LEVELS[: LEVELS.index(options.level) + 1]
+    chosen = [check for check in CHECKS if not options.check or check.name in options.check]
+    return [check for check in chosen if check.level_for(profile) in levels]
+
+
+def _print(finding: Finding) -> None:
+    mark = MARKS[finding.outcome]
+    lines = [f"{mark} {finding.check} ({finding.level}, {finding.seconds:.2f} s) {finding.outcome}"]
+    lines += [f"    {line}" for line in finding.message.splitlines()]
+    sys.stderr.write("\n".join(lines) + "\n")
+    sys.stderr.flush()
+
+
+def _text(report: Report) -> str:
+    problems = [f"{finding.outcome}: {finding.check}" for finding in report.problems]
+    return "\n".join([*problems, report.badge])
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads that a framework left running must not keep the process alive.
+    os._exit(code)

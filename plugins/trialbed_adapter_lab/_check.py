@@ -1,0 +1,184 @@
+"""A check, the finding that it ends in, and the report of all findings."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from trialbed.records import CONTROLLED, Record
+
+if TYPE_CHECKING:
+    from trialbed_adapter_lab.harness import Harness
+
+Level = Literal["must", "should", "may"]
+"""The weight of a check for an adapter that it binds.
+
+``must``: without it, numbers about the framework would be wrong; a deviation from it cannot be declared.
+``should``: it fails unless the adapter's ``deviations`` declare it.
+``may``: what is seen is reported, and never fails.
+"""
+
+Bound = Literal["all", "controlled"]
+"""The profiles that a check binds: all, for what keeps a measurement sound, or only ``controlled``, for what is a
+property of the framework. For an adapter that it does not bind, a check is a ``may``."""
+
+LEVELS: tuple[Level, ...] = get_args(Level)
+
+Outcome = Literal["passed", "failed", "finding", "declared", "outdated", "error"]
+"""The outcome of a check: ``finding`` is what a ``may`` saw otherwise than the check has it, ``declared`` failed as the
+adapter's deviations say it would, ``outdated`` passed although they say it would fail (or names a check that does not
+exist), ``error`` could not be completed."""
+
+PROBLEMS: tuple[Outcome, ...] = ("failed", "outdated", "error")
+MARKS = {"passed": "✓", "failed": "✗", "finding": "·", "declared": "-", "outdated": "✗", "error": "!"}
+"""Outcome -> the character before it in text."""
+
+FAILS = "the trial fails"
+"""How the cause begins of what fails because its trial does."""
+
+FAILS_EARLY = f"{FAILS} before it asks the model"
+"""The same, where no check of what comes then can pass."""
+
+ASKED_ON = "the model is asked again after its answer"
+"""The cause of what fails because the adapter, or its framework, does not end with the model's answer."""
+
+Procedure = Callable[["Harness"], Awaitable[None]]
+"""Runs trials on a harness; raises ``CheckFailed`` if the adapter fails the check."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of the kit.
+
+    Attributes:
+        name: unique; what ``Deviation.check`` and the command line refer to.
+        level: for the adapters that it binds.
+        reason: why it is needed, in a sentence.
+        hint: what usually makes an adapter pass.
+        run: the check itself.
+        binds: the profiles that it binds.
+    """
+
+    name: str
+    level: Level
+    reason: str
+    hint: str
+    run: Procedure
+    binds: Bound = "all"
+
+    def level_for(self, profile: str | None) -> Level:
+        """Its weight for an adapter's profile; None is an adapter without profiles."""
+        return self.level if self.binds == "all" or profile == CONTROLLED else "may"
+
+    @property
+    def theme(self) -> str:
+        """The module of ``checks`` that it belongs to: ``calls``, ``arguments``, ``limits`` and so on."""
+        return self.run.__module__.rpartition(".")[2]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the check's docstring."""
+        return (self.run.__doc__ or self.name).strip().splitlines()[0]
+
+
+def must(*, reason: str, hint: str, binds: Bound = "all") -> Callable[[Procedure], Check]:
+    """Make a function a check that an adapter that it binds has to pass; its name and first line are the check's."""
+    return _check("must", reason, hint, binds)
+
+
+def should(*, reason: str, hint: str, binds: Bound = "all") -> Callable[[Procedure], Check]:
+    """Make a function a check that an adapter that it binds passes or declares."""
+    return _check("should", reason, hint, binds)
+
+
+def may(*, reason: str, hint: str) -> Callable[[Procedure], Check]:
+    """Make a function a check that is only reported."""
+    return _check("may", reason, hint)
+
+
+class Finding(Record):
+    """The outcome of one check.
+
+    Attributes:
+        level: of the check for this adapter.
+        message: what was expected and seen; of a failure also why it matters and what to do; empty if the check passed.
+        cause: what other checks fail for as well, in words; empty if that is not known.
+        seconds: wall time.
+    """
+
+    check: str
+    level: Level
+    outcome: Outcome
+    message: str = ""
+    cause: str = ""
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether an adapter may be released with it."""
+        return self.outcome not in PROBLEMS
+
+
+class Report(Record):
+    """Everything that the kit found about one adapter.
+
+    Attributes:
+        framework: the driver's name, or the name of the class if it is not an installed driver.
+        version: the framework's own.
+        adapter, adapter_version: the distribution; empty if there is none.
+        findings: in the order of the checks.
+        warnings: what the adapter's author should change before the next release of Trialbed.
+    """
+
+    framework: str
+    version: str
+    adapter: str = ""
+    adapter_version: str = ""
+    findings: tuple[Finding, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the adapter conforms."""
+        return all(finding.ok for finding in self.findings)
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """The findings because of which the adapter does not conform."""
+        return tuple(finding for finding in self.findings if not finding.ok)
+
+    def by_cause(self, *outcomes: Outcome) -> list[tuple[Finding, ...]]:
+        """The findings with these outcomes, those of the same cause together, in the order of the checks."""
+        groups: dict[str, list[Finding]] = {}
+        for finding in self.findings:
+            if finding.outcome in outcomes:
+                groups.setdefault(finding.cause or finding.check, []).append(finding)
+        return [tuple(group) for group in groups.values()]
+
+    def count(self, level: Level, *outcomes: Outcome) -> int:
+        """The number of checks of a level with one of these outcomes; without outcomes, of all checks of the level."""
+        return sum(
+            finding.level == level and (not outcomes or finding.outcome in outcomes) for finding in self.findings
+        )
+
+    @property
+    def badge(self) -> str:
+        """One line: ``acme 1.2 · must 24/24 · should 14/15 (1 declared) · may 3/5 (2 findings)``."""
+        levels = [self._badge(level) for level in LEVELS if self.count(level)]
+        return " · ".join([f"{self.framework} {self.version}", *levels])
+
+    def _badge(self, level: Level) -> str:
+        words: Iterable[Outcome] = ("finding", "declared", "outdated", "error")
+        counts = [(self.count(level, word), word) for word in words]
+        apart = [f"{count} {word}{'s' * (word == 'finding' and count > 1)}" for count, word in counts if count]
+        return f"{level} {self.count(level, 'passed')}/{self.count(level)}" + (
+            f" ({', '.join(apart)})" if apart else ""
+        )
+
+
+def _check(level: Level, reason: str, hint: str, binds: Bound = "all") -> Callable[[Procedure], Check]:
+    def made(run: Procedure) -> Check:
+        return Check(name=run.__name__, level=level, reason=reason, hint=hint, run=run, binds=binds)
+
+    return made

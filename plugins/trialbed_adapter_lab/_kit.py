@@ -1,0 +1,224 @@
+"""Runs checks on one adapter, in one event loop and one harness, as a worker runs trials."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from typing import Self
+
+from trialbed.contracts import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
+from trialbed.records import Deviation, framework_profile
+from trialbed_adapter_lab._check import ASKED_ON, FAILS_EARLY, Check, Finding, Outcome, Report
+from trialbed_adapter_lab.harness import (
+    BLOCKED,
+    CheckFailed,
+    Harness,
+    LoopBlocked,
+    NetworkWatch,
+    tool_client,
+    watchdog,
+)
+
+SETTLE = 1.0
+"""Seconds in which leaked tasks have to end after they are cancelled."""
+
+
+HINTS = {
+    FAILS_EARLY: "Fix what ended the trial first; only then does this check say something about the adapter.",
+    ASKED_ON: "Run the framework's agent once, and return the model's answer; look for a second run, a summary or a "
+    "last word.",
+}
+"""How a cause begins -> what helps, where that is not what the check is about."""
+
+
+class Kit:
+    """Runs checks on one adapter. Use it as a context manager; not from a running event loop.
+
+    Args:
+        agent_class: the adapter.
+        checks: all that the adapter's declarations may name.
+        network: as for ``Harness``.
+        profile: the adapter's; None if it has none.
+    """
+
+    def __init__(
+        self,
+        agent_class: type[BaseAgent],
+        checks: Iterable[Check],
+        network: NetworkWatch | None = None,
+        profile: str | None = None,
+    ) -> None:
+        self.agent_class = agent_class
+        self._profile = profile
+        self._checks = {check.name: check for check in checks}
+        # With a factory, the runner does not change the thread's current loop.
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self._runner.get_loop().set_default_executor(_Threads())
+        self._harness = Harness(agent_class, network)
+        self._harness.client = self._client = tool_client()
+
+    def run(self, check: Check) -> Finding:
+        """Run one check."""
+        begun = time.perf_counter()
+        outcome, message, cause = self._outcome(check)
+        outcome, message = self._with_declarations(check, outcome, message, _advice(check, cause))
+        return Finding(
+            check=check.name,
+            level=check.level_for(self._profile),
+            outcome=outcome,
+            message=message,
+            cause=cause,
+            seconds=round(time.perf_counter() - begun, 3),
+        )
+
+    def misnamed(self) -> list[Finding]:
+        """A finding for each declaration that names an unknown check."""
+        return [
+            Finding(check=deviation.check, level="should", outcome="outdated", message=_misnamed(deviation))
+            for deviation in self.agent_class.deviations
+            if deviation.check and deviation.check not in self._checks
+        ]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the harness and the loop."""
+        self._harness.close()
+        self._runner.run(self._client.aclose())
+        self._runner.close()
+
+    def _outcome(self, check: Check) -> tuple[Outcome, str, str]:
+        """The outcome, what is to be said of it, and its cause."""
+        try:
+            with watchdog(self._runner.get_loop(), BLOCKED):
+                self._runner.run(self._run(check))
+        except CheckFailed as failed:
+            return "failed", str(failed), failed.cause
+        except LoopBlocked as blocked:
+            return "failed", _blocked(blocked), "the event loop is blocked"
+        except Exception as error:  # noqa: BLE001 - any error of a check is reported with it
+            return "error", "".join(traceback.format_exception(error)), ""
+        return "passed", "", ""
+
+    async def _run(self, check: Check) -> None:
+        before = asyncio.all_tasks()
+        try:
+            await check.run(self._harness)
+        finally:
+            self._harness.clear()
+            await _cancelled(asyncio.all_tasks() - before)
+
+    def _with_declarations(self, check: Check, outcome: Outcome, message: str, advice: str) -> tuple[Outcome, str]:
+        """The outcome, given what the adapter declares."""
+        declared = next((item for item in self.agent_class.deviations if item.check == check.name), None)
+        level = check.level_for(self._profile)
+        if outcome == "failed":
+            if declared is None and level == "may":
+                return "finding", message
+            if declared is None:
+                return "failed", f"{message}\n{advice}"
+            if level == "must":
+                return "failed", f"{message}\n{advice}\ndeviations declares it, but a must cannot be declared"
+            upstream = f" ({declared.upstream})" if declared.upstream else ""
+            return "declared", f"{declared.text}{upstream}\n{message}"
+        if outcome == "passed" and declared is not None:
+            return "outdated", _outdated(check, declared)
+        return outcome, message
+
+
+def check_adapter(
+    agent_class: type[BaseAgent],
+    checks: Iterable[Check] | None = None,
+    *,
+    framework: str = "",
+    adapter: str = "",
+    adapter_version: str = "",
+    profile: str | None = None,
+    network: NetworkWatch | None = None,
+    progress: Callable[[Finding], None] | None = None,
+) -> Report:
+    """Run checks on an adapter, in this process.
+
+    Args:
+        agent_class: the adapter.
+        checks: by default all.
+        framework, adapter, adapter_version: for the report.
+        profile: the adapter's; by default the one in ``framework``.
+        network: as for ``Harness``.
+        progress: called with each finding as soon as it is there.
+    """
+    from trialbed_adapter_lab.checks import CHECKS
+
+    findings: list[Finding] = []
+    with Kit(agent_class, CHECKS, network, profile or framework_profile(framework)) as kit:
+        for finding in chain(map(kit.run, CHECKS if checks is None else checks), kit.misnamed()):
+            findings.append(finding)
+            if progress is not None:
+                progress(finding)
+    return Report(
+        framework=framework or agent_class.__name__,
+        version=agent_class.framework_version(),
+        adapter=adapter,
+        adapter_version=adapter_version,
+        findings=tuple(findings),
+        warnings=tuple(contract_warnings(agent_class)),
+    )
+
+
+def contract_warnings(agent_class: type[BaseAgent]) -> Iterator[str]:
+    """Advice on what to change in an adapter for an older contract before that contract is dropped."""
+    name = agent_class.__name__
+    if getattr(agent_class, "contract", AGENT_CONTRACT) in OLD_AGENT_CONTRACTS:
+        yield (
+            f"{name} is written for contract {agent_class.contract!r}, which the next release of Trialbed no longer "
+            f"loads: state contract = {AGENT_CONTRACT!r}"
+        )
+    if "capabilities" in vars(agent_class):
+        yield f"{name}.capabilities is deprecated: rename it to deviations"
+
+
+class _Threads(ThreadPoolExecutor):
+    """The loop's threads; at the end, those that an adapter still occupies are not waited for."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - the base's
+        super().shutdown(wait=False, cancel_futures=cancel_futures)
+
+
+def _blocked(blocked: LoopBlocked) -> str:
+    where = "".join(traceback.format_tb(blocked.__traceback__)[-3:])
+    return f"expected the event loop to stay free; seen: it was blocked for {BLOCKED:g} s in\n{where}"
+
+
+def _advice(check: Check, cause: str) -> str:
+    hint = next((hint for beginning, hint in HINTS.items() if cause.startswith(beginning)), check.hint)
+    return f"why: {check.reason}\nhint: {hint}"
+
+
+def _outdated(check: Check, declared: Deviation) -> str:
+    return (
+        f"deviations declares {check.name!r} ({declared.text}), but the check passes: the declaration is no "
+        f"longer true; remove it"
+    )
+
+
+def _misnamed(declared: Deviation) -> str:
+    return (
+        f"deviations declares {declared.check!r} ({declared.text}), but no check has this name; correct it, or leave "
+        f"it empty if no check covers the deviation"
+    )
+
+
+async def _cancelled(tasks: set[asyncio.Task[object]]) -> None:
+    """Cancel the tasks that a check left behind, as a worker does between trials."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=SETTLE)

@@ -1,0 +1,238 @@
+"""Expectations of checks: what was expected, and what was seen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from trialbed.differences import differences
+from trialbed.records import Answer
+from trialbed_adapter_lab._check import ASKED_ON, FAILS, FAILS_EARLY
+from trialbed_adapter_lab.harness import AFTER_THE_END, CheckFailed, ModelRequest, TrialRecord, text_of
+
+SHOWN = 300
+"""Characters of a value that a message shows."""
+
+CALLED = {"agent_class(": "__init__", "agent.bind_tools(": "bind_tools", "agent.answer(": "answer"}
+"""How a worker calls an agent's methods."""
+
+
+def expect(right: bool, expected: str, seen: Any, cause: str = "") -> None:
+    """Fail unless the condition holds.
+
+    Args:
+        expected: in words.
+        seen: in words, or any value.
+        cause: what other checks fail for as well.
+
+    Raises:
+        CheckFailed: with both, the seen one shortened.
+    """
+    if not right:
+        text = shortened(seen) if isinstance(seen, str) else shown(seen)
+        raise CheckFailed(f"expected {expected}; seen: {text}", cause)
+
+
+def expect_equal(what: str, seen: Any, expected: Any, cause: str = "") -> None:
+    """Fail unless both are the same JSON value; says where they differ.
+
+    Raises:
+        CheckFailed: they differ.
+    """
+    place = difference(expected, seen)
+    if place is not None:
+        raise CheckFailed(f"{what}: {place}", cause)
+
+
+def answered(record: TrialRecord, text: str | None = None) -> Answer:
+    """The answer of a trial that did not fail, with this text.
+
+    Raises:
+        CheckFailed: it failed, or said something else.
+    """
+    if record.answer is None:
+        raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(record)}", _failure_cause(record))
+    if AFTER_THE_END in record.answer.final_answer:
+        count = len(record.requests)
+        raise CheckFailed(f"expected no request after the model's answer; seen: it was asked {count} times", ASKED_ON)
+    if text is not None:
+        expect_equal("final_answer", record.answer.final_answer, text, "the final answer is not the model's last text")
+    return record.answer
+
+
+def not_failed(record: TrialRecord) -> None:
+    """Fail if a trial failed, whatever it was to show.
+
+    Raises:
+        CheckFailed: it failed.
+    """
+    if record.failure is not None:
+        raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(record)}", _failure_cause(record))
+
+
+def asked(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
+    """The requests of a trial that asked the model this many times.
+
+    Raises:
+        CheckFailed: it asked more or less often.
+    """
+    ended = f", and the trial failed: {_failure(record)}" if record.failure else ""
+    seen = len(record.requests)
+    cause = f"{'more' if seen > times else 'fewer'} requests to the model than turns"
+    what = f"{times} model request{'s' * (times != 1)}"
+    expect(seen == times, what, f"{seen}{ended}", _failure_cause(record) or cause)
+    return record.requests
+
+
+def asked_at_least(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
+    """The requests of a trial that asked the model this many times or more: what a framework adds is its own.
+
+    Raises:
+        CheckFailed: it asked less often.
+    """
+    ended = f", and the trial failed: {_failure(record)}" if record.failure else ""
+    seen = len(record.requests)
+    what = f"at least {times} model request{'s' * (times != 1)}"
+    expect(seen >= times, what, f"{seen}{ended}", _failure_cause(record) or "fewer requests to the model than turns")
+    return record.requests
+
+
+def knows(request: ModelRequest, words: Sequence[str]) -> None:
+    """Fail unless each of these words is in some message of the request.
+
+    Raises:
+        CheckFailed: one is in none.
+    """
+    texts = [text_of(entry.get("content")) for entry in request.messages]
+    for word in words:
+        expect(any(word in text for text in texts), f"{shown(word)} in a message to the model", texts)
+
+
+def called(record: TrialRecord, *calls: tuple[str, Any]) -> None:
+    """Fail unless exactly these calls were made, in any order.
+
+    Raises:
+        CheckFailed: others were made.
+    """
+    made = [[call.tool, call.arguments] for call in record.calls]
+    kind = "other" if len(made) == len(calls) else "more" if len(made) > len(calls) else "fewer"
+    cause = _failure_cause(record) or f"{kind} calls reached the Apis than the model asked for"
+    expect_equal("calls that reached the Apis", in_order(made), in_order([list(pair) for pair in calls]), cause)
+
+
+def told(request: ModelRequest, words: Sequence[str]) -> None:
+    """Fail unless the request has as many results as there are words, each with its word, in order.
+
+    Each must be text, with the id of a call in the conversation.
+
+    Raises:
+        CheckFailed: it has others.
+    """
+    texts = [text for _, text in request.results]
+    right = len(texts) == len(words) and all(word in text for word, text in zip(words, texts, strict=True))
+    what = f"{len(words)} tool message{'s' * (len(words) != 1)}"
+    cause = "the model is told other results than those of its calls"
+    expect(right, f"{what} with {shown(list(words))}" if any(words) else what, texts, cause)
+    expect(all(texts), f"{what} with some text", texts)
+    ids = {made for made, _, _ in request.wanted}
+    expect(all(made in ids for made, _ in request.results), f"results of the calls {sorted(ids)}", request.results)
+
+
+def in_order(values: Iterable[Any]) -> list[Any]:
+    """The values, in an order that does not depend on the one they came in."""
+    return sorted(values, key=lambda value: json.dumps(value, sort_keys=True))
+
+
+def difference(expected: Any, seen: Any) -> str | None:
+    """The first place where two JSON values differ, and both values there; None if they are the same.
+
+    Types matter: 1 is neither true nor "1". The order of keys does not count.
+    """
+    for found in differences(expected, seen):
+        holder, place = _at_pointer(expected if found.kind == "lost" else seen, found.pointer)
+        if found.kind == "lost":
+            return f"expected {place} = {shown(found.given)}; seen: it is missing"
+        if found.kind == "added":
+            return f"expected nothing at {place}; seen: {shown(found.sent)}"
+        if found.kind == "changed" or isinstance(holder, list):
+            return _change(found.given, found.sent, place)
+    return None
+
+
+def _at_pointer(value: Any, pointer: str) -> tuple[Any, str]:
+    """The value at a JSON Pointer, and the pointer as it is written in Python: ``a.b[1]``."""
+    place = ""
+    for token in pointer.split("/")[1:]:
+        if isinstance(value, list):
+            value, place = value[int(token)], f"{place}[{token}]"
+        else:
+            key = token.replace("~1", "/").replace("~0", "~")
+            value, place = value[key], f"{place}.{key}" if place else key
+    return value, place
+
+
+def _change(expected: Any, seen: Any, place: str) -> str:
+    if isinstance(expected, str) and isinstance(seen, str) and max(len(expected), len(seen)) > SHOWN:
+        return _text_difference(expected, seen, place)
+    return f"expected {shown(expected)}{_at(place)}; seen: {shown(seen)}"
+
+
+def shown(value: Any) -> str:
+    """A value as JSON, shortened."""
+    return shortened(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+def shortened(text: str) -> str:
+    """The beginning and the end of a text."""
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 60]} … {text[-40:]} ({len(text)} characters)"
+
+
+def _text_difference(expected: str, seen: str, place: str) -> str:
+    """The first position where a long text differs, and the text there."""
+    at = next((i for i, pair in enumerate(zip(expected, seen, strict=False)) if pair[0] != pair[1]), None)
+    at = min(len(expected), len(seen)) if at is None else at
+    return (
+        f"expected a text of {len(expected)} characters{_at(place)}; seen: one of {len(seen)} that differs from "
+        f"character {at}: {shown(seen[at : at + 60])} in place of {shown(expected[at : at + 60])}"
+    )
+
+
+def _at(place: str) -> str:
+    return f" at {place}" if place else ""
+
+
+def _failure(record: TrialRecord) -> str:
+    if record.failure is None:
+        return "no"
+    # The markers below a line of code are for those who see the whole traceback.
+    lines = [line for line in record.failure.detail.splitlines() if line.strip(" ^~")]
+    own = _own_frame(record, lines)
+    last = lines[-5:-1]
+    shown_lines = last if own is None or own[0] in last else [*own, "  …", *last]
+    return f"{record.failure.kind}: {record.failure.message}" + "".join(f"\n  {line}" for line in shown_lines)
+
+
+def _own_frame(record: TrialRecord, lines: Sequence[str]) -> list[str] | None:
+    """The deepest frame of a traceback in the adapter's own package, with its line of code.
+
+    Where there is none, as an agent's method could not be called or returned what is not an answer, that method.
+    """
+    start = f'  File "{record.adapter}'
+    found = [number for number, line in enumerate(lines) if record.adapter and line.startswith(start)]
+    if found:
+        return list(lines[found[-1] : found[-1] + 2])
+    malformed = record.failure is not None and record.failure.kind == "answer"
+    calls = [CALLED[call] for line in lines for call in CALLED if call in line]
+    name = "answer" if malformed else calls[-1] if calls else ""
+    return [f"  {record.methods[name]}"] if name in record.methods else None
+
+
+def _failure_cause(record: TrialRecord) -> str:
+    """In words, what a trial failed of, and where in the adapter; empty if it did not fail."""
+    if record.failure is None:
+        return ""
+    own = _own_frame(record, record.failure.detail.splitlines())
+    where = f" in {own[0].strip()}" if own else ""
+    what = "a malformed answer" if record.failure.kind == "answer" else record.failure.message.partition(":")[0]
+    return f"{FAILS if record.requests else f'{FAILS_EARLY},'} with {what}{where}"

@@ -1,0 +1,193 @@
+"""Arguments: the Api gets exactly what the model writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trialbed_adapter_lab._check import must, should
+from trialbed_adapter_lab.checks._expectations import answered, asked, called, expect, expect_equal, told
+from trialbed_adapter_lab.harness import Harness, asks, call, tool
+
+ANYTHING: dict[str, Any] = {}
+TYPES = {
+    "integer": 7,
+    "large": 12345678901234567890,
+    "number": 1.5,
+    "zero": 0,
+    "yes": True,
+    "no": False,
+    "nothing": None,
+    "text": "hello",
+    "empty": "",
+    "list": [1, "1", None, [2.5, {"deep": False}]],
+    "none_in_it": [],
+    "object": {"a": {"b": [1, 2]}},
+    "empty_object": {},
+}
+LOOK_ALIKES = {
+    "integer": "7",
+    "number": "1.50",
+    "yes": "true",
+    "no": "False",
+    "nothing": "null",
+    "python": "None",
+    "list": "[1, 2]",
+    "object": '{"a": 1}',
+    "date": "2024-01-01",
+    "spaces": "  kept  ",
+}
+HOSTILE_NAMES = (
+    *("self", "cls", "agent", "tool", "name", "args", "kwargs", "arguments", "input", "output", "config"),
+    *("run_manager", "callbacks", "context", "ctx", "state", "runtime", "store", "messages", "tool_call_id"),
+    *("model_config", "schema", "json", "copy", "fields", "function", "loop", "timeout", "call_id"),
+    *("class", "from", "None", "lambda", "return", "type", "id", "default", "properties", "required"),
+    *("_p", "__class__", "__init__", "_", "a.b", "a-b", "a b", "a[b]", "$ref", "@id", "1st", "é", "参数", "x:y/z"),
+)
+OPEN: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": True}
+STRICT: dict[str, Any] = {
+    "type": "object",
+    "properties": {"count": {"type": "integer", "minimum": 1}, "kind": {"enum": ["a", "b"]}, "day": {"type": "string"}},
+    "required": ["count", "kind", "day"],
+    "additionalProperties": False,
+}
+INVALID = {"count": "seven", "kind": "c", "colour": None}
+
+
+@must(
+    binds="controlled",
+    reason="Scores compare the arguments that the Api got with those that were right.",
+    hint="Do not build a typed object from the arguments: pass the parsed JSON on.",
+)
+async def argument_types_are_kept(harness: Harness) -> None:
+    """Numbers of any size, booleans, null, texts, lists and objects arrive with their own types."""
+    schema = {"type": "object", "properties": dict.fromkeys(TYPES, ANYTHING)}
+    await _arrives(harness, TYPES, schema)
+
+
+@should(
+    binds="controlled",
+    reason="A text that says `7` or `true` is not a number; a changed value makes a different call.",
+    hint="Switch the framework's coercion of arguments off, or pass the arguments around it.",
+)
+async def text_arguments_stay_text(harness: Harness) -> None:
+    """Texts that look like numbers, booleans, null, JSON or dates arrive as texts."""
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in LOOK_ALIKES}}
+    await _arrives(harness, LOOK_ALIKES, schema)
+
+
+@must(
+    binds="controlled",
+    reason="Parameters of real Apis have such names; they break frameworks that pass arguments by keyword.",
+    hint="Let the framework call with one mapping, and use tool.ainvoke(mapping), never tool(**mapping) by keyword.",
+)
+async def hostile_argument_names(harness: Harness) -> None:
+    """Parameters may have any name: self, config, a.b, _p, __class__, $ref, Python's keywords, spaces, é."""
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in HOSTILE_NAMES}}
+    await _arrives(harness, {name: f"value of {name}" for name in HOSTILE_NAMES}, schema)
+
+
+@must(
+    binds="controlled",
+    reason="Queries are written in many languages.",
+    hint="Do not encode arguments by hand.",
+)
+async def unicode_arguments(harness: Harness) -> None:
+    """Letters of many scripts, emoji, quotes, backslashes, tabs and line breaks arrive unchanged."""
+    await _arrives(
+        harness, {"text": "Zürich, 東京, القاهرة 🦜👩‍🚀 \"quoted\" 'single' \\back\\ \t tab\nline\r\n  \u200b end"}
+    )
+
+
+@should(
+    binds="controlled",
+    reason="Some Apis take documents as arguments.",
+    hint="Look for a limit that the framework sets on the length of arguments.",
+)
+async def large_arguments(harness: Harness) -> None:
+    """An argument of 200,000 characters and one that is 40 levels deep arrive whole."""
+    deep: Any = "bottom"
+    for _ in range(40):
+        deep = {"next": [deep]}
+    await _arrives(harness, {"text": "0123456789" * 20_000, "deep": deep}, OPEN)
+
+
+@should(
+    binds="controlled",
+    reason="Models may write no arguments at all for a tool that needs none.",
+    hint="Read an empty text as {}; some frameworks do not.",
+)
+async def empty_arguments(harness: Harness) -> None:
+    """An empty text as arguments is a call without arguments."""
+    record = await harness.run(asks(call("Echo_text", "")), "done", tools=[tool(parameters=OPEN)])
+    answered(record, "done")
+    asked(record, 2)
+    called(record, ("Echo_text", {}))
+
+
+@must(
+    binds="controlled",
+    reason="The model must learn that its call was wrong, and the run must go on.",
+    hint="Either make the call as it is, or answer it with a tool message that says what is wrong.",
+)
+async def invalid_arguments_do_not_end_the_run(harness: Harness) -> None:
+    """Arguments that break the schema: the call is made or refused, the model is told, and the run continues."""
+    record = await harness.run(asks(call("Echo_text", INVALID)), "sorry", tools=[tool(parameters=STRICT)])
+    answered(record, "sorry")
+    _, second = asked(record, 2)
+    told(second, [""])
+    expect(len(record.calls) <= 1, "at most one call of the Api", f"{len(record.calls)}")
+
+
+@should(
+    binds="controlled",
+    reason="The Api decides whether arguments are right; a framework that repairs them hides the model's mistakes.",
+    hint="Bind the raw schema, and switch validation, defaults and coercion of arguments off.",
+)
+async def arguments_are_not_repaired(harness: Harness) -> None:
+    """Arguments that break the schema reach the Api as the model wrote them."""
+    await _arrives(harness, INVALID, STRICT)
+
+
+@should(
+    binds="controlled",
+    reason="The Api fills in defaults; a value that the model did not write makes a different call.",
+    hint="Do not fill in defaults, or None for parameters that are left out.",
+)
+async def defaults_are_not_filled_in(harness: Harness) -> None:
+    """Optional parameters that the model leaves out are left out of the call, defaults or not."""
+    optional = {
+        "size": {"type": "integer", "default": 10},
+        "note": {"type": "string"},
+        "all": {},
+    }
+    schema = {"type": "object", "properties": {"text": {"type": "string"}, **optional}, "required": ["text"]}
+    await _arrives(harness, {"text": "only this"}, schema)
+
+
+async def _arrives(harness: Harness, arguments: dict[str, Any], schema: dict[str, Any] | None = None) -> None:
+    """One call with these arguments is made as it is."""
+    offered = tool() if schema is None else tool(parameters=schema)
+    record = await harness.run(asks(call("Echo_text", arguments)), "done", tools=[offered])
+    answered(record, "done")
+    asked(record, 2)
+    expect(
+        len(record.calls) == 1, "one call of the Api", f"{len(record.calls)}{_told_instead(record.requests[1].results)}"
+    )
+    expect_equal("arguments that the Api got", record.calls[0].arguments, arguments)
+
+
+def _told_instead(results: list[tuple[str, str]]) -> str:
+    return f"; the model was told: {results[0][1][:200]}" if results else ""
+
+
+CHECKS = (
+    argument_types_are_kept,
+    text_arguments_stay_text,
+    hostile_argument_names,
+    unicode_arguments,
+    large_arguments,
+    empty_arguments,
+    invalid_arguments_do_not_end_the_run,
+    arguments_are_not_repaired,
+    defaults_are_not_filled_in,
+)

@@ -1,0 +1,216 @@
+"""Claims: the framework reports what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trialbed.records import Answer, Usage
+from trialbed_adapter_lab._check import may, must, should
+from trialbed_adapter_lab.checks._expectations import answered, asked_at_least, expect, expect_equal, in_order
+from trialbed_adapter_lab.harness import Harness, TrialRecord, asks, breaks, call, errs, forever, returns, says, tool
+
+NAMES = ("Echo_a", "Echo_b", "Echo_c")
+SPENT = (Usage(prompt_tokens=10, completion_tokens=1), Usage(prompt_tokens=20, completion_tokens=2))
+LAST = Usage(prompt_tokens=40, completion_tokens=4)
+ALL = {"prompt_tokens": 70, "completion_tokens": 7}
+
+
+@must(
+    reason="The difference between claims and the wire is a score of the framework, not of its adapter.",
+    hint="Read the calls from the framework's own messages or events: name, Api and arguments of each.",
+)
+async def calls_are_claimed(harness: Harness) -> None:
+    """Calls in one turn and in several are claimed, each once, with Api and arguments."""
+    # A framework may refuse arguments that a schema does not name.
+    tools = [tool(name, parameters=_schema("text", "n")) for name in NAMES]
+    together = asks(*(call(name, {"text": f"{name} 1", "n": "1"}) for name in NAMES))
+    record = await harness.run(together, asks(call("Echo_b", {"text": "Echo_b 2", "n": "2"})), "done", tools=tools)
+    answered(record, "done")
+    expect(len(record.calls) > 0, "calls of the tools", "none")
+    _claimed(record)
+
+
+@must(
+    reason="A claim that stops at some number hides what the framework does not know of itself.",
+    hint="Read all messages of the run, not the last ones.",
+)
+async def many_calls_are_claimed(harness: Harness) -> None:
+    """Twelve calls, six of them in one turn, are all claimed."""
+    turns = [asks(call("Echo_a", {"text": f"turn {number}"})) for number in range(6)]
+    together = asks(*(call("Echo_b", {"text": f"call {number}"}) for number in range(6)))
+    record = await harness.run(*turns, together, "done", tools=_tools())
+    _claimed_if_answered(record)
+
+
+@should(
+    binds="controlled",
+    reason="Scores that look at order read it from the claims where the wire has calls at the same time.",
+    hint="List the calls in the order in which the model asked for them.",
+)
+async def claims_are_in_order(harness: Harness) -> None:
+    """Calls are claimed in the order in which the model asked for them."""
+    together = asks(*(call(name, {"text": "1"}) for name in reversed(NAMES)))
+    record = await harness.run(together, asks(call("Echo_b", {"text": "2"})), "done", tools=_tools())
+    answer = answered(record, "done")
+    named = [claim.api.tool_name if claim.api else claim.name for claim in answer.calls]
+    expect_equal("tools of the claimed calls", named, [*reversed(NAMES), "Echo_b"])
+
+
+@should(
+    binds="controlled",
+    reason="Results and answers are read together; a claim without its response is incomplete.",
+    hint="Put the text of the tool message into ClaimedCall.response.",
+)
+async def responses_are_claimed(harness: Harness) -> None:
+    """Each claimed call has the response that came back."""
+    tools = [tool(name, returns(f"response of {name}")) for name in NAMES]
+    record = await harness.run(asks(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
+    answer = answered(record, "done")
+    seen = {claim.api.tool_name if claim.api else claim.name: claim.response for claim in answer.calls}
+    expect_equal("responses of the claimed calls", seen, {name: f"response of {name}" for name in NAMES})
+
+
+@must(
+    reason="A call was made even if its Api failed.",
+    hint="Claim it like any other; frameworks may list failed calls elsewhere.",
+)
+async def failed_calls_are_claimed(harness: Harness) -> None:
+    """Calls that the Api answered with an error, or not at all, are claimed."""
+    tools = [tool("Echo_a", errs("no parrot")), tool("Echo_b", breaks(503)), tool("Echo_c")]
+    record = await harness.run(asks(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
+    _claimed_if_answered(record)
+
+
+@must(
+    reason="A call that never left the framework was not made.",
+    hint="Leave out calls of unknown tools and with broken arguments: they reached no Api.",
+)
+async def calls_not_made_are_not_claimed(harness: Harness) -> None:
+    """Calls of an unknown tool, or with arguments that are not a JSON object, are not claimed unless they were made."""
+    turn = asks(
+        call("Echo_nobody", {"text": "x"}),
+        call("Echo_a", '{"text": '),
+        call("Echo_b", "[1]"),
+        call("Echo_c", {"text": "made"}),
+    )
+    record = await harness.run(turn, "done", tools=_tools())
+    _claimed_if_answered(record)
+
+
+@must(
+    binds="controlled",
+    reason="Calls of a trial that was cut off were made too.",
+    hint="Keep what the framework reports where it ends by its limit; some lose it with an exception.",
+)
+async def calls_are_claimed_at_the_step_limit(harness: Harness) -> None:
+    """At the step limit the calls that were made are claimed."""
+    record = await harness.run(forever(asks(call("Echo_a", {"text": "more"}))), tools=_tools(), max_steps=3)
+    answered(record)
+    expect(len(record.calls) >= 2, "at least 2 calls in 3 turns", f"{len(record.calls)}")
+    _claimed(record)
+
+
+@must(
+    reason="Tokens cost money; a wrong number is worse than no number.",
+    hint="Add up what the framework reports of every turn, the last one too; otherwise return None.",
+)
+async def claimed_usage_is_the_sum(harness: Harness) -> None:
+    """Claimed tokens, if any, are the sum of what the model reported."""
+    usage = (await _spent(harness)).usage
+    if usage is not None:
+        expect_equal("usage", usage.model_dump(), ALL)
+
+
+@must(
+    reason="A missing report does not mean zero.",
+    hint="Return usage=None where the model reported none.",
+)
+async def unknown_usage_is_none(harness: Harness) -> None:
+    """If the model reports no tokens, none are claimed: None, not 0."""
+    record = await harness.run(
+        asks(call("Echo_a", {"text": "x"}), usage=None), says("done", usage=None), tools=_tools()
+    )
+    usage = answered(record, "done").usage
+    expect(usage is None, "usage None", None if usage is None else usage.model_dump())
+
+
+@may(
+    reason="A framework's own token count can be checked.",
+    hint="Nothing needs to be done if the framework does not count.",
+)
+async def usage_is_claimed(harness: Harness) -> None:
+    """Tokens are claimed."""
+    expect((await _spent(harness)).usage is not None, "the framework's own count of tokens", "None")
+
+
+@must(
+    reason="A wrong number of turns hides requests that the framework made on its own.",
+    hint="Count the model's messages that the framework reports, the last one too; otherwise return None.",
+)
+async def claimed_turns_are_right(harness: Harness) -> None:
+    """Claimed turns, if any, are the requests that were made, at the step limit too if there is an answer."""
+    finished = await harness.run(asks(call("Echo_a", {"text": "x"})), "done", tools=_tools())
+    cut_off = await harness.run(forever(asks(call("Echo_a", {"text": "x"}))), tools=_tools(), max_steps=3)
+    answered(finished)
+    for record in (finished, cut_off):
+        made = sum(not request.refused for request in record.requests)
+        turns = record.answer.model_turns if record.answer else None
+        expect(turns in (None, made), f"model_turns {made}, or None", turns)
+
+
+@may(
+    reason="A framework's own count of turns can be checked.",
+    hint="Nothing needs to be done if the framework does not count.",
+)
+async def turns_are_claimed(harness: Harness) -> None:
+    """Turns are claimed."""
+    answer = answered(await harness.run("done"), "done")
+    expect(answer.model_turns is not None, "the framework's own count of turns", "None")
+
+
+async def _spent(harness: Harness) -> Answer:
+    """The answer of a trial of three turns, each with another number of tokens."""
+    turns = [asks(call("Echo_a", {"text": "x"}), usage=usage) for usage in SPENT]
+    record = await harness.run(*turns, says("done", usage=LAST), tools=_tools())
+    asked_at_least(record, 3)
+    return answered(record, "done")
+
+
+def _claimed_if_answered(record: TrialRecord) -> None:
+    """The claims of a trial are the calls that reached the Apis, unless it failed, and claims nothing."""
+    if record.answer is not None:
+        _claimed(record)
+
+
+def _claimed(record: TrialRecord) -> None:
+    """The claims of a trial are the calls that reached the Apis."""
+    made = in_order([call.tool, call.arguments] for call in record.calls)
+    expect_equal("claimed calls, compared with those that reached the Apis", in_order(_claims(answered(record))), made)
+
+
+def _claims(answer: Answer) -> list[list[Any]]:
+    return [[claim.api.tool_name if claim.api else claim.name, claim.arguments] for claim in answer.calls]
+
+
+def _schema(*names: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "string"} for name in names}, "required": [*names]}
+
+
+def _tools() -> list[Any]:
+    return [tool(name) for name in NAMES]
+
+
+CHECKS = (
+    calls_are_claimed,
+    many_calls_are_claimed,
+    claims_are_in_order,
+    responses_are_claimed,
+    failed_calls_are_claimed,
+    calls_not_made_are_not_claimed,
+    calls_are_claimed_at_the_step_limit,
+    claimed_usage_is_the_sum,
+    unknown_usage_is_none,
+    usage_is_claimed,
+    claimed_turns_are_right,
+    turns_are_claimed,
+)

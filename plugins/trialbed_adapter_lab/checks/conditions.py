@@ -1,0 +1,283 @@
+"""Conditions: every framework asks the same model the same question in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from trialbed_adapter_lab._check import may, must, should
+from trialbed_adapter_lab.checks._expectations import answered, asked, asked_at_least, expect, expect_equal, knows
+from trialbed_adapter_lab.harness import (
+    KEY,
+    QUERY,
+    SYSTEM_PROMPT,
+    Conditions,
+    Harness,
+    ModelRequest,
+    asks,
+    call,
+    text_of,
+    tool,
+)
+
+USUAL = {"model", "messages", "temperature", "seed", "max_tokens", "tools", "stream"}
+"""The fields of a request that a trial asks for; ``stream`` is allowed to say false."""
+
+DEFAULTS: dict[str, tuple[Any, ...]] = {
+    "tool_choice": ("auto",),
+    "parallel_tool_calls": (True,),
+    "top_p": (1,),
+    "top_k": (),
+    "min_p": (0,),
+    "n": (1,),
+    "presence_penalty": (0,),
+    "frequency_penalty": (0,),
+    "repetition_penalty": (1,),
+    "logit_bias": ({},),
+    "stop": ([], ""),
+    "response_format": ({"type": "text"},),
+    "reasoning_effort": (),
+    "verbosity": (),
+}
+"""Settings that change what a model says -> the values that change nothing; null is one of each."""
+
+
+@must(
+    reason="Without the query, the framework is not measured on it.",
+    hint="Pass the query as the user's message.",
+)
+async def query_is_sent(harness: Harness) -> None:
+    """The first request has a message with the query's text."""
+    knows((await _requests(harness))[0], [QUERY])
+
+
+@must(
+    reason="All frameworks get the same instructions.",
+    hint="Pass self.system_prompt as the framework's instructions.",
+)
+async def system_prompt_is_sent(harness: Harness) -> None:
+    """The first request has a message with the system prompt's text."""
+    knows((await _requests(harness))[0], [SYSTEM_PROMPT])
+
+
+@must(
+    binds="controlled",
+    reason="Models follow instructions and questions by their roles, and forget what is no longer sent.",
+    hint="Send the system prompt as the system's message and the query as the user's, in every request.",
+)
+async def prompt_and_query_stay_in_their_roles(harness: Harness) -> None:
+    """Every request has the query in a user message and the system prompt in a system (or developer) message."""
+    for request in await _requests(harness):
+        said, prompts = request.said_by("user"), request.said_by("system", "developer")
+        expect(any(QUERY in text for text in said), f"a user message with {QUERY!r}", said)
+        expect(any(SYSTEM_PROMPT in text for text in prompts), f"a system message with {SYSTEM_PROMPT!r}", prompts)
+
+
+@should(
+    binds="controlled",
+    reason="Words that a framework adds are instructions that the others did not get.",
+    hint="Look for the framework's own prompt templates, names and roles, and switch them off or override them.",
+)
+async def nothing_is_added_to_the_messages(harness: Harness) -> None:
+    """The first request holds the system prompt and the query, each in its role, and nothing else."""
+    first, *_ = await _requests(harness)
+    expected = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": QUERY}]
+    expect_equal("messages of the first request", [_plain(entry) for entry in first.messages], expected)
+
+
+@should(
+    binds="controlled",
+    reason="Words that a framework adds later are instructions too.",
+    hint="Look for reminders, reflections and summaries that the framework puts between turns.",
+)
+async def nothing_is_added_between_turns(harness: Harness) -> None:
+    """Each further request adds the model's message and the results of its calls, and nothing else."""
+    turns = [asks(call("Echo_text", {"text": str(number)})) for number in range(3)]
+    record = await harness.run(*turns, "done")
+    answered(record, "done")
+    requests = asked(record, 4)
+    roles = [entry.get("role") for entry in requests[-1].messages[len(requests[0].messages) :]]
+    expect_equal("roles of the messages after the first request", roles, ["assistant", "tool"] * 3)
+
+
+@must(
+    reason="With another model, the results cannot be compared.",
+    hint="Pass self.endpoint.model to the client; do not let it choose one.",
+)
+async def model_is_named(harness: Harness) -> None:
+    """Every request names the trial's model."""
+    for request in await _requests(harness, model="gpt-4o"):
+        expect_equal("model", request.body.get("model"), "gpt-4o")
+
+
+@must(
+    binds="controlled",
+    reason="Models of vendors have such names, and with another model the results cannot be compared.",
+    hint="Pass self.endpoint.model as it is; some frameworks read a prefix as the vendor.",
+)
+async def model_names_of_vendors_are_kept(harness: Harness) -> None:
+    """Slashes, dots and colons in the model's name reach the model's endpoint."""
+    name = "vendor/harness-4.1:free"
+    for request in await _requests(harness, model=name):
+        expect_equal("model", request.body.get("model"), name)
+
+
+@should(
+    binds="controlled",
+    reason="Frameworks' defaults differ; the trial's temperature must be the same for all.",
+    hint="Set the temperature in the model's settings, including 0, which is easily mistaken for unset.",
+)
+async def temperature_is_sent(harness: Harness) -> None:
+    """Every request has the trial's temperature, including 0."""
+    await _number_is_sent(harness, "temperature", (0.0, 0.7))
+
+
+@should(
+    reason="The seed makes a trial repeatable if the model supports it.",
+    hint="Set the seed in the model's settings, including 0, which is easily mistaken for unset.",
+)
+async def seed_is_sent(harness: Harness) -> None:
+    """Every request has the trial's seed, including 0."""
+    await _number_is_sent(harness, "seed", (0, 123456789))
+
+
+@should(
+    binds="controlled",
+    reason="The limit on a completion's length is the same for all.",
+    hint="Send it as `max_tokens`, which all compatible endpoints know; SDKs may rename it.",
+)
+async def max_tokens_is_sent(harness: Harness) -> None:
+    """Every request has the trial's max_tokens under that name, or no limit if the trial has none."""
+    for request in await _requests(harness, max_tokens=321):
+        expect_equal("max_tokens", request.body.get("max_tokens"), 321)
+        expect("max_completion_tokens" not in request.body, "no other limit", request.body.get("max_completion_tokens"))
+    for request in await _requests(harness):
+        bounds = {name: request.body.get(name) for name in ("max_tokens", "max_completion_tokens")}
+        expect(not any(bounds.values()), "no limit on tokens where the trial has none", bounds)
+
+
+@should(
+    binds="controlled",
+    reason="Streamed responses are timed and counted differently.",
+    hint="Switch streaming off.",
+)
+async def responses_are_not_streamed(harness: Harness) -> None:
+    """No request asks for a stream."""
+    for request in await _requests(harness):
+        expect(not request.body.get("stream"), "no `stream`, or false", request.body.get("stream"))
+
+
+@must(
+    reason="The gateway knows a trial by its URL and takes the dummy key; endpoints without a gateway take no other.",
+    hint="Pass self.endpoint.api_key to the client; do not let it read one from the environment.",
+)
+async def key_is_sent(harness: Harness) -> None:
+    """Every request carries the trial's key as a bearer token."""
+    for request in await _requests(harness):
+        expect_equal("authorization", request.headers.get("authorization"), f"Bearer {KEY}")
+
+
+@must(
+    reason="The gateway measures chat completions; requests elsewhere are not measured.",
+    hint="Choose the chat completions API, and switch look-ups of models off.",
+)
+async def only_chat_completions_are_asked_for(harness: Harness) -> None:
+    """The trial asks for chat completions and makes its calls, and sends no other requests to the server."""
+    before = len(harness.strays)
+    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done")
+    answered(record, "done")
+    asked_at_least(record, 2)
+    strays = [*record.strays, *harness.strays[before:]]
+    expect(not strays, "only POST /v1/chat/completions, and calls of the offered Apis", strays)
+
+
+@should(
+    binds="controlled",
+    reason="A trial that cannot be repeated cannot be compared with its recording.",
+    hint="Look for times, random ids and sets in what the framework sends.",
+)
+async def requests_can_be_repeated(harness: Harness) -> None:
+    """Two identical trials send identical requests."""
+    one = [request.body for request in await _requests(harness)]
+    other = [request.body for request in await _requests(harness)]
+    expect_equal("requests of a second trial, compared with the first's", other, one)
+
+
+@should(
+    binds="controlled",
+    reason="These settings change which calls a model makes, and how it draws its words.",
+    hint="Leave the setting out, or at the value that the endpoint has by itself.",
+)
+async def nothing_else_changes_the_model(harness: Harness) -> None:
+    """No request sets tool_choice, parallel_tool_calls, top_p, penalties, stop and the like to other values."""
+    for request in await _requests(harness):
+        changed = {
+            name: value
+            for name, value in request.body.items()
+            if name in DEFAULTS and value is not None and value not in DEFAULTS[name]
+        }
+        expect(not changed, "settings that change nothing", changed)
+
+
+@may(
+    reason="Further settings can change how a model behaves, though most do not.",
+    hint="Nothing needs to be done; declare what matters in deviations.",
+)
+async def nothing_else_is_set(harness: Harness) -> None:
+    """Requests have no fields but model, messages, temperature, seed, max_tokens, tools and `stream: false`."""
+    for request in await _requests(harness, max_tokens=100):
+        more = {name: value for name, value in request.body.items() if name not in USUAL}
+        expect(not more, "no further fields", more)
+
+
+@may(
+    reason="A new connection per request costs time that a framework's users would pay as well.",
+    hint="Keep one client for the whole trial.",
+)
+async def connection_is_reused(harness: Harness) -> None:
+    """The requests of a trial come over one connection."""
+    record = await harness.run(asks(call("Echo_text", {"text": "x"})), asks(call("Echo_text", {"text": "y"})), "done")
+    answered(record, "done")
+    expect(record.connections == 1, "one connection for three requests", f"{record.connections}")
+
+
+async def _number_is_sent(harness: Harness, setting: str, numbers: Sequence[float]) -> None:
+    """Every request has the setting as the trial has it; ``false`` does not count as 0."""
+    for number in numbers:
+        for request in await _requests(harness, **{setting: number}):
+            seen = request.body.get(setting)
+            expect(seen == number and seen is not False, f"{setting} {number}", seen)
+
+
+async def _requests(harness: Harness, **conditions: Any) -> tuple[ModelRequest, ...]:
+    """The requests of a trial with a call: two, and what the framework adds."""
+    wanted: Conditions = {"tools": [tool()], **conditions}  # type: ignore[typeddict-item]
+    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done", **wanted)
+    answered(record, "done")
+    return asked_at_least(record, 2)
+
+
+def _plain(entry: dict[str, Any]) -> dict[str, Any]:
+    """The message with its text as a string, and without empty fields."""
+    return {name: value for name, value in entry.items() if value} | {"content": text_of(entry.get("content"))}
+
+
+CHECKS = (
+    query_is_sent,
+    system_prompt_is_sent,
+    prompt_and_query_stay_in_their_roles,
+    nothing_is_added_to_the_messages,
+    nothing_is_added_between_turns,
+    model_is_named,
+    model_names_of_vendors_are_kept,
+    temperature_is_sent,
+    seed_is_sent,
+    max_tokens_is_sent,
+    responses_are_not_streamed,
+    key_is_sent,
+    only_chat_completions_are_asked_for,
+    requests_can_be_repeated,
+    nothing_else_changes_the_model,
+    nothing_else_is_set,
+    connection_is_reused,
+)

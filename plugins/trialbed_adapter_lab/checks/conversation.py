@@ -1,0 +1,164 @@
+"""Conversation: the model's messages are read whole, and go back to it as they were."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from trialbed_adapter_lab._check import must, should
+from trialbed_adapter_lab.checks._expectations import (
+    answered,
+    asked,
+    asked_at_least,
+    called,
+    expect,
+    expect_equal,
+    knows,
+    told,
+)
+from trialbed_adapter_lab.harness import Harness, Reply, asks, call
+
+EXTRAS = {
+    "refusal": None,
+    "annotations": [],
+    "audio": None,
+    "reasoning_content": "The parrot knows.",
+    "reasoning_details": [{"type": "reasoning.text", "text": "The parrot knows."}],
+    "x_vendor": {"cached": True},
+}
+WRITTEN = '{"text" :  "caf\\u00e9", "n": 1.0}'
+WORDS = ("one", "two", "three")
+
+
+@must(
+    binds="controlled",
+    reason="Vendors number calls from 0 in every turn; an id is unique within its turn only.",
+    hint="Match results to the calls of the turn just made, not by id over the whole conversation.",
+)
+async def ids_may_come_again(harness: Harness) -> None:
+    """Ids that a later turn repeats belong to new calls with their own results."""
+    turns = [asks(call("Echo_text", {"text": word}, id="call_0")) for word in WORDS]
+    record = await harness.run(*turns, "done")
+    answer = answered(record, "done")
+    requests = asked(record, 4)
+    called(record, *(("Echo_text", {"text": word}) for word in WORDS))
+    told(requests[-1], WORDS)
+    claimed = [(claim.arguments or {}).get("text") for claim in answer.calls if isinstance(claim.arguments, dict)]
+    expect_equal("claimed calls", claimed, list(WORDS))
+
+
+@should(
+    binds="controlled",
+    reason="Some vendors give every call the same id; a result that is lost misinforms the model.",
+    hint="Keep the calls of a turn in a list, not by id.",
+)
+async def ids_may_be_equal(harness: Harness) -> None:
+    """Two calls of one turn with the same id are both made, and both results go back."""
+    turn = asks(*(call("Echo_text", {"text": word}, id="call_0") for word in WORDS[:2]))
+    record = await harness.run(turn, "done")
+    answered(record, "done")
+    called(record, *(("Echo_text", {"text": word}) for word in WORDS[:2]))
+    knows(record.requests[1], WORDS[:2])
+
+
+@should(
+    binds="controlled",
+    reason="A conversation that was rewritten is one that the model did not have.",
+    hint="Keep the text of the arguments next to the parsed object, and send the text back.",
+)
+async def arguments_stay_as_written(harness: Harness) -> None:
+    """The arguments of a call are sent back as the model wrote them, spaces, escapes and order included."""
+    record = await harness.run(asks(call("Echo_text", WRITTEN)), "done")
+    answered(record, "done")
+    _, second, *_ = asked_at_least(record, 2)
+    expect_equal("arguments as sent back", [text for _, _, text in second.wanted], [WRITTEN])
+
+
+@should(
+    binds="controlled",
+    reason="With its thoughts sent back a model is asked another question, and some endpoints refuse them.",
+    hint="Send back the content and the calls of the model's message, and no other field.",
+)
+async def thoughts_are_not_sent_back(harness: Harness) -> None:
+    """The field `reasoning_content` next to a call is not sent back to the model."""
+    thoughtful = Reply(None, (call("Echo_text", {"text": "x"}),), extras={"reasoning_content": "A secret thought."})
+    record = await harness.run(thoughtful, "done")
+    answered(record, "done")
+    _, second, *_ = asked_at_least(record, 2)
+    expect("A secret thought." not in str(second.body), "no thoughts in the second request", second.messages)
+
+
+@should(
+    binds="controlled",
+    reason="The model must recognise its own calls in the conversation, or it continues from words it did not say.",
+    hint="Send the assistant message back with its tool_calls: ids, names and arguments as they came.",
+)
+async def calls_stay_in_the_conversation(harness: Harness) -> None:
+    """The model's message with its calls is sent back unchanged, followed by the results."""
+    turn = asks(call("Echo_text", {"text": "a"}, id="id_a"), call("Echo_text", {"text": "b"}, id="id_b"))
+    record = await harness.run(turn, "done")
+    answered(record, "done")
+    _, second = asked(record, 2)
+    expect_equal("roles", [entry.get("role") for entry in second.messages][-3:], ["assistant", "tool", "tool"])
+    expected = [["id_a", "Echo_text", {"text": "a"}], ["id_b", "Echo_text", {"text": "b"}]]
+    seen = [[made, name, _parsed(arguments)] for made, name, arguments in second.wanted]
+    expect_equal("tool_calls of the assistant message", seen, expected)
+
+
+@should(
+    binds="controlled",
+    reason="What a model says next to its calls is often its plan.",
+    hint="Keep the content of an assistant message that has tool_calls.",
+)
+async def text_beside_calls_is_kept(harness: Harness) -> None:
+    """Text that the model writes next to a call stays in the conversation."""
+    record = await harness.run(asks(call("Echo_text", {"text": "a"}), text="First I ask the parrot."), "done")
+    _, second, *_ = asked_at_least(record, 2)
+    expect_equal("assistant's text", second.said_by("assistant"), ["First I ask the parrot."])
+
+
+@must(
+    binds="controlled",
+    reason="Vendors do not agree on the finish reason of a message with calls.",
+    hint="Look at tool_calls, not at finish_reason.",
+)
+async def calls_count_whatever_the_finish_reason(harness: Harness) -> None:
+    """A call in a message is made, whether the finish reason is `stop`, `length` or `tool_calls`."""
+    for reason in ("stop", "length", "tool_calls"):
+        record = await harness.run(Reply(None, (call("Echo_text", {"text": "x"}),), reason=reason), "done")
+        answered(record, "done")
+        asked(record, 2)
+        called(record, ("Echo_text", {"text": "x"}))
+
+
+@must(
+    binds="controlled",
+    reason="Vendors add their own fields to messages; strict parsers fail on them.",
+    hint="Read the fields you know, and ignore the rest.",
+)
+async def fields_of_vendors_are_tolerated(harness: Harness) -> None:
+    """Messages with fields that vendors add are read like any other."""
+    with_call = Reply(None, (call("Echo_text", {"text": "x"}),), extras=EXTRAS)
+    record = await harness.run(with_call, Reply("done", extras=EXTRAS))
+    answered(record, "done")
+    asked(record, 2)
+    called(record, ("Echo_text", {"text": "x"}))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+CHECKS = (
+    ids_may_come_again,
+    ids_may_be_equal,
+    arguments_stay_as_written,
+    thoughts_are_not_sent_back,
+    calls_stay_in_the_conversation,
+    text_beside_calls_is_kept,
+    calls_count_whatever_the_finish_reason,
+    fields_of_vendors_are_tolerated,
+)

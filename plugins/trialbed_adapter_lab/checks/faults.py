@@ -1,0 +1,330 @@
+"""Faults: a failing tool or an invalid call costs a turn, a failing model costs the trial."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import closing
+
+from trialbed.prompts import GIVE_UP
+from trialbed_adapter_lab._check import must, should
+from trialbed_adapter_lab.checks._expectations import answered, asked, called, expect, expect_equal, shown, told
+from trialbed_adapter_lab.harness import (
+    CheckFailed,
+    Gate,
+    Harness,
+    Raw,
+    Reply,
+    TrialRecord,
+    asks,
+    breaks,
+    call,
+    errs,
+    fails,
+    returns,
+    says,
+    tool,
+)
+
+STATUSES = (400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503)
+NO_OBJECTS = ("[1]", '"Oslo"', "7", "null", "true")
+NO_JSON = ('{"text": ', "text=hello", "{'text': 'hello'}", '{"text": "a"} {"text": "b"}')
+
+
+@must(
+    binds="controlled",
+    reason="A failing Api is part of the task, not the end of it.",
+    hint="tool.ainvoke() returns errors as text that begins with `Error:`; pass it on like any other result.",
+)
+async def tool_error_goes_to_the_model(harness: Harness) -> None:
+    """An Api's error reaches the model as the call's result, and the run continues."""
+    record = await harness.run(
+        asks(call("Echo_text", {"text": "x"})), "so be it", tools=[tool(behave=errs("parrot is asleep"))]
+    )
+    answered(record, "so be it")
+    _, second = asked(record, 2)
+    told(second, ["parrot is asleep"])
+
+
+@must(
+    binds="controlled",
+    reason="The connection to an Api can fail as well as the Api itself.",
+    hint="tool.ainvoke() returns such failures as text; do not raise an exception for them.",
+)
+async def broken_api_goes_to_the_model(harness: Harness) -> None:
+    """A server error in place of the Api's answer reaches the model as text, and the run continues."""
+    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "so be it", tools=[tool(behave=breaks(500))])
+    answered(record, "so be it")
+    _, second = asked(record, 2)
+    expect(len(record.calls) == 1, "one call of the Api: a failed call is not made again", f"{len(record.calls)}")
+    told(second, ["500"])
+
+
+@must(
+    binds="controlled",
+    reason="A slow Api has not failed.",
+    hint="Do not give up on a tool before the trial's time limit.",
+)
+async def slow_tool(harness: Harness) -> None:
+    """A slow tool is waited for, and called once."""
+    gate = Gate(timeout=0.5)
+    record = await harness.run(asks(call("Echo_text", {"text": "slow"})), "done", tools=[tool(behave=gate.tool())])
+    answered(record, "done")
+    _, second = asked(record, 2)
+    called(record, ("Echo_text", {"text": "slow"}))
+    told(second, ["slow"])
+
+
+@must(
+    binds="controlled",
+    reason="Models invent tools, and must be able to correct themselves.",
+    hint="Answer with a tool message that says there is no such tool; many frameworks raise by default.",
+)
+async def unknown_tool_goes_back(harness: Harness) -> None:
+    """A call of a tool that is not offered is answered with text, and the run continues."""
+    turn = asks(call("Echo_nobody", {"text": "x"}))
+    record = await harness.run(turn, asks(call("Echo_text", {"text": "y"})), "done")
+    answered(record, "done")
+    _, second, _ = asked(record, 3)
+    told(second, [""])
+    called(record, ("Echo_text", {"text": "y"}))
+
+
+@must(
+    binds="controlled",
+    reason="Models write broken JSON, and must be able to correct themselves.",
+    hint="Answer with a tool message that says what is wrong; many frameworks raise, or end the run silently.",
+)
+async def bad_json_goes_back(harness: Harness) -> None:
+    """Arguments that are not JSON are answered with text, and the run continues."""
+    for text in NO_JSON:
+        await _goes_back(harness, text)
+
+
+@must(
+    binds="controlled",
+    reason="Arguments are a JSON object; any other JSON value is a mistake of the model's.",
+    hint="Check that the parsed arguments are a dict before you pass them on.",
+)
+async def arguments_that_are_no_object_go_back(harness: Harness) -> None:
+    """Arguments that are a list, a text, a number, a boolean or null are answered with text, and the run continues."""
+    for text in NO_OBJECTS:
+        await _goes_back(harness, text)
+
+
+@should(
+    binds="controlled",
+    reason="A call with arguments that the model did not write is the framework's, not the model's.",
+    hint="Switch the repair of broken JSON off, or refuse such arguments before the framework reads them.",
+)
+async def broken_arguments_are_no_call(harness: Harness) -> None:
+    """Arguments that are not a JSON object do not lead to a call."""
+    for text in (*NO_JSON, *NO_OBJECTS):
+        record = await harness.run(asks(call("Echo_text", text)), "done")
+        made = [item.arguments for item in record.calls]
+        expect(not made, f"no call for the arguments {text}", made)
+
+
+@must(
+    binds="controlled",
+    reason="One invalid call must not prevent the valid ones.",
+    hint="Answer the invalid calls of a turn one by one, and make the valid ones.",
+)
+async def valid_calls_beside_invalid_ones(harness: Harness) -> None:
+    """Valid calls are made even if others in the same turn are invalid, and every call gets a result."""
+    turn = asks(
+        call("Echo_text", {"text": "first"}),
+        call("Echo_text", '{"text": '),
+        call("Echo_nobody", {"text": "x"}),
+        call("Echo_text", "[1]"),
+        call("Echo_text", {"text": "last"}),
+    )
+    record = await harness.run(turn, "done")
+    answered(record, "done")
+    _, second = asked(record, 2)
+    made = [item.arguments for item in record.calls]
+    for wanted in ("first", "last"):
+        expect({"text": wanted} in made, f"the valid call {wanted!r} to be made", made)
+    ids = sorted(made for made, _ in second.results)
+    expect_equal("calls with a result", ids, sorted(made for made, _, _ in second.wanted))
+    expect(len(ids) == 5, "a result of each of the five calls", second.results)
+
+
+@must(
+    binds="controlled",
+    reason="An endpoint's error is not the framework's answer, and must not be scored as one.",
+    hint="Raise trialbed.ModelFailed for every error of the endpoint; some frameworks return the error as the answer.",
+)
+async def model_errors_fail_the_trial(harness: Harness) -> None:
+    """Each error status of the model's endpoint leads to ModelFailed."""
+    for status in STATUSES:
+        _model_failed(await harness.run(fails(status)), f"status {status}")
+
+
+@should(
+    binds="controlled",
+    reason="A retry is an extra request; the gateway handles vendors' limits in the same way for all frameworks.",
+    hint="Set the client's and the framework's retries to 0.",
+)
+async def model_errors_are_not_retried(harness: Harness) -> None:
+    """After an error status the model is not asked again."""
+    for status in STATUSES:
+        record = await harness.run(fails(status), "asked again")
+        expect(len(record.requests) == 1, f"one request for status {status}", f"{len(record.requests)} requests")
+
+
+@should(
+    binds="controlled",
+    reason="A failure can be explained only if the endpoint's own words are kept.",
+    hint="Put the SDK's error text into ModelFailed.",
+)
+async def model_errors_are_named(harness: Harness) -> None:
+    """The failure's message contains the status and the endpoint's own words."""
+    for status in (400, 429, 503):
+        record = await harness.run(fails(status))
+        message = record.failure.message if record.failure else "no failure"
+        expect(str(status) in message, f"the status {status} in the failure's message", message)
+        expect(
+            "the harness refuses" in message, "the endpoint's words, `the harness refuses …`, in the message", message
+        )
+
+
+@must(
+    binds="controlled",
+    reason="A failure of the model is one at any point of the trial.",
+    hint="Raise trialbed.ModelFailed wherever it happens; do not return a partial answer.",
+)
+async def model_error_after_calls(harness: Harness) -> None:
+    """An error of the model's endpoint after a call fails the trial as well."""
+    record = await harness.run(asks(call("Echo_text", {"text": "x"})), fails(500))
+    _model_failed(record, "status 500 in the second request")
+
+
+@must(
+    binds="controlled",
+    reason="An endpoint that is down says nothing about the framework.",
+    hint="Raise trialbed.ModelFailed for errors of the connection too.",
+)
+async def unreachable_model_fails_the_trial(harness: Harness) -> None:
+    """A model that cannot be reached leads to ModelFailed."""
+    with closing(socket.socket()) as unused:
+        unused.bind(("127.0.0.1", 0))  # and does not listen
+        record = await harness.run("never", base_url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1")
+    _model_failed(record, "an endpoint that refuses connections")
+
+
+@must(
+    binds="controlled",
+    reason="A response without a message cannot be an answer.",
+    hint="Look for IndexError or None where the framework reads choices[0], and raise trialbed.ModelFailed.",
+)
+async def response_without_choices_fails_the_trial(harness: Harness) -> None:
+    """A completion without choices leads to ModelFailed."""
+    document = '{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'
+    _model_failed(await harness.run(Raw(200, document)), "a completion with `choices: []`")
+
+
+@must(
+    binds="controlled",
+    reason="A proxy's error page is not an answer of the model.",
+    hint="Raise trialbed.ModelFailed if the response is not a completion as a JSON object.",
+)
+async def response_that_is_no_json_fails_the_trial(harness: Harness) -> None:
+    """A page of HTML in place of a completion leads to ModelFailed."""
+    page = Raw(200, "<html><body>Bad gateway</body></html>", "text/html")
+    _model_failed(await harness.run(page), "a page of HTML with status 200")
+
+
+@must(
+    reason="An empty message is not an answer; counting it as one would credit the framework with work it did not do.",
+    hint="Use finish_of(text): it is None for an empty text.",
+)
+async def empty_answer_is_unfinished(harness: Harness) -> None:
+    """An empty message (an empty text, spaces or null) leaves the trial unfinished."""
+    for text in ("", None, "  \n "):
+        record = await harness.run(says(text), says(text), says(text), says(text), max_steps=4)
+        if (answer := record.answer) is not None:
+            expect(answer.finish is None, f"finish None after the message {text!r}", answer.finish)
+            expect(not answer.final_answer.strip(), f"an empty final_answer after {text!r}", answer.final_answer)
+
+
+@should(
+    binds="controlled",
+    reason="Asking again after an empty message is a second chance that other frameworks do not have.",
+    hint="End the run with the first message without calls, empty or not.",
+)
+async def empty_answer_ends_the_run(harness: Harness) -> None:
+    """After an empty message, at once or after a call, the model is not asked again; the answer is empty."""
+    for turns in ([], [asks(call("Echo_text", {"text": "x"}))]):
+        record = await harness.run(*turns, says(""), "asked again", tools=[tool(behave=returns("a result"))])
+        answer = answered(record)
+        asked(record, len(turns) + 1)
+        expect_equal("final_answer", answer.final_answer.strip(), "")
+
+
+@should(
+    binds="controlled",
+    reason="Models that think run out of tokens, and some answers are filtered; that is not a defect of the framework.",
+    hint="Look for exceptions that the framework raises on the finish reasons `length` and `content_filter`.",
+)
+async def empty_answer_that_was_cut_off_is_unfinished(harness: Harness) -> None:
+    """An empty message with the finish reason `length` or `content_filter` leaves the trial unfinished, not failed."""
+    for reason in ("length", "content_filter"):
+        answer = answered(await harness.run(Reply("", reason=reason)))
+        expect(answer.finish is None, f"finish None after an empty message that ended by {reason}", answer.finish)
+
+
+@must(
+    reason="Giving up is counted as a separate outcome.",
+    hint="Use finish_of(text) on the text as the model wrote it.",
+)
+async def giving_up(harness: Harness) -> None:
+    """An answer that begins with GIVE_UP is kept, and counts as giving up."""
+    text = f"{GIVE_UP} The parrot does not talk."
+    record = await harness.run(text)
+    answer = answered(record, text)
+    expect_equal("finish", answer.finish, "give_up_and_restart")
+
+
+async def _goes_back(harness: Harness, arguments: str) -> None:
+    """A call with these arguments is answered with a text; another in the next turn is made."""
+    turn = asks(call("Echo_text", arguments))
+    try:
+        record = await harness.run(turn, asks(call("Echo_text", {"text": "right"})), "done")
+        answered(record, "done")
+        _, second, _ = asked(record, 3)
+        told(second, [""])
+        last = record.calls[-1].arguments if record.calls else None
+        expect_equal("arguments of the last call", last, {"text": "right"})
+    except CheckFailed as failed:
+        raise CheckFailed(f"with the arguments {arguments}: {failed}", failed.cause) from None
+
+
+def _model_failed(record: TrialRecord, what: str) -> None:
+    if record.failure is None:
+        answer = record.answer.final_answer if record.answer else ""
+        raise CheckFailed(f"after {what}: expected ModelFailed; seen: the answer {shown(answer)}")
+    if record.failure.kind != "model":
+        raise CheckFailed(f"after {what}: expected ModelFailed; seen: {record.failure.message}")
+
+
+CHECKS = (
+    tool_error_goes_to_the_model,
+    broken_api_goes_to_the_model,
+    slow_tool,
+    unknown_tool_goes_back,
+    bad_json_goes_back,
+    arguments_that_are_no_object_go_back,
+    broken_arguments_are_no_call,
+    valid_calls_beside_invalid_ones,
+    model_errors_fail_the_trial,
+    model_errors_are_not_retried,
+    model_errors_are_named,
+    model_error_after_calls,
+    unreachable_model_fails_the_trial,
+    response_without_choices_fails_the_trial,
+    response_that_is_no_json_fails_the_trial,
+    empty_answer_is_unfinished,
+    empty_answer_ends_the_run,
+    empty_answer_that_was_cut_off_is_unfinished,
+    giving_up,
+)

@@ -1,0 +1,170 @@
+"""Hygiene: a trial leaves nothing behind, and contacts only Trialbed's server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+
+from trialbed_adapter_lab._check import must, should
+from trialbed_adapter_lab.checks._expectations import answered, expect, expect_equal, not_failed
+from trialbed_adapter_lab.harness import (
+    Gate,
+    Harness,
+    ProcessResources,
+    Reply,
+    TrialRecord,
+    asks,
+    call,
+    new_tasks,
+    process_state,
+    settled,
+)
+
+WARM_UP = 5
+TRIALS = 20
+TOLERANCE = 4
+"""Threads, files, tasks or child processes that may be added by all trials; one per trial would be 20."""
+
+HELD_BACK = 5.0
+"""Seconds that a slow model takes at most."""
+
+
+@must(
+    reason="A task that outlives its trial takes time from the next one, and may send requests in its place.",
+    hint="In close(), await or cancel the tasks that the framework started.",
+)
+async def no_tasks_are_left(harness: Harness) -> None:
+    """After a trial with parallel calls no task of it is left on the event loop."""
+    before = asyncio.all_tasks()
+    answered(await _usual(harness), "done")
+    left = await new_tasks(before)
+    expect(not left, "no tasks left by the trial", left)
+
+
+@must(
+    reason="Connections that stay open add up over a worker's life.",
+    hint="Close the model's client in close(); frameworks may keep their own clients.",
+)
+async def connections_are_closed(harness: Harness) -> None:
+    """After a trial its connections to the model are closed."""
+    trial = harness.prepare(_turn(), "done")
+    answered(await trial.run(), "done")
+    await settled(lambda: trial.open_connections == 0)
+    expect(trial.open_connections == 0, "no open connections to the model", f"{trial.open_connections}")
+
+
+@must(
+    reason="A worker serves hundreds of trials; leftovers of each one slow down the later ones.",
+    hint="Look for pools, clients and loops that are made per trial, and end them in close().",
+)
+async def twenty_trials_leak_nothing(harness: Harness) -> None:
+    """The numbers of threads, open files, tasks and child processes do not grow over twenty trials."""
+    for _ in range(WARM_UP):
+        answered(await _usual(harness), "done")
+    before = ProcessResources.now()
+    for _ in range(TRIALS):
+        answered(await _usual(harness), "done")
+    await settled(lambda: not ProcessResources.now().grown(before, TOLERANCE))
+    grown = ProcessResources.now().grown(before, TOLERANCE)
+    expect(
+        not grown,
+        f"no more threads, files, tasks or child processes after {TRIALS} trials than before",
+        ", ".join(grown),
+    )
+
+
+@must(
+    reason="The next trial relies on the process being unchanged.",
+    hint="Keep settings in the instance; where a framework sets variables, set them on import.",
+)
+async def surroundings_are_untouched(harness: Harness) -> None:
+    """Trials change no environment variable, working directory, signal handler or socket timeout."""
+    answered(await _usual(harness), "done")
+    now, before = process_state(), harness.process_state
+    for what in before:
+        expect_equal(f"{what} after the trials, compared with before the first", now[what], before[what])
+
+
+@should(
+    reason="People read the output of bench, and scripts parse it.",
+    hint="Switch the framework's own display off; log instead.",
+)
+async def nothing_is_printed(harness: Harness) -> None:
+    """A trial writes nothing to standard output."""
+    with _printed() as printed:
+        answered(await _usual(harness), "done")
+    expect(not printed, "nothing on standard output", "".join(printed))
+
+
+@should(
+    reason="A blocked event loop cannot be cancelled, and stops every other trial that runs on it.",
+    hint="Use the framework's async interface, or leave answer() without async: it then runs in a thread.",
+)
+async def event_loop_stays_free(harness: Harness) -> None:
+    """The event loop keeps running while the model is slow."""
+    gate = Gate(timeout=HELD_BACK)
+    running = asyncio.create_task(harness.run(gate.reply(Reply("done"))))
+    reached = asyncio.create_task(gate.reached.wait(10.0))
+    try:
+        await asyncio.wait({running, reached}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            not_failed(running.result())
+            expect(gate.reached.is_set(), "a request to the model", "the trial ended without one")
+        free = gate.reached.is_set() and not running.done()
+        expect(free, "other tasks to run while the model is slow", "the loop was blocked")
+    finally:
+        reached.cancel()
+        gate.open()
+        record = await running
+    answered(record, "done")
+
+
+@must(
+    reason="Traffic to other addresses is not measured, differs between frameworks, and may carry private data.",
+    hint="Switch telemetry, tracing, version checks and downloads off, in code where the environment is not enough.",
+)
+async def only_the_rig_is_talked_to(harness: Harness) -> None:
+    """Only the addresses of the model and the Apis are looked up or connected to, in this trial and all before it."""
+    answered(await _usual(harness), "done")
+    contacts = harness.contacts()
+    expect(not contacts, "no look-ups and no connections except to Trialbed's server", contacts)
+
+
+async def _usual(harness: Harness) -> TrialRecord:
+    """A trial with two calls in one turn."""
+    return await harness.run(_turn(), "done")
+
+
+def _turn() -> Reply:
+    return asks(call("Echo_text", {"text": "a"}), call("Echo_text", {"text": "b"}))
+
+
+@contextlib.contextmanager
+def _printed() -> Iterator[list[str]]:
+    """Collects what is written to standard output, through Python or past it."""
+    printed: list[str] = []
+    through_python = io.StringIO()
+    with tempfile.TemporaryFile() as past_it, contextlib.ExitStack() as stack:
+        kept = os.dup(1)
+        stack.callback(os.close, kept)
+        os.dup2(past_it.fileno(), 1)
+        stack.callback(os.dup2, kept, 1)
+        with contextlib.redirect_stdout(through_python):
+            yield printed
+        past_it.seek(0)
+        printed += filter(None, [through_python.getvalue(), past_it.read().decode(errors="replace")])
+
+
+CHECKS = (
+    no_tasks_are_left,
+    connections_are_closed,
+    twenty_trials_leak_nothing,
+    surroundings_are_untouched,
+    nothing_is_printed,
+    event_loop_stays_free,
+    only_the_rig_is_talked_to,
+)

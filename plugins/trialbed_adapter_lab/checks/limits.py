@@ -1,0 +1,206 @@
+"""Limits: a trial keeps to its step limit, and ends when it is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from trialbed_adapter_lab._check import must, should
+from trialbed_adapter_lab.checks._expectations import (
+    answered,
+    asked,
+    asked_at_least,
+    called,
+    expect,
+    expect_equal,
+    not_failed,
+)
+from trialbed_adapter_lab.harness import (
+    CheckFailed,
+    Forever,
+    Gate,
+    Harness,
+    PreparedTrial,
+    TrialRecord,
+    asks,
+    call,
+    forever,
+    new_tasks,
+    settled,
+    tool,
+)
+
+PROMPT = 5.0
+"""Seconds in which a cancelled trial has to end; it usually takes a few milliseconds."""
+
+
+def _endless(text: str | None = None) -> Forever:
+    return forever(asks(call("Echo_text", {"text": "more"}), text=text))
+
+
+@must(
+    binds="controlled",
+    reason="The step limit bounds what a trial costs, and must be the same for all.",
+    hint="Count model requests, not graph steps or tool rounds; a closing request without tools counts too.",
+)
+async def step_limit_is_kept(harness: Harness) -> None:
+    """A model that never stops is asked exactly max_steps times: 1, 2 and 6."""
+    for steps in (1, 2, 6):
+        record = await harness.run(_endless(), max_steps=steps)
+        answered(record)
+        expect(
+            len(record.requests) == steps,
+            f"{steps} model requests with max_steps={steps}",
+            f"{len(record.requests)} requests",
+        )
+
+
+@must(
+    binds="controlled",
+    reason="A trial that was cut off has no answer; a text in its place would be scored as one.",
+    hint='Return Answer(final_answer="", finish=None); drop the framework\'s own words about its limit.',
+)
+async def unfinished_is_no_answer(harness: Harness) -> None:
+    """At the step limit the final answer is empty and finish is None, whatever the model wrote next to the calls."""
+    for text in (None, "I am still at it."):
+        answer = answered(await harness.run(_endless(text), max_steps=3))
+        expect_equal("final_answer at the step limit", answer.final_answer, "")
+        expect(answer.finish is None, "finish None at the step limit", answer.finish)
+
+
+@must(
+    binds="controlled",
+    reason="A limit that is one too low would cost a framework its answers.",
+    hint="Stop before request max_steps + 1, not at request max_steps.",
+)
+async def answer_in_the_last_turn_counts(harness: Harness) -> None:
+    """An answer to the last allowed request is the answer."""
+    for steps in (1, 3):
+        turns = [asks(call("Echo_text", {"text": str(turn)})) for turn in range(steps - 1)]
+        record = await harness.run(*turns, "just in time", max_steps=steps)
+        answer = answered(record, "just in time")
+        expect_equal("finish", answer.finish, "give_answer")
+        asked(record, steps)
+
+
+@should(
+    binds="controlled",
+    reason="All frameworks must treat the calls of the last turn in the same way.",
+    hint="Make the calls of the last turn before you stop.",
+)
+async def calls_of_the_last_turn_are_made(harness: Harness) -> None:
+    """The calls that the model asks for in the last allowed turn are still made."""
+    record = await harness.run(_endless(), max_steps=3)
+    answered(record)
+    called(record, *[("Echo_text", {"text": "more"})] * 3)
+
+
+@should(
+    reason="A trial past its deadline must not run alongside the next one.",
+    hint="Do not shield, swallow or wait out CancelledError; cancel the tasks that the framework started.",
+)
+async def cancelled_during_a_tool(harness: Harness) -> None:
+    """Cancelled while a tool is slow, the trial ends at once, and leaves no task and no call behind."""
+    gate = Gate()
+    trial = harness.prepare(asks(call("Echo_text", {"text": "x"})), "too late", tools=[tool(behave=gate.tool())])
+    await _cancelled_cleanly(harness, trial, gate)
+
+
+@should(
+    reason="A trial can run out of time during a request to the model too.",
+    hint="Use the framework's async client; do not shield, swallow or wait out CancelledError.",
+)
+async def cancelled_during_a_model_request(harness: Harness) -> None:
+    """Cancelled while the model is slow, the trial ends at once, and leaves no task and no request behind."""
+    gate = Gate()
+    await _cancelled_cleanly(harness, harness.prepare(gate.reply(asks(call("Echo_text", {"text": "x"})))), gate)
+
+
+@must(
+    reason="What a framework makes of the gateway's refusal must not be scored as its answer.",
+    hint="Raise what the framework raises; if it returns the error as a text, return finish=None.",
+)
+async def refusal_is_not_an_answer(harness: Harness) -> None:
+    """Refused past the step limit, the trial ends, with an error or unfinished, and makes no more calls."""
+    record = await harness.run(_endless(), max_steps=3)
+    expect(len(record.calls) <= 3, "at most one call for each of the three answers", f"{len(record.calls)} calls")
+    if any(request.refused for request in record.requests) and record.answer is not None:
+        expect(record.answer.finish is None, "finish None after the refusal", record.answer.finish)
+
+
+@must(
+    reason="A trial that was cancelled must not change the next one.",
+    hint="Keep nothing between trials: no client, loop, agent or memory outside the instance.",
+)
+async def trial_after_a_cancelled_one(harness: Harness) -> None:
+    """After a trial was cancelled during a call, the next one on the same event loop runs as usual."""
+    gate = Gate()
+    trial = harness.prepare(
+        asks(call("Echo_text", {"text": "first"})), "first", tools=[tool(behave=gate.tool())], query="the first query"
+    )
+    await _cancel(trial, gate)
+    try:
+        record = await harness.run(asks(call("Echo_text", {"text": "second"})), "second", query="the second query")
+    finally:
+        gate.open()
+    _is_the_second(record)
+
+
+async def _cancelled_cleanly(harness: Harness, trial: PreparedTrial, gate: Gate) -> None:
+    before = asyncio.all_tasks()
+    try:
+        await _cancel(trial, gate)
+        if harness.is_async:
+            left = await new_tasks(before)
+            expect(not left, "no task of the trial after it was cancelled", left)
+            expect(await settled(lambda: _over(trial)), "its request to be cancelled", "the connection stayed open")
+    finally:
+        gate.open()
+    # A thread cannot be cancelled: where the adapter is in one, it has to end with what it waits for.
+    expect(await settled(lambda: _over(trial), PROMPT), "every request of the trial to end", "one that goes on")
+
+
+async def _cancel(trial: PreparedTrial, gate: Gate) -> None:
+    """Run a trial until it reaches the gate, and cancel it."""
+    running = asyncio.create_task(trial.run())
+    begun = asyncio.create_task(gate.reached.wait(trial.spec.limits.timeout))
+    await asyncio.wait({running, begun}, return_when=asyncio.FIRST_COMPLETED)
+    begun.cancel()
+    if running.done() or not gate.reached.is_set():
+        running.cancel()
+        if running.done() and not running.cancelled():
+            not_failed(running.result())
+        raise CheckFailed("expected the trial to reach the request that is held back; seen: it ended before")
+    running.cancel()
+    done, _ = await asyncio.wait({running}, timeout=PROMPT)
+    if not done:
+        gate.open()
+        raise CheckFailed(f"expected the trial to end when it is cancelled; seen: it still ran {PROMPT:g} s later")
+    with contextlib.suppress(asyncio.CancelledError, Exception):
+        await running
+    expect(running.cancelled(), "the cancellation to be passed on", "the trial ended as if nothing had happened")
+
+
+def _over(trial: PreparedTrial) -> bool:
+    """Whether nothing that the trial asked for is still being waited for."""
+    requests = all(request.dropped or request.ended is not None for request in trial.requests)
+    return requests and all(call.dropped or call.ended is not None for call in trial.calls)
+
+
+def _is_the_second(record: TrialRecord) -> None:
+    answered(record, "second")
+    *_, last = asked_at_least(record, 2)
+    called(record, ("Echo_text", {"text": "second"}))
+    expect("first" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
+
+
+CHECKS = (
+    step_limit_is_kept,
+    unfinished_is_no_answer,
+    answer_in_the_last_turn_counts,
+    calls_of_the_last_turn_are_made,
+    refusal_is_not_an_answer,
+    cancelled_during_a_tool,
+    cancelled_during_a_model_request,
+    trial_after_a_cancelled_one,
+)

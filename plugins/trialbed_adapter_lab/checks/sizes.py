@@ -1,0 +1,201 @@
+"""Sizes: long, nested, empty and multilingual texts pass through unchanged, and so do a thousand tools."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from trialbed_adapter_lab._check import may, must, should
+from trialbed_adapter_lab.checks._expectations import answered, asked, asked_at_least, called, expect, expect_equal
+from trialbed_adapter_lab.harness import Harness, Reply, asks, call, returns, says, tool
+
+FOREIGN = (
+    "Zürich, 東京, القاهرة, עברית, 🦜👩‍🚀, \u200b, \ufb01, “quotes”, \\n, <b>&amp;</b>, {braces}, %s\n\ttab\r\nend"
+)
+ODD_JSON = '{"b": 1.0, "a" : [1,2 ],"b2":"\\u00e9",  "big": 12345678901234567890, "e": 1e5}\n'
+MANY = 1000
+MANY_TIMEOUT = 120.0
+"""Seconds for a trial with a thousand tools; some frameworks take a while to build them."""
+
+
+@should(
+    binds="controlled",
+    reason="The model works with what a tool returns.",
+    hint="Put the text that tool.ainvoke() returns into the tool message, without encoding, quoting or trimming it.",
+)
+async def unicode_result(harness: Harness) -> None:
+    """A result in many scripts, with emoji, quotes, markup and line breaks, reaches the model unchanged."""
+    await _told(harness, FOREIGN, FOREIGN)
+
+
+@should(
+    binds="controlled",
+    reason="Rewriting a text that happens to be JSON changes its numbers, order and spaces.",
+    hint="Do not parse what tool.ainvoke() returns.",
+)
+async def json_result_is_not_rewritten(harness: Harness) -> None:
+    """A text that looks like JSON reaches the model with its own spaces, numbers and escapes."""
+    await _told(harness, ODD_JSON, ODD_JSON)
+
+
+@should(
+    binds="controlled",
+    reason="An empty result is a valid result.",
+    hint="Send the tool message with an empty content; do not replace it with a text of the framework's.",
+)
+async def empty_result(harness: Harness) -> None:
+    """An empty result reaches the model as an empty text."""
+    await _told(harness, "", "")
+
+
+@should(
+    binds="controlled",
+    reason="Real Apis return deeply nested documents.",
+    hint="Do not traverse or re-encode results.",
+)
+async def deep_result(harness: Harness) -> None:
+    """A result of 200 levels reaches the model as its JSON text."""
+    deep: Any = "bottom"
+    for level in range(100):
+        deep = {"level": level, "next": [deep]}
+    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done", tools=[tool(behave=returns(deep))])
+    answered(record, "done")
+    _, second, *_ = asked_at_least(record, 2)
+    expect_equal("the tool message, read as JSON", [_parsed(text) for _, text in second.results], [deep])
+
+
+@should(
+    binds="controlled",
+    reason="Some Apis return long results; a framework that shortens them changes the task.",
+    hint="Look for a limit that the framework sets on the length of tool results.",
+)
+async def megabyte_result(harness: Harness) -> None:
+    """A result of one megabyte reaches the model whole."""
+    text = "".join(f"line {number:06d} of a long report\n" for number in range(32_000))
+    await _told(harness, text, text)
+
+
+@must(
+    binds="controlled",
+    reason="Queries are written in many languages.",
+    hint="Pass the query on as it is; do not format it into a template with str.format or %.",
+)
+async def unicode_conversation(harness: Harness) -> None:
+    """A prompt, a query and an answer with letters of many scripts, emoji, braces and markup pass through unchanged."""
+    query = f"Query: {FOREIGN} {{query}}"
+    prompt = f"Prompt: {FOREIGN} {{query}}"
+    text = f"Answer: {FOREIGN}"
+    record = await harness.run(text, query=query, system_prompt=prompt)
+    answered(record, text)
+    (request,) = asked(record, 1)
+    expect(query in "\n".join(request.said_by("user")), "the query's text in a user message", request.said_by("user"))
+    prompts = request.said_by("system", "developer")
+    expect(prompt in "\n".join(prompts), "the system prompt's text in a system message", prompts)
+
+
+@must(
+    binds="controlled",
+    reason="Some tasks ask for long answers, such as reports.",
+    hint="Look for a limit that the framework sets on the length of texts.",
+)
+async def long_conversation(harness: Harness) -> None:
+    """A query and an answer of 200,000 characters pass through whole."""
+    query = "What is next? " * 15_000 + "The end."
+    text = "And then he said: " * 11_000 + "The end."
+    record = await harness.run(text, query=query)
+    answered(record, text)
+    (request,) = asked(record, 1)
+    expect(
+        query in "\n".join(request.said_by("user")), "the query's whole text in a user message", request.said_by("user")
+    )
+
+
+@should(
+    binds="controlled",
+    reason="Judges read the final answer; a changed text may be judged differently.",
+    hint="Return the model's last text as it is; do not trim it or remove markup.",
+)
+async def answer_text_is_unchanged(harness: Harness) -> None:
+    """Spaces, line breaks, fences and labels in the model's answer stay in the final answer."""
+    text = '  Final Answer:\n\n```json\n{"say": "hello"}\n```\n\n* one\n* two  \n'
+    answered(await harness.run(text), text)
+
+
+@may(
+    reason="If one framework removes a model's thoughts and another does not, judges read two texts.",
+    hint="Return the model's last text as it is; look for a parser of `<think>`.",
+)
+async def thoughts_in_the_answer_are_kept(harness: Harness) -> None:
+    """A passage `<think>…</think>` in the model's answer stays in the final answer."""
+    text = "<think>The parrot knows.</think>\n\nPolly says hello."
+    answered(await harness.run(text), text)
+
+
+@should(
+    binds="controlled",
+    reason="A completion that ends at its token limit is still the model's answer.",
+    hint="Look for frameworks that raise on the finish reason `length`.",
+)
+async def cut_off_answer_is_kept(harness: Harness) -> None:
+    """An answer that was cut off at its token limit is the final answer."""
+    text = "A long story, and then"
+    answered(await harness.run(Reply(text, reason="length")), text)
+
+
+@should(
+    binds="controlled",
+    reason="Models cut emoji in half; the trial must not fail for that.",
+    hint="Read the response's JSON with the standard library; return the text as it is; Trialbed cleans it.",
+)
+async def half_an_emoji_is_survived(harness: Harness) -> None:
+    """An answer that ends in half an emoji (a lone surrogate) is an answer."""
+    answer = answered(await harness.run(says("hello \ud83e")))
+    expect(answer.final_answer.startswith("hello"), "the final answer `hello` and a replacement", answer.final_answer)
+
+
+@must(
+    binds="controlled",
+    reason="Selectors offer up to several hundred tools, and a run without a selector offers all.",
+    hint="Look for a limit that the framework sets on the number of tools, or for avoidable work per tool.",
+)
+async def thousand_tools(harness: Harness) -> None:
+    """All of a thousand tools are offered, and the last one is called."""
+    tools = [tool(f"Echo_{number:04d}") for number in range(MANY)]
+    turn = asks(call("Echo_0999", {"text": "last"}))
+    record = await harness.run(turn, "done", tools=tools, timeout=MANY_TIMEOUT)
+    answered(record, "done")
+    first, _ = asked(record, 2)
+    offered = {str(function.get("name")) for function in first.functions}
+    expect_equal("number of tools on offer", len(offered), MANY)
+    called(record, ("Echo_0999", {"text": "last"}))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+async def _told(harness: Harness, response: Any, expected: str) -> None:
+    """The model gets the expected text for a call that returned the given one."""
+    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done", tools=[tool(behave=returns(response))])
+    answered(record, "done")
+    _, second = asked(record, 2)
+    expect_equal("content of the tool message", [text for _, text in second.results], [expected])
+
+
+CHECKS = (
+    unicode_result,
+    json_result_is_not_rewritten,
+    empty_result,
+    deep_result,
+    megabyte_result,
+    unicode_conversation,
+    long_conversation,
+    answer_text_is_unchanged,
+    thoughts_in_the_answer_are_kept,
+    cut_off_answer_is_kept,
+    half_an_emoji_is_survived,
+    thousand_tools,
+)

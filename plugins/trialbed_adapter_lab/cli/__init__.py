@@ -1,0 +1,5 @@
+"""``bench adapter``: finds installed adapters (``_places``), and runs the conformance kit on them (``_runner``)."""
+
+from trialbed_adapter_lab.cli._command import command
+
+__all__ = ["command"]

@@ -1,0 +1,212 @@
+"""``bench adapter``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.completion import completes, frameworks
+from trialbed.cli.environments import env_dir_option, yes_option
+from trialbed.cli.options import FOLDER, json_option, plain_option
+
+if TYPE_CHECKING:
+    from trialbed_adapter_lab import Level
+    from trialbed_adapter_lab.scaffolding import AdapterNames
+
+EPILOG = """\b
+Examples:
+  bench adapter new my-framework
+  bench adapter check langgraph
+  bench adapter check langgraph:controlled --failed
+  bench adapter list
+"""
+
+
+def _check_names() -> list[str]:
+    from trialbed_adapter_lab import CHECKS
+
+    return [check.name for check in CHECKS]
+
+
+@click.group("adapter", epilog=EPILOG)
+def command() -> None:
+    """Start, check and list adapters of frameworks."""
+
+
+@command.command("new", epilog="Example: bench adapter new my-framework")
+@click.argument("name")
+@plain_option(
+    "--output",
+    type=FOLDER,
+    default=Path(),
+    help="Folder in which to create the package's folder. [default: the working directory]",
+)
+@json_option
+def new(name: str, output: Path, as_json: bool) -> None:
+    """Start a package for an adapter.
+
+    The package works as it is, with a placeholder for the framework. Its adapter is a native one: it runs the framework
+    as the framework's documentation teaches it.
+    NAME is the name for --framework: lower-case letters, digits and dashes. The package is called trialbed-NAME.
+    """
+    from trialbed_adapter_lab.scaffolding import MARK, write_package
+
+    names = _free_names(name)
+    files = write_package(names, output)
+    steps = _next_steps(names, output)
+    if as_json:
+        _print_json(_described(names, output, files) | {"next": steps})
+        return
+    click.echo(f"Created {output / names.distribution}. It works as it is, with a placeholder for the framework:\n")
+    for step in steps:
+        click.echo(f"  {step}")
+    click.echo(f"\nThen put in your framework wherever src/{names.module}/_agent.py says {MARK}.")
+
+
+@command.command("check", epilog="Example: bench adapter check langgraph --level must")
+@click.argument("name", shell_complete=completes(frameworks))
+@plain_option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CHECK",
+    help="Run only this check; repeatable.",
+    shell_complete=completes(_check_names),
+)
+@plain_option(
+    "--level",
+    type=click.Choice(["must", "should", "may"]),
+    default="may",
+    show_default=True,
+    help="Run only checks of this level and above.",
+)
+@plain_option("--failed", is_flag=True, help="Run only the checks that failed last time; all, if none did.")
+@yes_option
+@env_dir_option
+@json_option
+def check(
+    name: str, checks: tuple[str, ...], level: Level, failed: bool, yes: bool, env_dir: Path | None, as_json: bool
+) -> int:
+    """Check whether an adapter conforms to the contract.
+
+    The checks run where the adapter is installed.
+    NAME is a framework, NAME:PROFILE for one of its profiles (native unless you name one), or NAME==VERSION for a
+    release of it. What a framework does by itself is a failure of the profile controlled alone; of any other adapter
+    it is a finding. Exits with 1 if the adapter does not conform: a check fails that its deviations do not declare, or
+    a check passes that they do declare.
+    """
+    from trialbed.cli.environments import chosen_environments
+    from trialbed.environments import expand_profiles
+    from trialbed.records import framework_driver, framework_profile
+    from trialbed_adapter_lab.cli._failed import failed_checks, note_failed
+    from trialbed_adapter_lab.cli._runner import choose, run_kit, show_report
+
+    if failed:
+        checks = failed_checks(name, checks)
+    choose(checks, level, framework_profile(name))
+    environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
+    expand_profiles([name], (), {name: environment} if environment else {})
+    chosen = [argument for wanted in checks for argument in ("--check", wanted)]
+    report = run_kit(framework_driver(name), environment, [*chosen, "--level", level])
+    note_failed(name, report)
+    if as_json:
+        _print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
+    else:
+        show_report(report)
+    return 0 if report.ok else 1
+
+
+@command.command("list", epilog="Example: bench adapter list --deviations")
+@plain_option(
+    "--deviations", is_flag=True, help="Load each adapter in its own process and show the deviations it declares."
+)
+@env_dir_option
+@json_option
+def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
+    """List frameworks, their profiles and where each is installed.
+
+    A framework is installed here or in its own environment; for others, the command that installs it is shown.
+    Environments that a run from here would not use are listed by `bench env list` alone.
+    No adapter is loaded, except with --deviations, which shows how each framework deviates from the contract
+    according to its adapter.
+    """
+    from trialbed.cli.environments import environment_store
+    from trialbed_adapter_lab.cli._places import places, with_deviations
+
+    found = places(environment_store(env_dir))
+    if deviations:
+        from rich.console import Console
+        from rich.progress import track
+
+        shown = Console(stderr=True)
+        loaded = track(with_deviations(found), "Loading adapters", len(found), console=shown, transient=True)
+        found = list(loaded)
+    if as_json:
+        _print_json([place.as_json() for place in found])
+        return
+    titles = ["framework", "profiles", "version", "adapter", "where", "deviations"]
+    _print_table(titles[: None if deviations else -1], [place.as_row() for place in found])
+    for place in found:
+        for declared in place.deviations or ():
+            click.echo(f"{declared['profile'] or place.framework}: {declared['text']}")
+    for place in found:
+        if place.problem:
+            click.echo(f"{place.framework}: {place.problem}", err=True)
+
+
+def _free_names(name: str) -> AdapterNames:
+    """The names for a framework that no installed or known adapter has."""
+    from trialbed.drivers import list_drivers
+    from trialbed.environments import FIRST_PARTY
+    from trialbed.errors import UsageError
+    from trialbed.records import framework_name
+    from trialbed_adapter_lab.scaffolding import adapter_names
+
+    names = adapter_names(name)
+    owners = {framework_name(driver.name): driver.distribution for driver in list_drivers("frameworks")}
+    owner = owners.get(name) or (names.distribution if name in FIRST_PARTY else None)
+    if owner is not None:
+        raise UsageError(f"{owner} already provides a framework {name!r}; choose another name")
+    return names
+
+
+def _next_steps(names: AdapterNames, output: Path) -> list[str]:
+    import shlex
+
+    return [
+        f"pip install -e {shlex.quote(f'{output / names.distribution}[test]')}",
+        f"bench adapter check {names.framework}",
+        f"bench run --framework reference --framework {names.framework}",
+    ]
+
+
+def _described(names: AdapterNames, output: Path, files: list[Path]) -> dict[str, Any]:
+    return {
+        "framework": names.framework,
+        "distribution": names.distribution,
+        "module": names.module,
+        "agent_class": names.agent_class,
+        "folder": str(output / names.distribution),
+        "files": [str(output / file) for file in files],
+    }
+
+
+def _print_json(value: Any) -> None:
+    import json
+
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _print_table(titles: list[str], rows: list[tuple[str, ...]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(*row[: len(titles)])
+    console: Any = Console(highlight=False, markup=False, soft_wrap=False)
+    console.print(table)

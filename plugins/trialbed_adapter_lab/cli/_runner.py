@@ -1,0 +1,124 @@
+"""Runs the conformance kit where an adapter is installed, and shows what it found."""
+
+from __future__ import annotations
+
+import difflib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import IO, TYPE_CHECKING
+
+import click
+from pydantic import ValidationError
+
+from trialbed.errors import NothingMeasured, UsageError
+from trialbed.worker import WORKER_MARK, worker_environment
+from trialbed_adapter_lab import CHECKS, LEVELS, Finding, Level, Report
+from trialbed_adapter_lab._check import MARKS, PROBLEMS
+
+if TYPE_CHECKING:
+    from trialbed.records import Environment
+
+USAGE = 2
+
+COLOURS = {"passed": "green", "finding": "cyan", "declared": "yellow"}
+
+
+def choose(names: Sequence[str], level: Level, profile: str | None) -> None:
+    """Refuse a choice of checks that leaves none for a profile.
+
+    Raises:
+        UsageError: says which there are.
+    """
+    levels = LEVELS[: LEVELS.index(level) + 1]
+    known = {check.name: check.level_for(profile) for check in CHECKS}
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+            hint = (
+                f"did you mean {' or '.join(close)}?"
+                if close
+                else f"without --check, all {len(known)} are run and named"
+            )
+            raise UsageError(f"{name!r} is not a check; {hint}")
+    if names and not any(known[name] in levels for name in names):
+        raise UsageError(f"{', '.join(names)}: not of level {level!r} or above; omit --level to run every check")
+
+
+def run_kit(framework: str, environment: Environment | None, arguments: Sequence[str]) -> Report:
+    """Run the kit in a process of the interpreter that has the adapter; passes a line per check to stderr.
+
+    Args:
+        framework: the driver's name.
+        environment: the adapter's own; None if it is installed here.
+        arguments: more options of ``python -m trialbed_adapter_lab``.
+
+    Raises:
+        UsageError: the adapter cannot be loaded.
+        NothingMeasured: the kit did not get to its end.
+    """
+    python = environment.python if environment else sys.executable
+    # -P: a folder of the working directory must not be taken for a package.
+    command = [python, "-P", "-m", "trialbed_adapter_lab", "--framework", framework, "--json", *arguments]
+    variables = worker_environment("conformance", own_packages=environment is not None)
+    variables.pop(WORKER_MARK)
+    with (
+        tempfile.TemporaryFile() as output,
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, env=variables
+        ) as kit,
+    ):
+        try:
+            said = _followed(kit)
+        except BaseException:
+            kit.kill()
+            raise
+        kit.wait()
+        return _report(kit.returncode, output, said)
+
+
+def show_report(report: Report) -> None:
+    """Print the findings, the declared deviations, the failures, and the badge; what has one cause is told once."""
+    for group in [*report.by_cause("finding"), *report.by_cause("declared"), *report.by_cause(*PROBLEMS)]:
+        _show(*group)
+    for warning in report.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    click.echo(click.style(report.badge, fg="green" if report.ok else "red"))
+
+
+def _followed(kit: subprocess.Popen[bytes]) -> list[str]:
+    """Pass on the kit's line per check until it ends; returns what else it and the framework wrote."""
+    others = []
+    assert kit.stderr is not None  # noqa: S101 - it is a pipe
+    for raw in kit.stderr:
+        line = raw.decode(errors="replace").rstrip()
+        if line[:2] in {f"{mark} " for mark in MARKS.values()}:
+            click.echo(line, err=True)
+        else:
+            others.append(line)
+    return others
+
+
+def _report(code: int, output: IO[bytes], said: Sequence[str]) -> Report:
+    output.seek(0)
+    lines = output.read().decode(errors="replace").strip().splitlines()
+    try:
+        # The last line: a framework may print, too.
+        return Report.model_validate_json(lines[-1])
+    except (IndexError, ValidationError):
+        text = "\n".join(said)
+        if code == USAGE:
+            raise UsageError(text.strip() or "the conformance kit refused its options") from None
+        raise NothingMeasured(f"the conformance kit ended with exit code {code} and without a report\n{text}") from None
+
+
+def _show(finding: Finding, *others: Finding) -> None:
+    mark = click.style(MARKS[finding.outcome], fg=COLOURS.get(finding.outcome, "red"))
+    click.echo(f"{mark} {finding.check} ({finding.level}): {finding.outcome}")
+    for line in finding.message.splitlines():
+        click.echo(f"    {line}")
+    if others:
+        names = ", ".join(other.check for other in others)
+        click.echo(f"    The same in {len(others)} more check{'s' * (len(others) > 1)}, {finding.cause}: {names}")
+    click.echo()

@@ -1,0 +1,199 @@
+"""The measurement: every framework and part that the options ask for, and the report on them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trialbed.contracts import Executor
+from trialbed.errors import TrialbedError
+from trialbed.records import FrameworkInfo
+from trialbed_adapter_lab.fidelity._conditions import ConditionsRecorder
+from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+from trialbed_adapter_lab.fidelity._options import REFERENCE, FidelityOptions
+from trialbed_adapter_lab.fidelity._report import FidelityReport, FrameworkFidelity, Missing, Part
+from trialbed_adapter_lab.fidelity.harness import Harness, Observed, open_harness
+from trialbed_adapter_lab.fidelity.measurements import (
+    measure_behaviour,
+    measure_errors,
+    measure_load,
+    measure_many,
+    measure_prompt,
+    measure_schemas,
+    run_prompt_trial,
+)
+
+INTERRUPTED = "interrupted before it was measured"
+
+OnStep = Callable[[str], None]
+
+
+def ignore_step(_text: str) -> None:
+    """Show nothing."""
+
+
+async def measure(
+    options: FidelityOptions,
+    on_step: OnStep = ignore_step,
+    on_interruption: Callable[[FidelityReport], None] | None = None,
+) -> FidelityReport:
+    """Measure every framework; a failure of one is recorded, and the others go on.
+
+    Args:
+        on_step: called with a text at every step.
+        on_interruption: called with what was measured, if this is cancelled before its end.
+
+    Raises:
+        NothingMeasured: the server does not start.
+        DriverError: the executor cannot be used.
+    """
+    recorder = ConditionsRecorder()
+    measurement = _Measurement(options, on_step)
+
+    def report() -> FidelityReport:
+        conditions = recorder.conditions(
+            parts=options.measured_parts,
+            times=options.times,
+            tools=options.tools,
+            many=options.many,
+            rounds=options.rounds,
+            concurrencies=options.concurrencies,
+            model_names=options.model_names,
+        )
+        return FidelityReport(conditions=conditions, frameworks=tuple(measurement.found.values()))
+
+    try:
+        await measurement.run()
+    except asyncio.CancelledError:
+        if on_interruption is not None:
+            measurement.interrupt()
+            on_interruption(report())
+        raise
+    return report()
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """A framework that is told a name of the model.
+
+    Attributes:
+        column: what its figures stand under.
+    """
+
+    label: str
+    model_name: str
+    column: str
+
+
+def _subjects(options: FidelityOptions) -> list[_Subject]:
+    several = len(options.model_names) > 1
+    return [
+        _Subject(label, name, f"{label} ({name})" if several else label)
+        for label in options.labels
+        for name in options.model_names
+    ]
+
+
+class _Measurement:
+    """One measurement.
+
+    Attributes:
+        found: column -> what was observed so far.
+    """
+
+    def __init__(self, options: FidelityOptions, on_step: OnStep) -> None:
+        self._options = options
+        self._on_step = on_step
+        self._reference: dict[str, Observed] = {}
+        self._subjects = _subjects(options)
+        self.found = {subject.column: FrameworkFidelity(framework=subject.column) for subject in self._subjects}
+
+    async def run(self) -> None:
+        """Measure all parts, the load last, when no worker is left to disturb it."""
+        async with open_harness(self._options.environments, self._options.executor) as (harness, workers):
+            async with workers:
+                for subject in self._subjects:
+                    await self._framework(harness.named(subject.model_name), workers, subject)
+            if "load" in self._options.measured_parts:
+                await self._load(harness.named(self._options.model_names[0]))
+
+    async def _framework(self, harness: Harness, workers: Executor, subject: _Subject) -> None:
+        column = subject.column
+        self._on_step(f"{column}: loading")
+        try:
+            info = await workers.describe(subject.label)
+        except TrialbedError as error:
+            self._missing(column, "", str(error))
+            return
+        self._note(column, **_about(info))
+        for part, work in self._parts(harness, subject.label).items():
+            if part in self._options.parts:
+                self._on_step(f"{column}: {part}")
+                try:
+                    self._note(column, **{part: await work()})
+                except NotMeasured as reason:
+                    self._missing(column, part, str(reason))
+
+    def interrupt(self) -> None:
+        """Note what was not measured."""
+        for column, found in self.found.items():
+            known = {one.part for one in found.missing}
+            parts: Sequence[Part | str] = self._options.measured_parts if found.version is not None else [""]
+            for part in parts:
+                if not known & {part, ""} and (not part or getattr(found, part) is None):
+                    self._missing(column, part, INTERRUPTED)
+
+    def _parts(self, harness: Harness, label: str) -> dict[Part, Callable[[], Awaitable[Any]]]:
+        options = self._options
+        return {
+            "schemas": lambda: measure_schemas(harness, label),
+            "prompt": lambda: self._prompt(harness, label),
+            "many": lambda: measure_many(harness, label, options.many, times=options.times),
+            "behaviour": lambda: measure_behaviour(harness, label, options.tools),
+            "errors": lambda: measure_errors(harness, label),
+        }
+
+    async def _prompt(self, harness: Harness, label: str) -> Any:
+        reference = self._reference.get(harness.model_name)
+        if reference is None:
+            reference = await run_prompt_trial(harness, REFERENCE, self._options.tools)
+            self._reference[harness.model_name] = reference
+        return await measure_prompt(harness, label, reference, self._options.tools)
+
+    async def _load(self, harness: Harness) -> None:
+        options = self._options
+        columns = {subject.label: subject.column for subject in reversed(self._subjects)}
+        usable = [label for label, column in columns.items() if self.found[column].version is not None]
+        measured = await measure_load(
+            harness,
+            [label for label in options.labels if label in usable],
+            options.environments,
+            tools=options.tools,
+            rounds=options.rounds,
+            concurrencies=options.concurrencies,
+            on_step=self._on_step,
+        )
+        for label, load in measured.items():
+            if isinstance(load, NotMeasured):
+                self._missing(columns[label], "load", str(load))
+            else:
+                self._note(columns[label], load=load)
+
+    def _note(self, column: str, **found: Any) -> None:
+        self.found[column] = self.found[column].model_copy(update=found)
+
+    def _missing(self, column: str, part: Part | str, reason: str) -> None:
+        missing = Missing.model_validate({"part": part, "reason": reason})
+        self._note(column, missing=(*self.found[column].missing, missing))
+
+
+def _about(info: FrameworkInfo) -> dict[str, Any]:
+    return {
+        "version": info.version,
+        "adapter": f"{info.adapter} {info.adapter_version}",
+        "python": info.python,
+        "lock_digest": info.lock_digest,
+        "declared": tuple(deviation.text for deviation in info.deviations),
+    }

@@ -1,0 +1,51 @@
+"""The options of a measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import get_args
+
+from trialbed.records import SCRIPTED_NAME, Environment
+from trialbed_adapter_lab.fidelity._report import Part
+
+REFERENCE = "reference"
+PARTS: tuple[Part, ...] = get_args(Part)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FidelityOptions:
+    """The options of a measurement.
+
+    Attributes:
+        frameworks: labels; the reference is always measured too, first.
+        parts: which of ``PARTS``.
+        tools: tools on offer per trial, where the part does not say otherwise.
+        many: tool counts of the part ``many``.
+        model_names: names of the model that frameworks are told; each part is measured under each of them, but the load
+            under the first.
+        times: whether to measure times; without, there are none of the part ``many`` and no part ``load``.
+        rounds: rounds of the part ``load``, at each of ``concurrencies``.
+        environments: label -> its own environment, for those that do not run in this interpreter.
+    """
+
+    frameworks: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = PARTS
+    tools: int = 20
+    many: tuple[int, ...] = (120, 1000)
+    model_names: tuple[str, ...] = (SCRIPTED_NAME,)
+    times: bool = True
+    rounds: int = 5
+    concurrencies: tuple[int, ...] = (1, 8, 32)
+    environments: Mapping[str, Environment] = field(default_factory=dict)
+    executor: str = "local"
+
+    @property
+    def measured_parts(self) -> tuple[Part, ...]:
+        """The parts that are measured: without times, there is no load."""
+        return tuple(part for part in self.parts if self.times or part != "load")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The reference and all that was asked for, each once."""
+        return tuple(dict.fromkeys((REFERENCE, *self.frameworks)))

@@ -1,0 +1,93 @@
+"""The result of ``bench fidelity``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from trialbed.records import Record, framework_profile
+from trialbed_adapter_lab.fidelity._conditions import Conditions
+from trialbed_adapter_lab.fidelity.measurements import Behaviour, ErrorFinding, Load, ManyTools, Prompt, Schemas
+
+Part = Literal["schemas", "prompt", "behaviour", "errors", "many", "load"]
+
+
+class Missing(Record):
+    """A part that could not be measured, and why. ``part`` is empty if the framework could not be loaded."""
+
+    part: Part | Literal[""]
+    reason: str
+
+
+class FrameworkFidelity(Record):
+    """The figures of one framework; a part is None if it was not asked for or is ``missing``.
+
+    Attributes:
+        framework: the label asked for; with the name of the model, where several names are compared.
+        version: the framework's own, None if it could not be loaded. ``adapter``: distribution and version of its
+            adapter. ``python``: of the interpreter it ran in.
+        lock_digest: of the environment it ran in, empty if it ran in the environment of Trialbed.
+        declared: the deviations that its adapter declares.
+    """
+
+    framework: str
+    version: str | None = None
+    adapter: str | None = None
+    python: str | None = None
+    lock_digest: str = ""
+    declared: tuple[str, ...] = ()
+    schemas: Schemas | None = None
+    prompt: Prompt | None = None
+    behaviour: Behaviour | None = None
+    errors: tuple[ErrorFinding, ...] | None = None
+    many: tuple[ManyTools, ...] | None = None
+    load: Load | None = None
+    missing: tuple[Missing, ...] = ()
+
+    @property
+    def profile(self) -> str | None:
+        """Its profile; None for a framework without profiles."""
+        return framework_profile(self.framework.partition(" ")[0])
+
+    def of_parts(self, parts: Sequence[str]) -> FrameworkFidelity:
+        """The figures of these parts alone."""
+        others = {part: None for part in get_args(Part) if part not in parts}
+        missing = tuple(one for one in self.missing if not one.part or one.part in parts)
+        return self.model_copy(update={**others, "missing": missing})
+
+
+class FidelityReport(Record):
+    """The effect of each framework on the traffic; ``reference``, the baseline, is the first."""
+
+    conditions: Conditions
+    frameworks: tuple[FrameworkFidelity, ...]
+
+    def of_parts(self, parts: Sequence[Part]) -> FidelityReport:
+        """The report on these of its parts alone."""
+        chosen = tuple(part for part in self.conditions.parts if part in parts)
+        return FidelityReport(
+            conditions=self.conditions.model_copy(update={"parts": chosen}),
+            frameworks=tuple(framework.of_parts(chosen) for framework in self.frameworks),
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether every part that was asked for was measured."""
+        return not any(framework.missing for framework in self.frameworks)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no part was measured of any framework but the reference."""
+        return all(_empty(framework) for framework in self.frameworks[1:] or self.frameworks)
+
+
+def _empty(framework: FrameworkFidelity) -> bool:
+    parts = (
+        framework.schemas,
+        framework.prompt,
+        framework.behaviour,
+        framework.errors,
+        framework.many,
+        framework.load,
+    )
+    return all(part is None for part in parts)

@@ -1,0 +1,46 @@
+"""The report as a file: JSON whose lines are findings, so that it stays small and its versions can be compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from trialbed_adapter_lab.fidelity._report import FidelityReport
+
+WIDTH = 100
+"""Characters of JSON that are written on one line in any case."""
+
+INDENT = "  "
+
+
+def report_text(report: FidelityReport) -> str:
+    """The report as JSON text: each entry of a list is one line, except the frameworks, which have one per field."""
+    document = json.loads(report.model_dump_json())
+    frameworks = [_block(_fields(one, INDENT * 3), "{}", INDENT * 2) for one in document.pop("frameworks")]
+    lines = [*_fields(document, INDENT), f'{INDENT}"frameworks": {_block(frameworks, "[]", INDENT).lstrip()}']
+    return _block(lines, "{}", "") + "\n"
+
+
+def _fields(value: dict[str, Any], indent: str) -> Iterator[str]:
+    """The members of an object, indented, each without the comma behind it."""
+    for name, member in value.items():
+        yield f"{indent}{_line(name)}: {_written(member, indent)}"
+
+
+def _written(value: Any, indent: str) -> str:
+    """A value, without an indent on its first line."""
+    if not value or not isinstance(value, dict | list) or len(_line(value)) <= WIDTH:
+        return _line(value)
+    if isinstance(value, dict):
+        return _block(_fields(value, indent + INDENT), "{}", indent).lstrip()
+    return _block([f"{indent}{INDENT}{_line(entry)}" for entry in value], "[]", indent).lstrip()
+
+
+def _block(lines: Iterable[str], brackets: str, indent: str) -> str:
+    """Lines between brackets, all of it indented."""
+    return f"{indent}{brackets[0]}\n" + ",\n".join(lines) + f"\n{indent}{brackets[1]}"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

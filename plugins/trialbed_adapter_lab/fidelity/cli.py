@@ -1,0 +1,245 @@
+"""``bench fidelity``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.completion import completes, drivers, frameworks
+from trialbed.cli.environments import env_dir_option, yes_option
+from trialbed.cli.options import FILE, json_option, option
+from trialbed.cli.setting_options import setting_option
+
+if TYPE_CHECKING:
+    from trialbed_adapter_lab.fidelity import FidelityOptions, FidelityReport
+
+PARTS = ("schemas", "prompt", "behaviour", "errors", "many", "load")
+FORMATS = ("table", "markdown", "json")
+
+EPILOG = """\b
+Examples:
+  bench fidelity -f langgraph
+  bench fidelity -f langgraph --part schemas --part prompt
+  bench fidelity -f langgraph --part load --rounds 9 --concurrency 1 --concurrency 16
+  bench fidelity -f langgraph --part many --many 129
+  bench fidelity -f langgraph --part prompt --part behaviour --model-name gpt-4o --model-name my-model
+  bench fidelity -f langgraph --output fidelity.json --markdown fidelity.md
+  bench fidelity --from fidelity.json --format markdown
+  bench fidelity -f langgraph --profile native --profile controlled --part errors
+"""
+
+
+@click.command("fidelity", epilog=EPILOG)
+@option(
+    "-f",
+    "--framework",
+    "frameworks",
+    multiple=True,
+    metavar="NAME[:PROFILE][==VERSION]",
+    help="Framework to measure, or a release of it; repeatable.",
+    shell_complete=completes(frameworks),
+)
+@setting_option("profiles")
+@option(
+    "--part",
+    "parts",
+    type=click.Choice(PARTS),
+    multiple=True,
+    help="Measure only this part; repeatable. [default: all parts]",
+)
+@option("--tools", type=click.IntRange(min=4), default=20, help="Tools offered per trial, except in schemas and many.")
+@option(
+    "--many", type=click.IntRange(min=2), multiple=True, default=(120, 1000), help="Tool count of many; repeatable."
+)
+@option(
+    "--model-name",
+    "model_names",
+    multiple=True,
+    default=("gpt-4o",),
+    metavar="NAME",
+    help="Name of the model that frameworks are told; repeat it to compare names. Load is measured with the first.",
+)
+@option("--times/--no-times", default=True, help="Measure times too; on a busy machine they are too long.")
+@option("--rounds", type=click.IntRange(min=1), default=5, help="Measured rounds of load.")
+@option(
+    "--concurrency",
+    "concurrencies",
+    type=click.IntRange(min=1),
+    multiple=True,
+    default=(1, 8, 32),
+    envvar=None,
+    help="Trials at a time in load; repeatable.",
+)
+@option(
+    "--executor",
+    default="local",
+    metavar="NAME",
+    help="Where workers run; load runs on this machine.",
+    shell_complete=completes(drivers("executors")),
+)
+@option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    envvar=None,
+    help="Format of what is printed; --json is --format json.",
+)
+@option(
+    "-o",
+    "--output",
+    envvar=None,
+    type=FILE,
+    help="Write the figures to this file, as JSON.",
+)
+@option(
+    "--markdown",
+    envvar=None,
+    type=FILE,
+    help="Write the tables to this file; if it marks their place, replace only that part.",
+)
+@option(
+    "--from",
+    "source",
+    envvar=None,
+    type=FILE,
+    help="Show the figures in this file, written by --output, without measuring; with --part, those of these parts.",
+)
+@yes_option
+@env_dir_option
+@json_option
+def command(source: Path | None, form: str, as_json: bool, **given: Any) -> int:
+    """Measure what frameworks do to the traffic between model and tools.
+
+    Each framework gets the same scripted traffic as the reference loop, which is always measured too. What it
+    sends is compared with what it was given: tool schemas, prompts, requests, settings, parallel calls and
+    limits. It is also timed with a model that answers at once. Only observed figures are shown. Exits with 1 if a
+    part could not be measured for a framework. If it is interrupted, it shows what was measured until then.
+    """
+    markdown, output = given.pop("markdown"), given.pop("output")
+    report, interrupted = (_read(source, given["parts"]), False) if source else _measured(given)
+    if output is not None:
+        _write(output, _text(report))
+    if interrupted:
+        _print(report, "json" if as_json else form)
+        raise click.Abort
+    if markdown is not None:
+        _write_markdown(markdown, report)
+    _print(report, "json" if as_json else form)
+    return _exit_code(report)
+
+
+def _measured(given: dict[str, Any]) -> tuple[FidelityReport, bool]:
+    """What was measured, and whether the measurement was interrupted.
+
+    Raises:
+        click.Abort: it was interrupted before anything was measured.
+    """
+    import asyncio
+
+    partly: list[FidelityReport] = []
+    try:
+        return asyncio.run(_measure(_options(given), partly.append)), False
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        if not partly or partly[0].empty:
+            raise click.Abort from None
+        return partly[0], True
+
+
+async def _measure(options: FidelityOptions, on_interruption: Callable[[FidelityReport], None]) -> FidelityReport:
+    from trialbed.cli.signals import cancel_on_terminate
+    from trialbed_adapter_lab.fidelity import measure
+
+    with cancel_on_terminate(), _steps() as on_step:
+        return await measure(options, on_step, on_interruption)
+
+
+def _options(given: dict[str, Any]) -> FidelityOptions:
+    from trialbed.cli.environments import chosen_environments
+    from trialbed.environments import expand_profiles
+    from trialbed_adapter_lab.fidelity import FidelityOptions
+
+    yes, env_dir = given.pop("yes"), given.pop("env_dir")
+    asked = tuple(dict.fromkeys(given["frameworks"]))
+    built = chosen_environments([name for name in asked if name != "reference"], yes=yes, env_dir=env_dir)
+    labels = expand_profiles(asked, given.pop("profiles"), built)
+    environments = {label: built[framework] for label, framework in labels.items() if framework in built}
+    parts = tuple(part for part in PARTS if not given["parts"] or part in given["parts"])
+    return FidelityOptions(**{**given, "frameworks": tuple(labels), "parts": parts, "environments": environments})
+
+
+@contextmanager
+def _steps() -> Iterator[Callable[[str], None]]:
+    """Shows steps on standard error: one changing line on a terminal, a line each elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda text: click.echo(text, err=True)
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update
+
+
+def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
+    """The figures in a file, or those of some parts."""
+    from trialbed.errors import DataError
+    from trialbed_adapter_lab.fidelity import FidelityReport
+
+    try:
+        report = FidelityReport.model_validate_json(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise DataError(f"{path}: not the figures of bench fidelity --output: {str(error).splitlines()[0]}") from error
+    for part in parts:
+        if part not in report.conditions.parts:
+            there = ", ".join(report.conditions.parts)
+            raise DataError(f"{path}: has no figures of the part {part}; it has those of {there}")
+    return report.of_parts(parts or PARTS)  # type: ignore[arg-type]
+
+
+def _text(report: FidelityReport) -> str:
+    from trialbed_adapter_lab.fidelity._writing import report_text
+
+    return report_text(report)
+
+
+def _print(report: FidelityReport, form: str) -> None:
+    if form == "json":
+        click.echo(report.model_dump_json(indent=2))
+    elif form == "markdown":
+        from trialbed_adapter_lab.fidelity.views import markdown
+
+        click.echo(markdown(report), nl=False)
+    else:
+        from trialbed_adapter_lab.fidelity.views import write_table
+
+        write_table(report, sys.stdout)
+
+
+def _write_markdown(path: Path, report: FidelityReport) -> None:
+    from trialbed_adapter_lab.fidelity.views import placed
+
+    page = path.read_text(encoding="utf-8") if path.exists() else ""
+    _write(path, placed(page, report))
+
+
+def _write(path: Path, text: str) -> None:
+    from trialbed.errors import UsageError
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    click.echo(f"written: {path}", err=True)
+
+
+def _exit_code(report: FidelityReport) -> int:
+    from trialbed.errors import NothingMeasured
+
+    if report.empty:
+        raise NothingMeasured("nothing could be measured; see the reasons above")
+    return 0 if report.complete else 1

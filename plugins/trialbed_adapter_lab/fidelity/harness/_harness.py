@@ -1,0 +1,166 @@
+"""The harness of fidelity: the real server and real workers, one trial at a time, and an endpoint that errs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import cast
+
+from trialbed.contracts import Executor
+from trialbed.drivers import load_driver
+from trialbed.engine import DUMMY_KEY, ControlClient, RunOptions, new_trial_token, server
+from trialbed.prompts import SYSTEM_PROMPT
+from trialbed.records import (
+    SCRIPTED_NAME,
+    Environment,
+    ModelEndpoint,
+    Outcome,
+    Timing,
+    TrialKey,
+    TrialRegistration,
+    TrialSpec,
+    WireLog,
+)
+from trialbed.results import compute_timing
+from trialbed.temporary import temporary_folder
+from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+from trialbed_adapter_lab.fidelity.harness._endpoint import erring_endpoint
+from trialbed_adapter_lab.fidelity.harness._scenarios import Scenario
+
+REASON = 500
+"""Characters of a failure's reason that are shown."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A trial that was run, as the server saw it."""
+
+    scenario: Scenario
+    outcome: Outcome
+    wire: WireLog
+
+    @property
+    def timing(self) -> Timing:
+        """The trial's time, split into what it waited for."""
+        return compute_timing(self.outcome.wall_time, self.wire)
+
+    @property
+    def failure(self) -> str:
+        """Why the trial failed, empty if it did not."""
+        failure = self.outcome.failure
+        return f"{failure.kind}: {failure.message}"[:REASON] if failure else ""
+
+    def checked(self) -> Observed:
+        """This trial, if it can be measured.
+
+        Raises:
+            NotMeasured: it failed, or sent no request to the model.
+        """
+        if self.outcome.failure is not None:
+            raise NotMeasured(self.failure)
+        if not self.wire.model_calls:
+            raise NotMeasured("no request reached the model")
+        return self
+
+
+class Harness:
+    """Runs scenarios with frameworks.
+
+    Args:
+        erring_url: URL of the endpoint of models that are not scripted; see ``erring_endpoint``.
+        model_name: the name of the model that frameworks are told.
+    """
+
+    def __init__(
+        self, control: ControlClient, executor: Executor, erring_url: str, model_name: str = SCRIPTED_NAME
+    ) -> None:
+        self._control = control
+        self._executor = executor
+        self._erring_url = erring_url
+        self.model_name = model_name
+
+    def named(self, model_name: str) -> Harness:
+        """This harness with another name for the model."""
+        return Harness(self._control, self._executor, self._erring_url, model_name)
+
+    async def run(self, framework: str, scenario: Scenario) -> Observed:
+        """Run a scenario with a new agent of this framework; a failure is a part of what is observed."""
+        spec = self.spec(framework, scenario)
+        await self.open(spec, scenario)
+        try:
+            outcome = await self._executor.execute(spec)
+        finally:
+            wire = await self.close(spec)
+        return Observed(scenario, outcome, wire)
+
+    def spec(self, framework: str, scenario: Scenario) -> TrialSpec:
+        """A new trial of this scenario."""
+        trial = new_trial_token()
+        root = f"{self._control.url}/t/{trial}"
+        return TrialSpec(
+            trial=trial,
+            key=TrialKey(framework=framework, query_id="fidelity"),
+            query=scenario.query,
+            system_prompt=SYSTEM_PROMPT,
+            tools=scenario.world.tools,
+            endpoint=ModelEndpoint(
+                base_url=f"{root}/v1",
+                api_key=DUMMY_KEY,
+                model=self.model_name,
+                temperature=scenario.temperature,
+                max_tokens=scenario.max_tokens,
+                seed=scenario.seed,
+            ),
+            limits=scenario.limits,
+            server_url=f"{root}/virtual",
+        )
+
+    async def open(self, spec: TrialSpec, scenario: Scenario) -> None:
+        """Open a trial on the server."""
+        scripted = scenario.model.startswith("scripted:")
+        await self._control.open_trial(
+            TrialRegistration(
+                trial=spec.trial,
+                model=scenario.model,
+                model_name=self.model_name,
+                base_url=None if scripted else self._erring_url,
+                tools=scenario.world.tools,
+                apis=scenario.world.apis,
+                script=scenario.world.script,
+                simulator=scenario.simulator,
+                seed=scenario.seed,
+                limits=scenario.limits,
+            )
+        )
+
+    async def close(self, spec: TrialSpec) -> WireLog:
+        """Close a trial; returns what the server saw of it."""
+        return await self._control.close_trial(spec.trial)
+
+
+@asynccontextmanager
+async def open_harness(
+    environments: Mapping[str, Environment], executor: str
+) -> AsyncIterator[tuple[Harness, Executor]]:
+    """A harness with a server and a response cache of its own, and its executor, which the caller enters.
+
+    Raises:
+        NothingMeasured: the server does not start.
+        DriverError: the executor cannot be used.
+    """
+    driver = cast("type[Executor]", load_driver("executors", executor))
+    with temporary_folder() as folder:
+        async with erring_endpoint() as url:
+            # No variable has an empty name: the endpoint that errs is sent no key.
+            # Nothing is repeated for a framework here: what it does itself about a failure is what is measured.
+            options = RunOptions(
+                base_url=url,
+                api_key_env="",
+                response_cache=folder / "responses.db",
+                model_retries=0,
+                endpoint_patience=0,
+            )
+            async with server(options) as control:
+                workers = driver(environments=environments)
+                yield Harness(control, workers, url), workers

@@ -1,0 +1,53 @@
+"""The measurements: each module runs scenarios, reads what the server saw, and returns a record.
+
+The parts of a report are ``Schemas``, ``Prompt``, ``Behaviour``, the findings on errors, ``ManyTools`` and ``Load``.
+Behaviour is made of measurements of its own: requests per turn, parallel calls, settings, and the limits of steps and
+time.
+"""
+
+from trialbed_adapter_lab.fidelity.measurements._behaviour import Behaviour, measure_behaviour
+from trialbed_adapter_lab.fidelity.measurements._errors import (
+    CASES,
+    ErrorCase,
+    ErrorFinding,
+    finding_of,
+    measure_errors,
+)
+from trialbed_adapter_lab.fidelity.measurements._figures import Figure
+from trialbed_adapter_lab.fidelity.measurements._limits import StepLimit, TimeLimit
+from trialbed_adapter_lab.fidelity.measurements._load import Load, LoadLevel, measure_load
+from trialbed_adapter_lab.fidelity.measurements._many import ManyTools, measure_many
+from trialbed_adapter_lab.fidelity.measurements._parallel import Parallel
+from trialbed_adapter_lab.fidelity.measurements._prompt import Prompt, TurnSize, measure_prompt, run_prompt_trial
+from trialbed_adapter_lab.fidelity.measurements._schemas import SchemaFinding, Schemas, measure_schemas
+from trialbed_adapter_lab.fidelity.measurements._settings import Setting, Settings
+from trialbed_adapter_lab.fidelity.measurements._turns import PolicyRequests
+
+__all__ = [
+    "CASES",
+    "Behaviour",
+    "ErrorCase",
+    "ErrorFinding",
+    "Figure",
+    "Load",
+    "LoadLevel",
+    "ManyTools",
+    "Parallel",
+    "PolicyRequests",
+    "Prompt",
+    "SchemaFinding",
+    "Schemas",
+    "Setting",
+    "Settings",
+    "StepLimit",
+    "TimeLimit",
+    "TurnSize",
+    "finding_of",
+    "measure_behaviour",
+    "measure_errors",
+    "measure_load",
+    "measure_many",
+    "measure_prompt",
+    "measure_schemas",
+    "run_prompt_trial",
+]

@@ -1,0 +1,59 @@
+"""Behaviour: requests, parallel calls, settings and limits."""
+
+from __future__ import annotations
+
+from trialbed.records import Record
+from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+from trialbed_adapter_lab.fidelity.harness import Harness
+from trialbed_adapter_lab.fidelity.measurements._limits import (
+    StepLimit,
+    TimeLimit,
+    measure_step_limit,
+    measure_time_limit,
+)
+from trialbed_adapter_lab.fidelity.measurements._parallel import Parallel, measure_parallel
+from trialbed_adapter_lab.fidelity.measurements._settings import Settings, measure_settings
+from trialbed_adapter_lab.fidelity.measurements._turns import PolicyRequests, measure_refusals, measure_turns
+
+
+class Behaviour(Record):
+    """The behaviour of a framework.
+
+    Attributes:
+        turns: requests for each policy of the scripted model. ``refusals``: for an endpoint that refuses.
+        settings: None if they could not be read; ``settings_reason`` says why.
+    """
+
+    turns: tuple[PolicyRequests, ...]
+    refusals: tuple[PolicyRequests, ...]
+    parallel: Parallel
+    settings: Settings | None
+    settings_reason: str = ""
+    step_limit: StepLimit
+    time_limit: TimeLimit
+
+
+async def measure_behaviour(harness: Harness, framework: str, tools: int) -> Behaviour:
+    """Run every scenario of behaviour.
+
+    Raises:
+        NotMeasured: every trial failed.
+    """
+    turns = await measure_turns(harness, framework, tools)
+    if all(policy.ended for policy in turns):
+        raise NotMeasured(turns[0].ended)
+    settings, reason = None, ""
+    try:
+        settings = await measure_settings(harness, framework, tools)
+    except NotMeasured as error:
+        reason = str(error)
+    return Behaviour(
+        turns=turns,
+        settings=settings,
+        settings_reason=reason,
+        parallel=await measure_parallel(harness, framework, tools),
+        step_limit=await measure_step_limit(harness, framework, tools),
+        refusals=await measure_refusals(harness, framework, tools),
+        # Last, since its worker may have to be killed.
+        time_limit=await measure_time_limit(harness, framework),
+    )

@@ -1,0 +1,231 @@
+"""Errors: what the user of a framework sees when the model errs or its endpoint fails."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from trialbed.engine import new_trial_token
+from trialbed.records import Failure, Limits, ModelCall, Record
+from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+from trialbed_adapter_lab.fidelity.harness import FAULTY, MARK, REFUSING, Harness, Observed, Scenario, World, stations
+
+CALLS = 2
+TOOLS = 4
+TIMEOUT = 60.0
+PATIENCE = 20.0
+"""Seconds for an answer at which a framework may wait for ever; it has one call to make."""
+
+MOST = 30
+"""Requests that a model without end gets; more than any framework's own limit of those that are measured."""
+
+FEW = 3
+"""Requests that a trial gets whose limit comes before any framework's own."""
+
+LONGEST = 300
+"""Characters of a text that are kept."""
+
+Seen = Literal["answer", "other text", "error text", "tool result", "empty answer", "exception", "waits", "worker died"]
+
+
+@dataclass(frozen=True)
+class ErrorCase:
+    """One way in which a model errs.
+
+    Attributes:
+        model: of its scenario; where it ends in ``MARK``, each trial adds one of its own.
+    """
+
+    title: str
+    model: str
+    limits: Limits = Limits(max_steps=MOST, timeout=TIMEOUT)  # noqa: RUF009 - frozen
+
+
+def _scripted(policy: str, title: str, **fields: Any) -> ErrorCase:
+    return ErrorCase(title, f"scripted:{policy}", **fields)
+
+
+def _faulty(name: str, title: str, **fields: Any) -> ErrorCase:
+    return ErrorCase(title, f"{FAULTY}{name}{MARK}", **fields)
+
+
+CASES: tuple[ErrorCase, ...] = (
+    _scripted("bad-json", "arguments that are not JSON"),
+    _faulty("cut-call", "arguments cut by the length limit"),
+    _faulty("list", "arguments that are a list"),
+    _faulty("text", "arguments that are a text"),
+    _faulty("empty-arguments", "arguments that are empty"),
+    _faulty("null", "arguments that are null"),
+    _faulty("huge-number", "a number of 5,000 digits", limits=Limits(max_steps=MOST, timeout=PATIENCE)),
+    _scripted("retry", "arguments against the schema, once"),
+    _scripted("wrong-args", "arguments against the schema, always"),
+    _scripted("unknown-tool", "a tool that is not offered"),
+    _scripted("extra", "a tool that is not needed"),
+    _scripted("none", "no call at all"),
+    _scripted("giveup", "gives up after a call"),
+    _faulty("empty", "an empty text"),
+    _faulty("no-content", "no text and no call"),
+    _faulty("cut-text", "a text cut by the length limit"),
+    _faulty("cut-nothing", "no text, by the length limit"),
+    _faulty("filtered", "a text cut by the content filter"),
+    _faulty("refusal", "a refusal"),
+    _faulty("no-choices", "an answer without choices"),
+    _faulty("error-body", "an error with status 200"),
+    ErrorCase("status 429 once", f"{REFUSING}429-once{MARK}"),
+    ErrorCase("status 500 once", f"{REFUSING}500-once{MARK}"),
+    ErrorCase("status 429 always", f"{REFUSING}429"),
+    ErrorCase("status 500 always", f"{REFUSING}500"),
+    ErrorCase("status 400", f"{REFUSING}400"),
+    ErrorCase("status 401", f"{REFUSING}401"),
+    ErrorCase("status 403", f"{REFUSING}403"),
+    _scripted("loop", "calls without end"),
+    _scripted("loop", f"status 403 after {FEW} requests", limits=Limits(max_steps=FEW, timeout=TIMEOUT)),
+)
+
+
+class ErrorFinding(Record):
+    """The view that a user of the framework has of one case.
+
+    Attributes:
+        case: its title.
+        seen: ``answer``: the model's text; ``other text``: one that is neither the model's nor the next two;
+            ``error text``: that of the endpoint's error; ``tool result``: that of a call, which no model has read;
+            ``empty answer``: none, and no exception; ``exception``; ``waits``: it did not end, and sent no request.
+        exception: the type, with its module as Python writes it; empty where none was raised.
+        text: of the answer, or of the exception; cut if it is long.
+        told: what the model was told of its call, in the next request; empty if it was not asked again.
+        requests: to the model, without those past the trial's limit. ``refused``: those, without which the framework
+            would have gone on.
+        calls: that reached an Api.
+    """
+
+    case: str
+    seen: Seen
+    exception: str = ""
+    text: str = ""
+    told: str = ""
+    requests: int
+    refused: int = 0
+    calls: int
+
+
+async def measure_errors(harness: Harness, framework: str) -> tuple[ErrorFinding, ...]:
+    """Run every case.
+
+    Raises:
+        NotMeasured: the framework fails with a model that does not err.
+    """
+    world = stations(TOOLS, CALLS)
+    (await harness.run(framework, Scenario(world=world))).checked()
+    return tuple([await _finding(harness, framework, case, world) for case in CASES])
+
+
+async def _finding(harness: Harness, framework: str, case: ErrorCase, world: World) -> ErrorFinding:
+    model = case.model + (new_trial_token() if case.model.endswith(MARK) else "")
+    seen = await harness.run(framework, Scenario(world=world, model=model, limits=case.limits))
+    if seen.outcome.failure is not None and seen.outcome.failure.kind in ("server", "adapter"):
+        raise NotMeasured(f"{case.title}: {seen.failure}")
+    return finding_of(case.title, seen)
+
+
+def finding_of(case: str, observed: Observed) -> ErrorFinding:
+    """What the user sees of a trial."""
+    calls, failure, answer = observed.wire.model_calls, observed.outcome.failure, observed.outcome.answer
+    refused = sum(call.limit is not None for call in calls)
+    text = failure.message if failure else answer.final_answer if answer else ""
+    return ErrorFinding(
+        case=case,
+        seen=_failed(failure) if failure else _answered(text, calls),
+        exception=exception_type(failure) if failure else "",
+        text=text[:LONGEST],
+        told=_told(calls)[:LONGEST],
+        requests=len(calls) - refused,
+        refused=refused,
+        calls=len(observed.wire.api_calls),
+    )
+
+
+def exception_type(failure: Failure) -> str:
+    """The type of the exception that the agent raised, with its module; empty if it raised none."""
+    if failure.kind not in ("agent", "model", "answer", "memory"):
+        return ""
+    named = re.match(r"([A-Za-z_]\w*)(?::|$)", failure.message)
+    found: list[str] = re.findall(
+        r"^(?:  \| )*((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::.*)?$", failure.detail, re.MULTILINE
+    )
+    exact = [name for name in found if named and name.rpartition(".")[2] == named[1]]
+    qualified = [name for name in found if "." in name]
+    return (exact or qualified or [named[1] if named else ""])[-1]
+
+
+def _failed(failure: Failure) -> Seen:
+    if failure.kind == "timeout":
+        return "waits"
+    return "exception" if exception_type(failure) else "worker died"
+
+
+def _answered(text: str, calls: Sequence[ModelCall]) -> Seen:
+    if not text.strip():
+        return "empty answer"
+    if any(said and said in text for said in _texts(calls)):
+        return "answer"
+    if any(call.status >= 400 and text in _message(call) for call in calls) or _in_error(text, calls):
+        return "error text"
+    if any(result.strip() and result.strip() in text for result in _results(calls)):
+        return "tool result"
+    return "other text"
+
+
+def _in_error(text: str, calls: Sequence[ModelCall]) -> bool:
+    """Whether the text reports an error of the endpoint in more words than its own."""
+    return any(message and message in text for message in map(_message, calls))
+
+
+def _message(call: ModelCall) -> str:
+    error = _document(call.response).get("error")
+    message = error.get("message") if isinstance(error, Mapping) else None
+    return message if isinstance(message, str) else ""
+
+
+def _texts(calls: Sequence[ModelCall]) -> Iterator[str]:
+    """The texts of the model."""
+    for call in calls:
+        choices = _document(call.response).get("choices") or [{}]
+        content = choices[0].get("message", {}).get("content")
+        if isinstance(content, str):
+            yield content.strip()
+
+
+def _results(calls: Sequence[ModelCall]) -> Iterator[str]:
+    """What the framework told the model of its calls."""
+    for call in calls:
+        for message in _document(call.request).get("messages", []):
+            if isinstance(message, dict) and message.get("role") == "tool":
+                yield _content(message)
+
+
+def _told(calls: Sequence[ModelCall]) -> str:
+    """What the model was told of the calls of its first answer."""
+    for call in calls[1:]:
+        results = list(_results([call]))
+        if results:
+            return results[0]
+    return ""
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,93 @@
+"""Trials with many tools: how many arrive, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trialbed.records import Limits, Record
+from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+from trialbed_adapter_lab.fidelity.harness import Harness, Observed, Scenario, World, stations
+from trialbed_adapter_lab.fidelity.measurements._figures import Figure, figure
+from trialbed_adapter_lab.fidelity.reading import Order, altered, body, matched, order_of, sent_tools
+
+CALLS = 2
+"""The first tool on offer is called, and the last one."""
+
+ROUNDS = 3
+SLOW_TRIAL = 5.0
+"""Seconds; a trial that takes longer is timed only once."""
+
+LIMITS = Limits(max_steps=6, timeout=300.0)
+
+
+class ManyTools(Record):
+    """A trial with many tools.
+
+    Attributes:
+        offered: tools given. ``sent``: of them in the first request; ``intact``: of those, with name, description
+            and schema unaltered. Both None where the log has not the whole body.
+        order: in which order they were sent, None likewise.
+        request_bytes: of the first request.
+        requests: model requests made; ``expected`` of them would be right.
+        calls: of the model's two calls, how many reached their Api.
+        framework_ms: the framework's own milliseconds per turn.
+        reason: why figures are missing.
+        ended: how the trial failed; empty if it did not.
+    """
+
+    offered: int
+    sent: int | None = None
+    intact: int | None = None
+    order: Order | None = None
+    request_bytes: int | None = None
+    requests: int
+    expected: int = CALLS + 1
+    calls: int
+    framework_ms: Figure | None = None
+    reason: str = ""
+    ended: str = ""
+
+
+async def measure_many(
+    harness: Harness, framework: str, counts: Sequence[int], *, times: bool
+) -> tuple[ManyTools, ...]:
+    """Offer each of these numbers of tools; ``times`` says whether to measure how long that takes."""
+    return tuple([await _measure(harness, framework, count, times=times) for count in counts])
+
+
+async def _measure(harness: Harness, framework: str, count: int, *, times: bool) -> ManyTools:
+    world = stations(count, CALLS)
+    scenario = Scenario(world=world, limits=LIMITS)
+    first = await harness.run(framework, scenario)
+    if not times or first.failure or not first.wire.model_calls:
+        return _untimed(first, world)
+    rounds = ROUNDS if first.outcome.wall_time < SLOW_TRIAL else 1
+    timed = [await harness.run(framework, scenario) for _ in range(rounds)]
+    taken = [_framework_ms(seen) for seen in timed if not seen.failure and seen.wire.model_calls]
+    return _untimed(first, world).model_copy(update={"framework_ms": figure(taken)})
+
+
+def _untimed(seen: Observed, world: World) -> ManyTools:
+    asked = {tool.api for tool in world.tools for call in world.script if call.name == tool.name}
+    found = ManyTools(
+        offered=len(world.tools),
+        requests=len(seen.wire.model_calls),
+        calls=len(asked & {call.api for call in seen.wire.api_calls}),
+        ended=seen.failure,
+    )
+    if not seen.wire.model_calls:
+        return found.model_copy(update={"reason": seen.failure or "no request reached the model"})
+    call = seen.wire.model_calls[0]
+    found = found.model_copy(update={"request_bytes": call.request_bytes})
+    try:
+        tools = sent_tools(body(call))
+    except NotMeasured as reason:
+        return found.model_copy(update={"reason": str(reason)})
+    partners = matched(world.tools, tools)
+    intact = sum(not altered(tool, partners[tool.name])[0] for tool in world.tools if tool.name in partners)
+    order = order_of([tool.name for tool in world.tools], partners, tools)
+    return found.model_copy(update={"sent": len(partners), "intact": intact, "order": order})
+
+
+def _framework_ms(seen: Observed) -> float:
+    return seen.timing.framework * 1000 / len(seen.wire.model_calls)

@@ -1,0 +1,116 @@
+"""The prompt: what a framework adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trialbed.records import ModelCall, Record
+from trialbed.wire.estimates import compact_bytes, estimated_tokens
+from trialbed_adapter_lab.fidelity.harness import Harness, Observed, Scenario, stations
+from trialbed_adapter_lab.fidelity.reading import MessageChange, body, is_same, message_changes, messages
+
+CALLS = 3
+"""Tool calls of the trial, one per turn; an answer follows."""
+
+
+class TurnSize(Record):
+    """One request, and how it compares with the reference's of the same turn.
+
+    Attributes:
+        request_bytes: of the body as it went over the wire.
+        message_bytes: of its messages as compact JSON; ``tool_bytes``: of its tools.
+        prompt_tokens: of messages and tools, by the estimate of a token per 4 bytes.
+        added_bytes: request bytes beyond the reference's; ``added_tokens``: prompt tokens beyond them.
+    """
+
+    request_bytes: int
+    message_bytes: int
+    tool_bytes: int
+    prompt_tokens: int
+    added_bytes: int
+    added_tokens: int
+
+
+class Prompt(Record):
+    """The prompts of one trial, compared with those of the reference.
+
+    Attributes:
+        tools: tools on offer.
+        turns: request by request, as far as both made one.
+        requests: how many the framework made.
+        first: what is different about the messages of the first request.
+        last: the same for the last request that both made, which holds the whole conversation.
+        other_tools: the framework's requests, counted from 1, that offer other tools than its first one.
+    """
+
+    tools: int
+    requests: int
+    turns: tuple[TurnSize, ...]
+    first: tuple[MessageChange, ...]
+    last: tuple[MessageChange, ...]
+    other_tools: tuple[int, ...] = ()
+
+    @property
+    def added_bytes(self) -> int:
+        """Request bytes beyond the reference's, over all turns."""
+        return sum(turn.added_bytes for turn in self.turns)
+
+    @property
+    def added_tokens(self) -> int:
+        """Prompt tokens beyond the reference's, over all turns."""
+        return sum(turn.added_tokens for turn in self.turns)
+
+
+async def measure_prompt(harness: Harness, framework: str, reference: Observed, tools: int) -> Prompt:
+    """Play a trial and compare its requests with the reference's.
+
+    Raises:
+        NotMeasured: one of the two trials failed.
+    """
+    seen = await run_prompt_trial(harness, framework, tools)
+    return compared(reference.checked(), seen.checked(), tools)
+
+
+async def run_prompt_trial(harness: Harness, framework: str, tools: int) -> Observed:
+    """Play the trial that prompts are compared on."""
+    return await harness.run(framework, Scenario(world=stations(tools, CALLS)))
+
+
+def compared(reference: Observed, seen: Observed, tools: int) -> Prompt:
+    """The differences between a trial's requests and the reference's."""
+    pairs = list(zip(reference.wire.model_calls, seen.wire.model_calls, strict=False))
+    first, last = pairs[0], pairs[-1]
+    return Prompt(
+        tools=tools,
+        requests=len(seen.wire.model_calls),
+        turns=tuple(_size(*pair) for pair in pairs),
+        first=_changes(*first),
+        last=_changes(*last),
+        other_tools=_other_tools([body(call) for call in seen.wire.model_calls]),
+    )
+
+
+def _size(reference: ModelCall, call: ModelCall) -> TurnSize:
+    plain, sent = _prompt(body(reference)), _prompt(body(call))
+    return TurnSize(
+        request_bytes=call.request_bytes,
+        message_bytes=compact_bytes(sent["messages"]),
+        tool_bytes=compact_bytes(sent["tools"]),
+        prompt_tokens=estimated_tokens(sent),
+        added_bytes=call.request_bytes - reference.request_bytes,
+        added_tokens=estimated_tokens(sent) - estimated_tokens(plain),
+    )
+
+
+def _other_tools(requests: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
+    offered = [request.get("tools", []) for request in requests]
+    return tuple(number for number, tools in enumerate(offered, 1) if not is_same(offered[0], tools))
+
+
+def _changes(reference: ModelCall, call: ModelCall) -> tuple[MessageChange, ...]:
+    return message_changes(messages(body(reference)), messages(body(call)))
+
+
+def _prompt(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {"messages": request.get("messages", []), "tools": request.get("tools", [])}

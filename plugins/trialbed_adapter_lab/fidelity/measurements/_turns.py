@@ -1,0 +1,83 @@
+"""Requests per turn, for models that answer correctly and for models that do not."""
+
+from __future__ import annotations
+
+from trialbed.records import Limits, Record
+from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+from trialbed_adapter_lab.fidelity.harness import REFUSING, Harness, Observed, Scenario, World, stations
+from trialbed_adapter_lab.fidelity.reading import Requests, explain
+
+CALLS = 3
+LIMITS = Limits(max_steps=12, timeout=60.0)
+
+TURNS = {
+    "gold": CALLS + 1,
+    "parallel": 2,
+    "none": 1,
+    "wrong-args": CALLS + 1,
+    "bad-json": CALLS + 2,
+    "unknown-tool": CALLS + 2,
+    "retry": CALLS + 2,
+    "giveup": 2,
+}
+"""Policy -> its turns for three gold calls, with a framework that changes nothing."""
+
+REFUSALS = (429, 500)
+"""Statuses with which the model's endpoint refuses; frameworks are asked not to retry."""
+
+
+class PolicyRequests(Record):
+    """The requests of one trial.
+
+    Attributes:
+        policy: the scripted model's, or the status with which the endpoint refused.
+        requests: None if they could not be counted; ``reason`` says why.
+        calls_sent: tool calls that the model sent and that can be made. ``calls_made``: those that reached the Apis.
+        ended: how the trial failed; empty if it did not.
+    """
+
+    policy: str
+    requests: Requests | None
+    calls_sent: int
+    calls_made: int
+    ended: str = ""
+    reason: str = ""
+
+
+async def measure_turns(harness: Harness, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
+    """Run every policy and count requests."""
+    world = stations(tools, CALLS)
+    return tuple([await _policy(harness, framework, policy, world) for policy in TURNS])
+
+
+async def measure_refusals(harness: Harness, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
+    """Refuse the first request with each status and count requests."""
+    world = stations(tools, CALLS)
+    return tuple([await _refusal(harness, framework, status, world) for status in REFUSALS])
+
+
+async def _policy(harness: Harness, framework: str, policy: str, world: World) -> PolicyRequests:
+    seen = await harness.run(framework, Scenario(world=world, model=f"scripted:{policy}", limits=LIMITS))
+    return _counted(seen, policy, TURNS[policy])
+
+
+async def _refusal(harness: Harness, framework: str, status: int, world: World) -> PolicyRequests:
+    seen = await harness.run(framework, Scenario(world=world, model=f"{REFUSING}{status}", limits=LIMITS))
+    found = _counted(seen, str(status), 1)
+    others = {call.status for call in seen.wire.model_calls} - {status}
+    if not others:
+        return found
+    return found.model_copy(
+        update={"requests": None, "reason": f"the gateway answered with {sorted(others)}, not {status}"}
+    )
+
+
+def _counted(seen: Observed, policy: str, expected: int) -> PolicyRequests:
+    sent = sum(call.problem is None for turn in seen.wire.model_calls for call in turn.tool_calls)
+    found = PolicyRequests(
+        policy=policy, requests=None, calls_sent=sent, calls_made=len(seen.wire.api_calls), ended=seen.failure
+    )
+    try:
+        return found.model_copy(update={"requests": explain(seen.wire.model_calls, expected)})
+    except NotMeasured as reason:
+        return found.model_copy(update={"reason": str(reason)})

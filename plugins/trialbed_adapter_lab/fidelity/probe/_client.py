@@ -1,0 +1,155 @@
+"""A probe as the harness sees it: a process that measures itself while it runs a framework's trials."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import IO
+
+from trialbed.records import Environment, Record, TrialSpec, framework_driver
+from trialbed.temporary import temporary_folder
+from trialbed.wire.redaction import redact
+from trialbed.worker import worker_environment
+from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+from trialbed_adapter_lab.fidelity.probe._messages import Loaded, LoadFailed, Measured, Round, read_probe_reply
+
+START_LIMIT = 120.0
+ROUND_LIMIT = 300.0
+"""Seconds that loading, and that one round may take."""
+
+MAX_LINE = 64 * 2**20
+TAIL = 2000
+"""Characters of standard error that are shown."""
+
+Reply = Loaded | LoadFailed | Measured
+
+
+class Probe:
+    """A running probe.
+
+    Attributes:
+        loaded: what loading the adapter took.
+        start: seconds from starting the process to having the adapter loaded.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, errors: IO[bytes]) -> None:
+        self._process = process
+        self._errors = errors
+        self.loaded: Loaded
+        self.start: float
+
+    async def load(self, began: float) -> None:
+        """Wait until the adapter is loaded.
+
+        Raises:
+            NotMeasured: it cannot be loaded.
+        """
+        reply = await self._reply(START_LIMIT)
+        self.start = time.perf_counter() - began
+        if not isinstance(reply, Loaded):
+            raise NotMeasured(
+                reply.message
+                if isinstance(reply, LoadFailed)
+                else "the probe did not report that the adapter is loaded"
+            )
+        self.loaded = reply
+
+    async def round(self, specs: Sequence[TrialSpec], concurrency: int) -> Measured:
+        """Run these trials, so many at a time.
+
+        Raises:
+            NotMeasured: the process ended, hung or broke the protocol.
+        """
+        await self._send(Round(specs=tuple(specs), concurrency=concurrency))
+        reply = await self._reply(ROUND_LIMIT)
+        if not isinstance(reply, Measured):
+            raise NotMeasured("the probe did not measure the round")
+        return reply
+
+    async def _send(self, message: Record) -> None:
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        self._process.stdin.write(message.model_dump_json().encode() + b"\n")
+        with contextlib.suppress(ConnectionError):  # if the process is gone, reading its reply shows it
+            await self._process.stdin.drain()
+
+    async def _reply(self, seconds: float) -> Reply:
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        try:
+            async with asyncio.timeout(seconds):
+                line = await self._process.stdout.readline()
+        except TimeoutError:
+            raise NotMeasured(f"the probe's process did not answer within {seconds:g} s") from None
+        if not line:
+            raise NotMeasured(f"the probe's process ended by itself: {self._last_output()}")
+        try:
+            return read_probe_reply(line)
+        except ValueError as error:
+            raise NotMeasured(f"the probe wrote {line[:200]!r}, which is not a reply") from error
+
+    def _last_output(self) -> str:
+        self._errors.seek(0)
+        return (
+            redact(self._errors.read().decode(errors="replace").strip()[-TAIL:]) or "it wrote nothing to standard error"
+        )
+
+
+@asynccontextmanager
+async def open_probe(framework: str, environment: Environment | None) -> AsyncIterator[Probe]:
+    """A probe that has loaded the framework's adapter; it and all that it started are ended afterwards.
+
+    Raises:
+        NotMeasured: the adapter cannot be loaded there.
+    """
+    python = environment.python if environment else sys.executable
+    with (
+        temporary_folder() as folder,
+        tempfile.TemporaryFile() as errors,
+    ):
+        began = time.perf_counter()
+        try:
+            process = await _started(framework, python, folder, errors, own_packages=environment is not None)
+        except OSError as error:
+            raise NotMeasured(f"{python} cannot be started: {error}") from error
+        try:
+            probe = Probe(process, errors)
+            await probe.load(began)
+            yield probe
+        finally:
+            await _ended(process)
+
+
+async def _started(
+    framework: str, python: str, folder: Path, errors: IO[bytes], *, own_packages: bool
+) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        python,
+        "-m",
+        "trialbed_adapter_lab.fidelity.probe",
+        "--framework",
+        framework_driver(framework),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=errors,
+        cwd=folder,
+        env=worker_environment(secrets.token_hex(12), own_packages=own_packages),
+        limit=MAX_LINE,
+        start_new_session=True,
+    )
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """End the process and its session, and wait for it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    assert process.stdin is not None  # noqa: S101 - it is a pipe
+    process.stdin.close()
+    await process.wait()

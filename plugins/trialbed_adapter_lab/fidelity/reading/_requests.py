@@ -1,0 +1,109 @@
+"""The requests of a trial: their bodies and messages, and which of them the conversation explains."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trialbed.records import ModelCall, Record
+from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+
+
+class Requests(Record):
+    """The requests of one trial.
+
+    Attributes:
+        expected: how many the scripted model's turns explain.
+        seen: all that came.
+        repeated: of those seen, equal to an earlier one: retries.
+        aside: of the others, those that are not the next step of the conversation: hidden calls.
+    """
+
+    expected: int
+    seen: int
+    repeated: int
+    aside: int
+
+    @property
+    def beyond(self) -> int:
+        """Steps of the conversation beyond the expected ones; negative where some are missing."""
+        return self.seen - self.repeated - self.aside - self.expected
+
+    @property
+    def explained(self) -> bool:
+        """Whether every request is one that the model's turns explain, and none is missing."""
+        return self.seen == self.expected and not self.repeated and not self.aside
+
+
+def explain(calls: Sequence[ModelCall], expected: int) -> Requests:
+    """Sort the requests of a trial.
+
+    The next step of a conversation is the first request that holds as many messages of the model as there were
+    steps before.
+
+    Raises:
+        NotMeasured: a request cannot be read.
+    """
+    known: set[str] = set()
+    steps = aside = repeated = 0
+    for call in calls:
+        request = body(call)
+        text = json.dumps(request, sort_keys=True)
+        if text in known:
+            repeated += 1
+        elif _position(request) == steps:
+            steps += 1
+        else:
+            aside += 1
+        known.add(text)
+    return Requests(expected=expected, seen=len(calls), repeated=repeated, aside=aside)
+
+
+def body(call: ModelCall) -> dict[str, Any]:
+    """The request's body.
+
+    Raises:
+        NotMeasured: the log does not have all of it, or it is not a JSON object.
+    """
+    if len(call.request.encode()) != call.request_bytes:
+        kept = len(call.request.encode())
+        raise NotMeasured(f"the wire log keeps {kept:,} of the request's {call.request_bytes:,} bytes")
+    try:
+        found = json.loads(call.request)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise NotMeasured("the request's body is not a JSON object")
+    return found
+
+
+def messages(request: Mapping[str, Any]) -> list[Any]:
+    """The request's messages, with the ids of tool calls numbered, since they differ from trial to trial."""
+    found = request.get("messages")
+    return _Numbering().of(found) if isinstance(found, list) else []
+
+
+class _Numbering:
+    """Replaces each id of a tool call by its number in order of appearance."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, str] = {}
+
+    def of(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.of(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self._field(key, item) for key, item in value.items()}
+        return value
+
+    def _field(self, key: str, value: Any) -> Any:
+        if key in ("id", "tool_call_id") and isinstance(value, str):
+            return self._numbers.setdefault(value, f"call-{len(self._numbers) + 1}")
+        return self.of(value)
+
+
+def _position(request: dict[str, Any]) -> int:
+    sent = request.get("messages")
+    listed = sent if isinstance(sent, list) else []
+    return sum(isinstance(message, dict) and message.get("role") == "assistant" for message in listed)

@@ -1,0 +1,90 @@
+"""The tools of a request: read, matched with those that were given, and compared with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from trialbed.differences import Difference, differences
+from trialbed.records import ToolSpec
+from trialbed.wire.offers import Offers
+from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+
+Effect = Literal["refused", "missing", "renamed", "lost", "added", "changed", "reordered"]
+Order = Literal["kept", "by name", "changed"]
+
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
+COMPARED = ("description", "parameters")
+"""Fields of a function that are compared with what was given; its name is compared apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class SentTool:
+    """A tool in a request; two are equal only if they are the same object.
+
+    Attributes:
+        function: its name, description and parameters, and anything else that the framework put there.
+        beside: what else is in the tool, except ``type: function``.
+    """
+
+    name: str
+    function: Mapping[str, Any]
+    beside: Mapping[str, Any]
+
+
+def sent_tools(request: Mapping[str, Any]) -> list[SentTool]:
+    """The tools of a request, in its order.
+
+    Raises:
+        NotMeasured: one of them is not a function tool.
+    """
+    return list(_tools(request.get("tools") or []))
+
+
+def matched(given: Sequence[ToolSpec], sent: Sequence[SentTool]) -> dict[str, SentTool]:
+    """Given name -> the tool that was sent for it; without the tools that were not sent.
+
+    The rules are those by which scripted models find the tools that they call. No tool is matched twice.
+    """
+    offers = Offers(given, (tool.function for tool in sent))
+    named = {tool.name: tool for tool in sent}
+    found = {tool.name: offers.function(tool.name) for tool in given}
+    return {name: named[function.name] for name, function in found.items() if function is not None}
+
+
+def altered(given: ToolSpec, sent: SentTool) -> tuple[tuple[Effect, ...], tuple[Difference, ...]]:
+    """The changes to a tool that was sent; empty if its name, description and schema are as given."""
+    wanted = {"description": given.description, "parameters": given.parameters}
+    found = differences(wanted, {key: sent.function[key] for key in COMPARED if key in sent.function})
+    kinds: set[Effect] = {difference.kind for difference in found}
+    if sent.name != given.name:
+        kinds.add("renamed")
+    return tuple(effect for effect in EFFECTS if effect in kinds), found
+
+
+def order_of(given: Sequence[str], partners: Mapping[str, SentTool], sent: Sequence[SentTool]) -> Order:
+    """The order of the tools that were sent."""
+    wanted = [partners[name] for name in given if name in partners]
+    found = [tool for tool in sent if any(tool is partner for partner in wanted)]
+    if all(one is other for one, other in zip(wanted, found, strict=True)):
+        return "kept"
+    names = [tool.name for tool in found]
+    return "by name" if names in (sorted(names), sorted(names, key=str.lower)) else "changed"
+
+
+def worst(orders: Iterable[Order]) -> Order:
+    """The order that is furthest from the one given."""
+    found = set(orders)
+    return next((order for order in ("changed", "by name") if order in found), "kept")
+
+
+def _tools(tools: Sequence[Any]) -> Iterator[SentTool]:
+    for tool in tools:
+        function = tool.get("function") if isinstance(tool, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            raise NotMeasured(f"a tool is not a function in OpenAI's format: {json.dumps(tool)[:200]}")
+        beside = {key: value for key, value in tool.items() if (key, value) != ("type", "function")}
+        del beside["function"]
+        yield SentTool(function["name"], function, beside)

@@ -1,0 +1,57 @@
+"""The viewer of what ``bench fidelity`` measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from trialbed.contracts import FileView, FileViewer
+from trialbed.errors import DataError
+
+if TYPE_CHECKING:
+    from trialbed.views import Table
+
+LARGEST = 50_000_000
+"""Bytes beyond which a file is not looked into."""
+
+
+class FidelityViewer(FileViewer):
+    """Shows the figures that ``bench fidelity --output`` wrote."""
+
+    contents: ClassVar[str] = "fidelity"
+
+    def recognises(self, path: Path) -> bool:
+        """Whether it has conditions and frameworks."""
+        try:
+            if path.suffix != ".json" or path.stat().st_size > LARGEST:
+                return False
+            found = json.loads(path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return False
+        return isinstance(found, dict) and {"conditions", "frameworks"} <= found.keys()
+
+    def views(self, files: Sequence[Path]) -> Sequence[FileView]:
+        """A page for each file."""
+        return [
+            FileView(f"{number}-{_simple(path.stem)}", f"Fidelity: {path.name}", [path], partial(_tables, path))
+            for number, path in enumerate(files, 1)
+        ]
+
+
+def _tables(path: Path) -> list[Table]:
+    from trialbed_adapter_lab.fidelity._report import FidelityReport
+    from trialbed_adapter_lab.fidelity.views import long_tables, report_tables
+
+    try:
+        report = FidelityReport.model_validate_json(path.read_bytes())
+    except (ValueError, OSError) as error:
+        raise DataError(f"{path}: not the figures of bench fidelity --output: {str(error).splitlines()[0]}") from error
+    return [*report_tables(report), *long_tables(report)]
+
+
+def _simple(text: str) -> str:
+    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,0 +1,120 @@
+"""The rows on how a framework behaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from trialbed.views import UNKNOWN, TableRow
+from trialbed_adapter_lab.fidelity import Behaviour, FrameworkFidelity, PolicyRequests, Requests, Setting, Settings
+from trialbed_adapter_lab.fidelity.views._cells import line, of, some, value
+
+
+def behaviour_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
+    """Requests, parallel calls, settings and limits."""
+    parts = [one.behaviour for one in found]
+    yield line("requests per turn", parts, _per_turn)
+    yield line("requests repeated", parts, lambda part: _sum(part, [one.repeated for one in _told(part)]))
+    yield line("hidden requests", parts, lambda part: _sum(part, [one.aside for one in _told(part)]))
+    yield line("turns too many", parts, lambda part: _sum(part, [max(0, one.beyond) for one in _told(part)]))
+    yield line("turns missing", parts, lambda part: _sum(part, [max(0, -one.beyond) for one in _told(part)]))
+    yield line("tool calls made", parts, _calls)
+    yield line("trials that failed", parts, lambda part: _failed(part.turns))
+    for number, status in enumerate(_statuses(parts)):
+        label = f"requests after status {status}"
+        yield line(label, parts, partial(_after, number=number))
+    yield line("calls of one turn", parts, _manner)
+    yield line("… from first to last, s", parts, _overlap)
+    yield from _setting_rows([part.settings if part else None for part in parts])
+    yield line("step limit", parts, _steps)
+    yield line("time limit", parts, _time)
+
+
+def _told(part: Behaviour) -> list[Requests]:
+    return [policy.requests for policy in part.turns if policy.requests is not None]
+
+
+def _per_turn(part: Behaviour) -> str:
+    told = _told(part)
+    if not told:
+        return UNKNOWN
+    seen, expected = sum(one.seen for one in told), sum(one.expected for one in told)
+    return f"{seen / expected:.2f} ({seen} for {expected})"
+
+
+def _sum(part: Behaviour, counts: Sequence[int]) -> str:
+    return some(sum(counts)) if _told(part) else UNKNOWN
+
+
+def _calls(part: Behaviour) -> str:
+    made, sent = sum(one.calls_made for one in part.turns), sum(one.calls_sent for one in part.turns)
+    return f"{made} for {sent} sent"
+
+
+def _failed(policies: Sequence[PolicyRequests]) -> str:
+    failed = [policy.policy for policy in policies if policy.ended]
+    return ", ".join(failed) if failed else f"none of {len(policies)}"
+
+
+def _statuses(parts: Sequence[Behaviour | None]) -> list[str]:
+    return next(([refusal.policy for refusal in part.refusals] for part in parts if part is not None), [])
+
+
+def _after(part: Behaviour, number: int) -> str:
+    refusal = part.refusals[number]
+    return UNKNOWN if refusal.requests is None else f"{refusal.requests.seen}"
+
+
+def _manner(part: Behaviour) -> str:
+    parallel = part.parallel
+    words = {"parallel": "in parallel", "sequence": "in sequence", "partly parallel": "partly in parallel"}
+    made = of(parallel.made, parallel.asked)
+    if parallel.manner == "refused":
+        return f"refused: {made} made"
+    return f"{words[parallel.manner]}: {of(parallel.at_once, parallel.asked)} at once"
+
+
+def _overlap(part: Behaviour) -> str:
+    parallel = part.parallel
+    if parallel.seconds is None or parallel.longest is None:
+        return UNKNOWN
+    return f"{parallel.seconds:.2f}, longest call {parallel.longest:.2f}"
+
+
+def _setting_rows(parts: Sequence[Settings | None]) -> Iterator[TableRow]:
+    names = next(([setting.name for setting in part.settings] for part in parts if part is not None), [])
+    for number, name in enumerate(names):
+        yield line(name, parts, partial(_setting_of, number=number))
+    yield line("other fields", parts, _others)
+
+
+def _setting_of(part: Settings, number: int) -> str:
+    return _setting(part.settings[number])
+
+
+def _setting(setting: Setting) -> str:
+    if setting.honoured:
+        return "as asked"
+    sent = " | ".join(map(value, setting.sent))
+    if not setting.sent:
+        return "not sent"
+    return f"sent as {sent}" + (f", not sent {setting.absent} times" if setting.absent else "")
+
+
+def _others(part: Settings) -> str:
+    shown = [f"{name}: {' | '.join(map(value, values))}" for name, values in part.others.items()]
+    return ", ".join(shown) or "none"
+
+
+def _steps(part: Behaviour) -> str:
+    limit = part.step_limit
+    if limit.refused:
+        return f"not kept: {limit.refused} refused after {limit.requests}"
+    kept = "kept" if limit.requests == limit.limit else "not kept"
+    return f"{kept}: {limit.requests} requests of {limit.limit}"
+
+
+def _time(part: Behaviour) -> str:
+    limit = part.time_limit
+    ended = "killed" if limit.killed else "ended by itself"
+    return f"{limit.limit:g} s: {ended} after {limit.seconds:.2f} s"

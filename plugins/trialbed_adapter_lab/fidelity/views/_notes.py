@@ -1,0 +1,134 @@
+"""Notes on fidelity figures: their basis, and how to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trialbed.views import UNKNOWN
+from trialbed_adapter_lab.fidelity import (
+    Behaviour,
+    Conditions,
+    Difference,
+    FidelityReport,
+    FrameworkFidelity,
+    MessageChange,
+    Prompt,
+)
+from trialbed_adapter_lab.fidelity.views._cells import MEBIBYTE, one_line, value
+from trialbed_adapter_lab.fidelity.views._errors import HOW_TO_READ
+
+BUSY = 0.5
+"""Waiting processes per core, before the measurement, above which a note says that times are too long."""
+
+TIMED = frozenset({"behaviour", "many", "load"})
+"""Parts that have times."""
+
+LONGEST = 300
+"""Characters of a message or a reason that a note shows."""
+
+
+def heading(conditions: Conditions) -> str:
+    """When, where and with what."""
+    loads = " to ".join(
+        "?" if load is None else f"{load:.1f}" for load in (conditions.load_before, conditions.load_after)
+    )
+    return (
+        f"Measured {conditions.measured_at:%Y-%m-%d %H:%M} UTC in {conditions.seconds:.0f} s, with Trialbed "
+        f"{conditions.trialbed} on Python {conditions.python}; {conditions.system}, {conditions.processor}, "
+        f"{conditions.cores} cores, {conditions.memory / MEBIBYTE / 1024:.0f} GiB, load average {loads}."
+    )
+
+
+def notes(report: FidelityReport) -> Iterator[str]:
+    """Notes on how to read the figures, and on the details behind some of them."""
+    yield (
+        "The reference is the simplest correct loop and serves as the baseline; it got the same traffic. Times are "
+        "median [lowest, highest] of n rounds. Tokens are an estimate: one token per 4 bytes. "
+        f"{UNKNOWN} means not observed."
+    )
+    if "errors" in report.conditions.parts:
+        yield HOW_TO_READ
+    yield from _about_times(report.conditions)
+    for framework in report.frameworks:
+        for note in _own(framework):
+            yield f"{framework.framework}: {note}"
+
+
+def _about_times(conditions: Conditions) -> Iterator[str]:
+    load = conditions.load_before
+    if TIMED.isdisjoint(conditions.parts):
+        return
+    if not conditions.times:
+        yield "Times, processor time and memory were not measured with these figures."
+    elif load is not None and load / conditions.cores > BUSY:
+        yield "The machine was busy when the measurement began, so the times are too long."
+
+
+def _own(framework: FrameworkFidelity) -> Iterator[str]:
+    for text in framework.declared:
+        yield f"its adapter declares: {text}"
+    for missing in framework.missing:
+        yield f"{missing.part or 'everything'} could not be measured: {_cut(missing.reason)}"
+    if framework.schemas is not None:
+        for finding in framework.schemas.findings:
+            if finding.reason:
+                yield f"with the tool {finding.name}: {_cut(finding.reason)}"
+    if framework.prompt is not None:
+        yield from dict.fromkeys(_prompt(framework.prompt))
+    if framework.behaviour is not None:
+        yield from _behaviour(framework.behaviour)
+    for many in framework.many or ():
+        for text in dict.fromkeys((many.reason, many.ended)):
+            if text:
+                yield f"with {many.offered:,} tools: {_cut(text)}"
+    for level in framework.load.levels if framework.load else ():
+        if level.reason:
+            yield f"load, {level.concurrency} at a time, the first trial that failed: {_cut(level.reason)}"
+
+
+def _prompt(found: Prompt) -> Iterator[str]:
+    """Every change of a message, those of the first request once only, though later requests repeat them."""
+    known = {(change.kind, change.index) for change in found.first}
+    for change in found.first:
+        yield f"first request, {_message(change)}"
+    for change in found.last:
+        if (change.kind, change.index) not in known:
+            yield f"later requests, {_message(change)}"
+
+
+def _message(change: MessageChange) -> str:
+    if change.kind == "changed":
+        return f"{change.role} message changed: {'; '.join(map(_difference, change.differences))}"
+    content = change.message.get("content") if isinstance(change.message, dict) else change.message
+    return f"{change.role} message {change.kind}: {_cut(str(content))}"
+
+
+def _difference(difference: Difference) -> str:
+    place = f"{difference.pointer or '/'} {difference.kind}"
+    if difference.kind == "changed":
+        before, after = difference.given, difference.sent
+        if isinstance(before, str) and isinstance(after, str) and before and before in after:
+            return f"{place}, {value(after.replace(before, '…'))} was added around it"
+        return f"{place} from {value(before)} to {value(after)}"
+    return f"{place}: {value(difference.sent if difference.kind == 'added' else difference.given)}"
+
+
+def _behaviour(found: Behaviour) -> Iterator[str]:
+    for policy in found.turns:
+        if policy.ended or policy.reason:
+            yield f"scripted:{policy.policy}: {_cut(policy.ended or policy.reason)}"
+    for refusal in found.refusals:
+        if refusal.reason:
+            yield f"status {refusal.policy}: {_cut(refusal.reason)}"
+    if found.settings_reason:
+        yield f"settings could not be determined: {_cut(found.settings_reason)}"
+    if found.parallel.ended:
+        yield f"parallel calls: {_cut(found.parallel.ended)}"
+    if found.step_limit.ended:
+        yield f"at the step limit: {_cut(found.step_limit.ended)}"
+    if found.step_limit.answered:
+        yield "at the step limit it gave an answer, although the model gave none"
+
+
+def _cut(text: str) -> str:
+    return one_line(text, LONGEST)

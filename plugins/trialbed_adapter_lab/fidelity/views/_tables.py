@@ -1,0 +1,119 @@
+"""A fidelity report as tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from trialbed.views import UNKNOWN, Table, TableRow
+from trialbed_adapter_lab.fidelity import Conditions, FidelityReport, FrameworkFidelity, SchemaFinding
+from trialbed_adapter_lab.fidelity.views._behaviour import behaviour_rows
+from trialbed_adapter_lab.fidelity.views._cells import line, tally
+from trialbed_adapter_lab.fidelity.views._errors import error_rows, error_tables
+from trialbed_adapter_lab.fidelity.views._load import level_rows, process_rows
+from trialbed_adapter_lab.fidelity.views._notes import heading, notes
+from trialbed_adapter_lab.fidelity.views._summary import summary
+from trialbed_adapter_lab.fidelity.views._wire import many_rows, prompt_rows, schema_rows
+
+LOCK = 12
+"""Digits shown of a lock's digest."""
+
+
+def report_tables(report: FidelityReport) -> list[Table]:
+    """When and where it was measured, every figure that was asked for, and the notes.
+
+    Frameworks are columns; the first one, the reference, is the baseline and is repeated in every block. Several
+    profiles have tables of their own.
+    """
+    figures = [
+        Table(f"{title}{suffix}", ("", *(one.framework for one in found)), tuple(rows), pinned=1)
+        for suffix, found in by_profile(report.frameworks)
+        for title, rows in _sections(found, report.conditions)
+    ]
+    brief = summary(report.frameworks, report.conditions.parts)
+    first = [Table("", notes=[heading(report.conditions)]), *([brief] if brief.rows else [])]
+    return [*first, *figures, Table("Notes", notes=list(notes(report)))]
+
+
+def long_tables(report: FidelityReport) -> list[Table]:
+    """The findings on every single schema, and the texts of errors, as far as they were asked for.
+
+    They are too long for a terminal.
+    """
+    return [table for suffix, found in by_profile(report.frameworks) for table in _long(found, suffix)]
+
+
+def by_profile(found: Sequence[FrameworkFidelity]) -> list[tuple[str, list[FrameworkFidelity]]]:
+    """The end of titles -> the frameworks of one profile, and those without any; all of them, if there is but one."""
+    profiles = list(dict.fromkeys(one.profile for one in found if one.profile is not None))
+    if len(profiles) < 2:
+        return [("", list(found))]
+    return [(f", {profile}", [one for one in found if one.profile in (None, profile)]) for profile in profiles]
+
+
+def _long(found: Sequence[FrameworkFidelity], suffix: str) -> Iterator[Table]:
+    if any(one.errors is not None for one in found):
+        yield from error_tables(found, suffix)
+    measured = [framework for framework in found if framework.schemas is not None]
+    if measured:
+        yield _schemas(measured, suffix)
+
+
+def _sections(found: Sequence[FrameworkFidelity], conditions: Conditions) -> Iterator[tuple[str, Iterator[TableRow]]]:
+    yield "Measured", _about(found)
+    if "schemas" in conditions.parts:
+        yield "Tool schemas", schema_rows(found)
+    if "prompt" in conditions.parts:
+        yield f"Prompt, with {conditions.tools} tools", prompt_rows(found)
+    if "behaviour" in conditions.parts:
+        yield "Behaviour", behaviour_rows(found)
+    if "errors" in conditions.parts:
+        yield "What the user sees", error_rows(found)
+    if "many" in conditions.parts:
+        yield from ((f"With {count:,} tools", many_rows(found, count)) for count in conditions.many)
+    if "load" in conditions.parts:
+        yield f"Cost, with {conditions.tools} tools", process_rows(found)
+        for level in conditions.concurrencies:
+            trials = "1 trial at a time" if level == 1 else f"{level} trials at a time"
+            yield f"Cost of {trials}", level_rows(found, level)
+
+
+def _about(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
+    yield line("version", found, lambda one: one.version or UNKNOWN)
+    yield line("adapter", found, lambda one: one.adapter or UNKNOWN)
+    yield line("Python", found, lambda one: one.python or UNKNOWN)
+    yield line("environment", found, _environment)
+    if any(one.missing for one in found):
+        yield line("could not be measured", found, lambda one: tally(_missing(one)), alarming=True)
+
+
+def _environment(one: FrameworkFidelity) -> str:
+    if one.version is None:
+        return UNKNOWN
+    return f"lock {one.lock_digest[:LOCK]}" if one.lock_digest else "Trialbed's own"
+
+
+def _missing(one: FrameworkFidelity) -> list[str]:
+    return [missing.part or "everything" for missing in one.missing]
+
+
+def _schemas(frameworks: Sequence[FrameworkFidelity], suffix: str) -> Table:
+    named: dict[str, str] = {}
+    found: dict[str, dict[str, str]] = {}
+    for framework in frameworks:
+        for finding in framework.schemas.findings if framework.schemas else ():
+            named[finding.name] = finding.stresses
+            found.setdefault(framework.framework, {})[finding.name] = _finding(finding)
+    names = [framework.framework for framework in frameworks]
+    rows = [(name, stresses, *(found[one].get(name, UNKNOWN) for one in names)) for name, stresses in named.items()]
+    return Table.of(f"Every schema{suffix}", ("tool", "what is hard about it", *names), rows)
+
+
+def _finding(finding: SchemaFinding) -> str:
+    """The changes to one schema: the number of differences of each kind, and the fate of its tool's call."""
+    counts = Counter(difference.kind for difference in finding.differences)
+    shown = [f"{kind} {count}" for kind, count in counts.items()]
+    shown += [effect for effect in finding.effects if effect in ("renamed", "missing", "refused")]
+    if finding.call in ("changed", "not made", "impossible"):
+        shown.append(f"call {finding.call}")
+    return ", ".join(shown) or "as given"

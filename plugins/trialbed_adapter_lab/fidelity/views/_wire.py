@@ -1,0 +1,117 @@
+"""The rows on what went over the wire: schemas, prompts, and many tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from trialbed.views import UNKNOWN, TableRow
+from trialbed_adapter_lab.fidelity import FrameworkFidelity, ManyTools, Prompt, Schemas
+from trialbed_adapter_lab.fidelity.views._cells import line, of, some, spread, tally, value, with_added
+
+EFFECTS = {
+    "lost": "fields lost",
+    "added": "fields added",
+    "changed": "values changed",
+    "renamed": "tool renamed",
+    "missing": "tool not sent",
+    "refused": "framework fails with it",
+}
+"""Effect on a schema -> its row."""
+
+MESSAGES = ("added", "changed", "lost")
+
+
+def schema_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
+    """The effect on the hard schemas."""
+    parts = [one.schemas for one in found]
+    yield line("schemas sent as given", parts, _identical)
+    yield line("only order changed", parts, lambda part: some(_only_reordered(part)))
+    for effect, label in EFFECTS.items():
+        yield line(label, parts, partial(_count, effect=effect))
+    yield line("order of the tools", parts, lambda part: part.order)
+    yield line("added next to the schema", parts, _beside)
+    yield line("calls, arguments as sent", parts, lambda part: _calls(part, "as sent"))
+    yield line("calls, arguments changed", parts, lambda part: _calls(part, "changed"))
+    yield line("… with values made up", parts, _invented)
+    yield line("calls not made", parts, lambda part: _calls(part, "not made"))
+    yield line("calls made impossible", parts, lambda part: _calls(part, "impossible"))
+
+
+def _identical(part: Schemas) -> str:
+    return of(sum(not finding.effects for finding in part.findings), len(part.findings))
+
+
+def _only_reordered(part: Schemas) -> int:
+    return sum(finding.effects == ("reordered",) for finding in part.findings)
+
+
+def _count(part: Schemas, effect: str) -> str:
+    return some(sum(effect in finding.effects for finding in part.findings))
+
+
+def _beside(part: Schemas) -> str:
+    return tally(f"{key}: {value(item)}" for finding in part.findings for key, item in finding.beside.items())
+
+
+def _calls(part: Schemas, how: str) -> str:
+    calls: list[str] = [finding.call for finding in part.findings if finding.call != "not told"]
+    if not calls:
+        return UNKNOWN
+    return of(calls.count(how), len(calls)) if how == "as sent" else some(calls.count(how))
+
+
+def _invented(part: Schemas) -> str:
+    return some(sum(bool(finding.invented) for finding in part.findings))
+
+
+def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
+    """The additions to the prompt."""
+    parts = [one.prompt for one in found]
+    for kind in MESSAGES:
+        yield line(f"messages {kind} at first", parts, partial(_messages, kind=kind, first=True))
+    for kind in MESSAGES:
+        yield line(f"messages {kind} by the end", parts, partial(_messages, kind=kind, first=False))
+    yield line("other tools than at first", parts, _other_tools)
+    yield line("bytes, first request", parts, lambda part: _bytes(part, 1))
+    yield line("bytes, all turns", parts, lambda part: _bytes(part, len(part.turns)))
+    yield line("tokens, first request", parts, lambda part: _tokens(part, 1))
+    yield line("tokens, all turns", parts, lambda part: _tokens(part, len(part.turns)))
+
+
+def _messages(part: Prompt, *, kind: str, first: bool) -> str:
+    return tally(change.role for change in (part.first if first else part.last) if change.kind == kind)
+
+
+def _other_tools(part: Prompt) -> str:
+    return f"in request {', '.join(map(str, part.other_tools))}" if part.other_tools else "none"
+
+
+def _bytes(part: Prompt, turns: int) -> str:
+    chosen = part.turns[:turns]
+    return with_added(sum(turn.request_bytes for turn in chosen), sum(turn.added_bytes for turn in chosen))
+
+
+def _tokens(part: Prompt, turns: int) -> str:
+    chosen = part.turns[:turns]
+    return with_added(sum(turn.prompt_tokens for turn in chosen), sum(turn.added_tokens for turn in chosen))
+
+
+def many_rows(found: Sequence[FrameworkFidelity], offered: int) -> Iterator[TableRow]:
+    """The effect on many tools; the reference is the first of the frameworks."""
+    parts = [next((many for many in one.many or () if many.offered == offered), None) for one in found]
+    zero = parts[0]
+    yield line("tools sent", parts, lambda part: UNKNOWN if part.sent is None else of(part.sent, part.offered))
+    yield line("tools unaltered", parts, lambda part: UNKNOWN if part.intact is None else of(part.intact, part.offered))
+    yield line("requests", parts, lambda part: of(part.requests, part.expected))
+    yield line("calls made", parts, lambda part: of(part.calls, part.expected - 1))
+    yield line("bytes, first request", parts, lambda part: _many_bytes(part, zero))
+    if any(part is not None and part.framework_ms is not None for part in parts):
+        yield line("framework, ms per turn", parts, lambda part: spread(part.framework_ms))
+
+
+def _many_bytes(part: ManyTools, zero: ManyTools | None) -> str:
+    if part.request_bytes is None:
+        return UNKNOWN
+    known = zero is not None and zero.request_bytes is not None
+    return with_added(part.request_bytes, part.request_bytes - (zero.request_bytes or 0) if known and zero else None)

@@ -1,0 +1,270 @@
+"""The harness: runs trials of one adapter against a scripted model and scripted Apis."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+import time
+from collections.abc import Sequence
+from typing import ClassVar, Self, TypedDict, Unpack
+from urllib.parse import urlsplit
+
+import httpx
+
+from trialbed.contracts import BaseAgent
+from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
+from trialbed.tools import TOOL_TIMEOUT, tls_for
+from trialbed.worker import Trial
+from trialbed_adapter_lab.harness._network import NetworkWatch
+from trialbed_adapter_lab.harness._process import process_state
+from trialbed_adapter_lab.harness._records import ModelRequest, ToolCall, TrialRecord
+from trialbed_adapter_lab.harness._script import Line, ScriptedTool, tool
+from trialbed_adapter_lab.harness._server import HOST, Server, TrialSession
+
+QUERY = "What does the parrot say?"
+SYSTEM_PROMPT = "You are in a test harness. Use the tools; then answer in plain text."
+KEY = "harness-key"
+MODEL = "harness-model"
+MAX_STEPS = 8
+TIMEOUT = 30.0
+"""Seconds that a trial may take; it needs a few hundredths, but machines can be slow."""
+
+
+class CheckFailed(AssertionError):
+    """The adapter fails a check. The message names what was expected and what was seen.
+
+    Attributes:
+        cause: what other checks fail for as well, in words; empty if that is not known.
+    """
+
+    def __init__(self, message: str, cause: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class Conditions(TypedDict, total=False):
+    """The settings of a trial that differ from the defaults.
+
+    Attributes:
+        tools: what the agent is offered; by default one tool that returns its arguments.
+        base_url: of the model's endpoint; by default the harness's own.
+        timeout: seconds that the trial may take.
+    """
+
+    tools: Sequence[ScriptedTool]
+    query: str
+    system_prompt: str
+    max_steps: int
+    model: str
+    temperature: float | None
+    max_tokens: int | None
+    seed: int
+    base_url: str
+    timeout: float
+
+
+class PreparedTrial:
+    """A trial that can be run once. What the server sees of it can be read while it runs.
+
+    Args:
+        client: what the tools send with; if None, the trial has a client of its own.
+
+    Attributes:
+        spec: what a worker would be given.
+    """
+
+    def __init__(
+        self, agent_class: type[BaseAgent], session: TrialSession, spec: TrialSpec, client: httpx.AsyncClient | None
+    ) -> None:
+        self.spec = spec
+        self._client = client
+        self._agent_class = agent_class
+        self._session = session
+
+    @property
+    def requests(self) -> tuple[ModelRequest, ...]:
+        """The requests to the model so far."""
+        return tuple(self._session.requests)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls of Apis so far."""
+        return tuple(self._session.calls)
+
+    @property
+    def open_connections(self) -> int:
+        """Connections to the model that the adapter has not closed."""
+        return self._session.open_connections
+
+    async def run(self) -> TrialRecord:
+        """Run it.
+
+        Raises:
+            CheckFailed: it does not end in time.
+        """
+        begun = time.perf_counter()
+        if self._client is not None:
+            outcome = await self._outcome(self._client)
+        else:
+            async with tool_client() as client:
+                outcome = await self._outcome(client)
+        return TrialRecord(
+            answer=outcome.answer,
+            failure=outcome.failure,
+            requests=self.requests,
+            calls=self.calls,
+            strays=tuple(self._session.strays),
+            adapter=_folder(self._agent_class),
+            methods=_methods(self._agent_class),
+            connections=self._session.connections,
+            wall=time.perf_counter() - begun,
+        )
+
+    async def _outcome(self, client: httpx.AsyncClient) -> Outcome:
+        trial = Trial(self.spec, _ignore_fork)
+        try:
+            async with asyncio.timeout(self.spec.limits.timeout) as limit:
+                return await trial.run(self._agent_class, client)
+        except (Exception, SystemExit) as error:
+            if limit.expired():
+                raise CheckFailed(self._timed_out()) from error
+            return trial.failed(error)
+
+    def _timed_out(self) -> str:
+        return (
+            f"expected the trial to end; seen: it was still running after {self.spec.limits.timeout:g} s, "
+            f"{len(self.requests)} model requests and {len(self.calls)} calls"
+        )
+
+
+class Harness:
+    """Runs trials of one adapter. Use it as a context manager, or close it.
+
+    The model and the Apis are served by a thread of their own. The adapter runs on the caller's event loop,
+    through the same code as in a worker. Several trials can run at the same time.
+
+    Args:
+        agent_class: the adapter.
+        network: notes which addresses are contacted; pass one that was entered before the adapter was imported
+            if connections made during the import should be seen too.
+
+    Attributes:
+        process_state: the settings of the process that trials must not change, as they were before the first.
+        client: what the tools of all trials send with, as in a worker; if None, each trial has its own.
+    """
+
+    _trial_class: ClassVar[type[PreparedTrial]] = PreparedTrial
+
+    def __init__(self, agent_class: type[BaseAgent], network: NetworkWatch | None = None) -> None:
+        self.agent_class = agent_class
+        self.process_state = process_state()
+        self._network = network or NetworkWatch().__enter__()
+        self.client: httpx.AsyncClient | None = None
+        self._endpoints: list[tuple[str, int]] = []
+        self._server = Server()
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the adapter answers on the event loop; otherwise it runs in a thread, which cannot be cancelled."""
+        return inspect.iscoroutinefunction(self.agent_class.answer)
+
+    @property
+    def strays(self) -> tuple[str, ...]:
+        """Requests to the harness's server that belong to no trial, as ``METHOD path``."""
+        return tuple(self._server.strays)
+
+    def contacts(self) -> list[str]:
+        """Every address that this process looked up or connected to, except the harness and the trials' endpoints."""
+        return self._network.contacts((HOST, self._server.port), *self._endpoints)
+
+    def prepare(self, *script: Line, **conditions: Unpack[Conditions]) -> PreparedTrial:
+        """A trial that is ready to run.
+
+        Args:
+            script: the model's replies, request by request.
+            conditions: as ``Conditions`` names them.
+        """
+        tools = conditions.get("tools", (tool(),))
+        limits = Limits(max_steps=conditions.get("max_steps", MAX_STEPS), timeout=conditions.get("timeout", TIMEOUT))
+        if "base_url" in conditions:
+            self._endpoints.append(_address(conditions["base_url"]))
+        session = TrialSession(script, tools, max_steps=limits.max_steps)
+        url = self._server.add(session)
+        spec = TrialSpec(
+            trial=url.rpartition("/")[2],
+            key=TrialKey(framework=self.agent_class.__name__, query_id="harness"),
+            query=conditions.get("query", QUERY),
+            system_prompt=conditions.get("system_prompt", SYSTEM_PROMPT),
+            tools=tuple(sorted((item.spec for item in tools), key=lambda spec: spec.name)),
+            endpoint=_endpoint(url, conditions),
+            limits=limits,
+            server_url=f"{url}/virtual",
+        )
+        return self._trial_class(self.agent_class, session, spec, self.client)
+
+    async def run(self, *script: Line, **conditions: Unpack[Conditions]) -> TrialRecord:
+        """Run one trial with a fresh agent; the arguments are those of ``prepare``.
+
+        Raises:
+            CheckFailed: the trial does not end in time.
+        """
+        return await self.prepare(*script, **conditions).run()
+
+    def clear(self) -> None:
+        """Cancel every request that is still being answered, and forget all trials."""
+        self._server.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the server, and stop watching the network."""
+        self._server.close()
+        self._network.__exit__(None, None, None)
+
+
+def tool_client() -> httpx.AsyncClient:
+    """The client that the tools send with."""
+    return httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(f"http://{HOST}"))
+
+
+def _ignore_fork() -> None:
+    """A worker ends a fork of itself here; the harness runs in a process that is not its own to end."""
+
+
+def _folder(agent_class: type[BaseAgent]) -> str:
+    """The folder of the adapter's package, or the file of its only module; empty if it has none."""
+    file = getattr(sys.modules.get(agent_class.__module__), "__file__", None)
+    package, _, _ = agent_class.__module__.partition(".")
+    folder = getattr(sys.modules.get(package), "__path__", None)
+    return next(iter(folder), "") if folder else file or ""
+
+
+def _methods(agent_class: type[BaseAgent]) -> dict[str, str]:
+    """Where the class's own methods are defined that a worker calls."""
+    found = {}
+    for name in ("__init__", "bind_tools", "answer", "close"):
+        code = getattr(inspect.unwrap(getattr(agent_class, name)), "__code__", None)
+        if code is not None and getattr(agent_class, name) is not getattr(BaseAgent, name):
+            found[name] = f'File "{code.co_filename}", line {code.co_firstlineno}, in {name}'
+    return found
+
+
+def _address(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or {"https": 443}.get(parts.scheme, 80)
+
+
+def _endpoint(url: str, conditions: Conditions) -> ModelEndpoint:
+    return ModelEndpoint(
+        base_url=conditions.get("base_url", f"{url}/v1"),
+        api_key=KEY,
+        model=conditions.get("model", MODEL),
+        temperature=conditions.get("temperature", 0.0),
+        max_tokens=conditions.get("max_tokens"),
+        seed=conditions.get("seed", 0),
+    )

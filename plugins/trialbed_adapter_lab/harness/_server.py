@@ -1,0 +1,275 @@
+"""The server of the harness: scripted model and Apis of each trial, in a thread with an event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from aiohttp import web
+
+from trialbed.records import ApiRef
+from trialbed.wire import Completion, error_document, wants_usage
+from trialbed_adapter_lab.harness._mcp import OfferedTools, serve_mcp
+from trialbed_adapter_lab.harness._records import ModelRequest, ToolCall
+from trialbed_adapter_lab.harness._script import ApiReply, Line, Raw, Reply, Script, ScriptedTool
+
+HOST = "127.0.0.1"
+STARTING = 30.0
+"""Seconds that the server has to start; it takes a few milliseconds."""
+
+LARGEST_BODY = 256 * 1024**2
+
+PARSE_ERROR = "Tool input parse error...\n"
+"""What the virtual API answers to a ``tool_input`` that is a text and not JSON."""
+
+RUNAWAY = 25
+"""Requests beyond the step limit after which every one is refused, answered or not, so that an endless loop ends."""
+
+PAST_LIMIT = "this trial is over: the model was asked {} times, which is all that its setting max_steps allows"
+
+Result = TypeVar("Result")
+
+
+class TrialSession:
+    """One trial, as the server sees it: the script that it follows, and what was received.
+
+    Its handlers run on the server's loop; its lists are read when the trial is over.
+    """
+
+    def __init__(self, script: Sequence[Line], tools: Sequence[ScriptedTool], *, max_steps: int) -> None:
+        self.requests: list[ModelRequest] = []
+        self.calls: list[ToolCall] = []
+        self.strays: list[str] = []
+        self._script = Script(script)
+        self._apis: dict[ApiRef, ScriptedTool] = {item.spec.api: item for item in tools}
+        self._specs = [item.spec for item in tools]
+        self._mcp = OfferedTools(tools, self._answer)
+        self._max_steps = max_steps
+        self._steps = 0
+        self._connections: set[asyncio.Transport] = set()
+        self._handling: set[asyncio.Task[Any]] = set()
+
+    @property
+    def open_connections(self) -> int:
+        """Connections to the model that the adapter has not closed."""
+        return sum(not transport.is_closing() for transport in self._connections)
+
+    @property
+    def connections(self) -> int:
+        """Connections to the model, open or closed."""
+        return len(self._connections)
+
+    def end(self) -> None:
+        """Cancel every request that is still being answered."""
+        for task in self._handling:
+            task.cancel()
+
+    async def handle(self, request: web.Request, path: str) -> web.StreamResponse:
+        """Answer one request of the trial."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a handler runs in a task
+        self._handling.add(task)
+        try:
+            if request.method == "POST" and path == "v1/chat/completions":
+                return await self._model(request)
+            if request.method == "POST" and path == "virtual":
+                return await self._api(request)
+            if path == "mcp":
+                return await self._mcp_request(request)
+            self.strays.append(f"{request.method} /{path}")
+            return web.json_response({"error": {"message": f"the harness does not serve /{path}"}}, status=404)
+        finally:
+            self._handling.discard(task)
+
+    async def _model(self, request: web.Request) -> web.StreamResponse:
+        if isinstance(request.transport, asyncio.Transport):
+            self._connections.add(request.transport)
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        body = _object(await request.read())
+        seen = ModelRequest(len(self.requests), body, headers, time.perf_counter(), tools=self._specs)
+        self.requests.append(seen)
+        try:
+            reply = await self._reply(seen)
+        except asyncio.CancelledError:
+            seen.dropped = True
+            raise
+        response = await _written(request, reply, seen)
+        seen.ended = time.perf_counter()
+        return response
+
+    async def _reply(self, seen: ModelRequest) -> Reply | Raw:
+        # As the gateway: a request that is not answered with 200 does not count.
+        if self._steps >= self._max_steps or seen.number >= self._max_steps + RUNAWAY:
+            seen.refused = True
+            return Raw(403, json.dumps(error_document(PAST_LIMIT.format(self._steps), "invalid_request_error")))
+        self._steps += 1
+        reply = await self._script.reply(seen)
+        self._steps -= isinstance(reply, Raw) and reply.status != 200
+        return reply
+
+    async def _api(self, request: web.Request) -> web.Response:
+        body = _object(await request.read())
+        item = self._apis.get(_api_of(body))
+        if item is None:
+            self.strays.append(f"a call of an Api that is not offered: {json.dumps(body)[:200]}")
+            return web.json_response({"error": "this Api does not exist", "response": ""})
+        arguments = _input_of(body)
+        if arguments is None:
+            self.strays.append(
+                f"a call of {item.name} with an input that is not a JSON object: {json.dumps(body)[:200]}"
+            )
+            return web.json_response({"error": PARSE_ERROR, "response": ""})
+        reply = await self._answer(item, arguments)
+        if reply.status != 200:
+            return web.Response(status=reply.status, text="the harness's Api is broken")
+        return web.json_response({"error": reply.error, "response": reply.response})
+
+    async def _mcp_request(self, request: web.Request) -> web.Response:
+        if request.method != "POST":
+            # As Trialbed's server, which has no sessions and sends nothing by itself.
+            return web.Response(status=405)
+        return await serve_mcp(request, self._mcp, max_body=LARGEST_BODY)
+
+    async def _answer(self, item: ScriptedTool, arguments: dict[str, Any]) -> ApiReply:
+        seen = ToolCall(len(self.calls), item.name, arguments, time.perf_counter())
+        self.calls.append(seen)
+        try:
+            reply = await item.behave(seen)
+        except asyncio.CancelledError:
+            seen.dropped = True
+            raise
+        seen.ended = time.perf_counter()
+        return reply
+
+
+class Server:
+    """Serves trials, each under its own path: ``/t/<token>/v1/chat/completions``, ``/virtual`` and ``/mcp`` below it.
+
+    It answers even while an adapter blocks its own thread or loop.
+
+    Attributes:
+        strays: requests that belong to no trial, as ``METHOD path``.
+    """
+
+    def __init__(self) -> None:
+        self.strays: list[str] = []
+        self._sessions: dict[str, TrialSession] = {}
+        self._bound: Future[int] = Future()
+        self._thread = threading.Thread(target=self._run, name="trialbed-harness", daemon=True)
+        self._thread.start()
+        self.port = self._bound.result(STARTING)
+
+    def add(self, session: TrialSession) -> str:
+        """Serve a trial; returns its URL."""
+        token = secrets.token_hex(8)
+        self._sessions[token] = session
+        return f"http://{HOST}:{self.port}/t/{token}"
+
+    def call(self, function: Callable[[], Result]) -> Result:
+        """The result of a function, called on the server's loop."""
+
+        async def called() -> Result:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(called(), self._loop).result(STARTING)
+
+    def clear(self) -> None:
+        """End all trials."""
+
+        def end() -> None:
+            for session in self._sessions.values():
+                session.end()
+            self._sessions.clear()
+
+        self.call(end)
+
+    def close(self) -> None:
+        """Stop serving."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            with asyncio.Runner() as runner:
+                runner.run(self._serve())
+        except BaseException as error:
+            if self._bound.done():
+                raise
+            self._bound.set_exception(error)
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        app = web.Application(client_max_size=LARGEST_BODY)
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, HOST, 0, backlog=1024)
+            await site.start()
+            self._bound.set_result(_port(runner.addresses))
+            await self._stopping.wait()
+        finally:
+            await runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        root, _, rest = request.match_info["path"].partition("/")
+        token, _, path = rest.partition("/")
+        session = self._sessions.get(token) if root == "t" else None
+        if session is None:
+            self.strays.append(f"{request.method} {request.path}")
+            return web.json_response({"error": {"message": "the harness has no such trial"}}, status=404)
+        return await session.handle(request, path)
+
+
+def _port(addresses: list[Any]) -> int:
+    return int(addresses[0][1])
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _input_of(body: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments of a call, which may be given as JSON text; None if they are not an object."""
+    given = body.get("tool_input")
+    try:
+        value = json.loads(given or "{}") if isinstance(given, str) else given
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _api_of(body: dict[str, Any]) -> ApiRef:
+    names = ("category", "tool_name", "api_name")
+    return ApiRef(**{name: str(body.get(name, "")) for name in names})
+
+
+async def _written(request: web.Request, reply: Reply | Raw, seen: ModelRequest) -> web.StreamResponse:
+    if isinstance(reply, Raw):
+        return web.Response(status=reply.status, text=reply.body, content_type=reply.content_type)
+    completion = reply.completion(seen.number, str(seen.body.get("model")), seen.offered_name)
+    if not seen.body.get("stream"):
+        return web.json_response(completion.document())
+    return await _streamed(request, completion, with_usage=wants_usage(seen.body))
+
+
+async def _streamed(request: web.Request, completion: Completion, *, with_usage: bool) -> web.StreamResponse:
+    """The completion as a stream of a few events, for a framework that always streams."""
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    for event in completion.events(piece=None, with_usage=with_usage):
+        await response.write(event)
+    await response.write_eof()
+    return response

@@ -1,0 +1,133 @@
+"""Events, gates and barriers between a test and what the harness serves, across threads and event loops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable
+
+from trialbed_adapter_lab.harness._records import ModelRequest, ToolCall
+from trialbed_adapter_lab.harness._script import ApiReply, Behaviour, Raw, Reply, echo
+
+DelayedReply = Callable[[ModelRequest], Awaitable[Reply | Raw]]
+"""A line of a script that waits before the model replies."""
+
+
+class Event:
+    """An event that any thread can set, and any event loop can wait for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+        self._set = False
+
+    def is_set(self) -> bool:
+        """Whether it has been set."""
+        return self._set
+
+    def set(self) -> None:
+        """Set it; setting it again changes nothing."""
+        with self._lock:
+            self._set = True
+            waiting, self._waiting = self._waiting, []
+        for loop, event in waiting:
+            with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
+                loop.call_soon_threadsafe(event.set)
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until it is set, at most this long; returns whether it is."""
+        event = asyncio.Event()
+        with self._lock:
+            if self._set:
+                return True
+            self._waiting.append((asyncio.get_running_loop(), event))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(event.wait(), seconds)
+        return self._set
+
+
+class Gate:
+    """Holds a tool or the model back until the test opens it.
+
+    Args:
+        timeout: seconds after which waiting ends by itself.
+
+    Attributes:
+        reached: set when something waits at the gate for the first time.
+        opened: set by ``open``.
+    """
+
+    def __init__(self, timeout: float = 60.0) -> None:
+        self.reached = Event()
+        self.opened = Event()
+        self._timeout = timeout
+
+    def open(self) -> None:
+        """Let everything pass, now and later."""
+        self.opened.set()
+
+    def tool(self, behave: Behaviour = echo) -> Behaviour:
+        """A behaviour that waits at the gate first."""
+        return _after(self._wait, behave)
+
+    def reply(self, reply: Reply | Raw) -> DelayedReply:
+        """A reply of the model that waits at the gate first."""
+        return _reply_after(self._wait, reply)
+
+    async def _wait(self) -> None:
+        self.reached.set()
+        await self.opened.wait(self._timeout)
+
+
+class Barrier:
+    """Holds tools or the model back until this many wait at the same time.
+
+    After a wait in vain the barrier is broken, and lets everything pass.
+
+    Args:
+        parties: how many must wait.
+        timeout: seconds after which the barrier breaks.
+
+    Attributes:
+        all_arrived: whether all parties waited at the same time.
+    """
+
+    def __init__(self, parties: int, timeout: float = 5.0) -> None:
+        self._missing = parties
+        self._over = Event()
+        self._timeout = timeout
+        self.all_arrived = False
+
+    def tool(self, behave: Behaviour = echo) -> Behaviour:
+        """A behaviour that waits for the other parties first."""
+        return _after(self.wait, behave)
+
+    def reply(self, reply: Reply | Raw) -> DelayedReply:
+        """A reply of the model that waits for the other parties first."""
+        return _reply_after(self.wait, reply)
+
+    async def wait(self) -> None:
+        """Arrive, and wait for the others."""
+        self._missing -= 1
+        if self._missing == 0 and not self._over.is_set():
+            self.all_arrived = True
+            self._over.set()
+        if not await self._over.wait(self._timeout):
+            self._over.set()
+
+
+def _after(wait: Callable[[], Awaitable[None]], behave: Behaviour) -> Behaviour:
+    async def delayed(call: ToolCall) -> ApiReply:
+        await wait()
+        return await behave(call)
+
+    return delayed
+
+
+def _reply_after(wait: Callable[[], Awaitable[None]], reply: Reply | Raw) -> DelayedReply:
+    async def delayed(_: ModelRequest) -> Reply | Raw:
+        await wait()
+        return reply
+
+    return delayed

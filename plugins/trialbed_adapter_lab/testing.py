@@ -1,0 +1,127 @@
+"""Runs every conformance check as a pytest test of an adapter.
+
+::
+
+    from trialbed_adapter_lab.testing import AdapterConformance
+
+
+    class TestAcme(AdapterConformance):
+        framework = "acme"
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import ExitStack
+from typing import ClassVar
+
+try:
+    import pytest
+except ImportError as error:
+    raise ImportError(
+        "trialbed_adapter_lab.testing needs pytest; install it, or run python -m trialbed_adapter_lab"
+    ) from error
+
+from trialbed.contracts import BaseAgent
+from trialbed.errors import UsageError
+from trialbed.records import framework_profile
+from trialbed_adapter_lab import CHECKS, Check, Finding, Kit, NetworkWatch, Report, like_a_worker, named_agent
+from trialbed_adapter_lab._kit import contract_warnings
+from trialbed_adapter_lab.pytest_plugin import REPORT
+
+__all__ = ["AdapterConformance"]
+
+
+class AdapterConformance:
+    """One test per check. Subclass it, and name the adapter: one class for each of its profiles.
+
+    A declared deviation is an expected failure, one that is no longer true a failure. A finding is skipped, with what
+    was seen.
+
+    Class attributes:
+        framework: the name of its entry point; or
+        agent: its class, and
+        profile: the profile that the class is for; None if the adapter has none.
+    """
+
+    framework: ClassVar[str] = ""
+    agent: ClassVar[type[BaseAgent] | None] = None
+    profile: ClassVar[str | None] = None
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+    def test_conformance(self, check: Check, request: pytest.FixtureRequest) -> None:
+        """The adapter does what the check asks for, or declares that it does not."""
+        shared = _class_kit(request)
+        with warnings.catch_warnings():
+            # Warnings of a framework are not errors in a worker either.
+            warnings.simplefilter("default")
+            finding = shared.kit.run(check)
+        shared.note(request, finding)
+        if finding.outcome == "declared":
+            pytest.xfail(_first_line(finding))
+        if not finding.ok:
+            pytest.fail(finding.message, pytrace=False)
+        if finding.outcome == "finding":
+            pytest.skip(f"finding: {_first_line(finding)}")
+
+    def test_declarations_name_checks(self, request: pytest.FixtureRequest) -> None:
+        """Every deviation that names a check names one that exists."""
+        shared = _class_kit(request)
+        misnamed = shared.kit.misnamed()
+        for warning in contract_warnings(shared.kit.agent_class):
+            request.node.warn(DeprecationWarning(warning))
+        shared.note(request, *misnamed)
+        if misnamed:
+            pytest.fail("\n".join(finding.message for finding in misnamed), pytrace=False)
+
+
+def _first_line(finding: Finding) -> str:
+    return finding.message.partition("\n")[0]
+
+
+class _ClassKit:
+    """The kit and an environment like a worker's, which the tests of one class share."""
+
+    def __init__(self, owner: type[AdapterConformance]) -> None:
+        with ExitStack() as stack:
+            stack.enter_context(like_a_worker())
+            network = stack.enter_context(NetworkWatch())
+            agent_class, self._report = _subject(owner)
+            profile = owner.profile or framework_profile(self._report.framework)
+            self.kit = stack.enter_context(Kit(agent_class, CHECKS, network, profile))
+            self.close = stack.pop_all().close
+
+    def note(self, request: pytest.FixtureRequest, *findings: Finding) -> None:
+        """Attach findings to the test, for the summary at the end."""
+        report = self._report.model_copy(update={"findings": findings})
+        request.node.user_properties.append((REPORT, report.model_dump_json()))
+
+
+CLASS_KIT = pytest.StashKey[_ClassKit]()
+BROKEN = pytest.StashKey[str]()
+
+
+def _class_kit(request: pytest.FixtureRequest) -> _ClassKit:
+    """The kit of the test's class; made for its first test, and closed after its last."""
+    node = request.node.getparent(pytest.Class)
+    found: _ClassKit | None = node.stash.get(CLASS_KIT, None)
+    if found is not None:
+        return found
+    if BROKEN in node.stash:
+        pytest.fail(f"{node.obj.__qualname__}: {node.stash[BROKEN]} (the first test says more)", pytrace=False)
+    try:
+        found = _ClassKit(node.obj)
+    except Exception as error:
+        node.stash[BROKEN] = str(error)
+        raise
+    node.stash[CLASS_KIT] = found
+    node.addfinalizer(found.close)
+    return found
+
+
+def _subject(owner: type[AdapterConformance]) -> tuple[type[BaseAgent], Report]:
+    """The adapter that a test class names, and a report about it without findings."""
+    if owner.agent is None and not owner.framework:
+        raise UsageError(f'{owner.__qualname__} does not name an adapter: set framework = "NAME" or agent = TheClass')
+    agent_class, names = named_agent(owner.agent or owner.framework)
+    return agent_class, Report(version=agent_class.framework_version(), **names)

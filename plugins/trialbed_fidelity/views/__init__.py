@@ -1,8 +1,0 @@
-"""Views of fidelity reports: tables for the terminal, and Markdown."""
-
-from __future__ import annotations
-
-from trialbed_fidelity.views._report import markdown, placed, write_table
-from trialbed_fidelity.views._tables import long_tables, report_tables
-
-__all__ = ["long_tables", "markdown", "placed", "report_tables", "write_table"]

@@ -1,0 +1,206 @@
+"""``python -m trialbed_adapter_lab``, as ``bench adapter check`` runs it in an adapter's environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.warm import run_warm
+
+from trialbed_adapter_lab import CHECKS, Report
+
+AGENT = """
+import json
+import threading
+
+from trialbed import Deviation
+from trialbed_plugins.frameworks.reference import ReferenceAgent
+
+
+class Agent(ReferenceAgent):
+    deviations = ({deviations})
+
+    async def answer(self, query):
+        {first}
+        return await super().answer(query)
+"""
+
+
+@pytest.fixture
+def kit(tmp_path, fake_distribution):
+    """Runs the command over an adapter whose ``answer`` begins with this."""
+
+    def run(*arguments, first="pass", deviations="", framework="probe", **variables):
+        folder = fake_distribution(
+            "trialbed-probe",
+            "1.2",
+            entry_points={"trialbed.frameworks": {"probe": "probe_adapter:Agent"}},
+            modules={"probe_adapter": AGENT.format(first=first, deviations=deviations)},
+        )
+        return run_warm(
+            "trialbed_adapter_lab",
+            ["--framework", framework, *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(folder), **variables},
+            timeout=120,
+        )
+
+    return run
+
+
+def test_a_conforming_adapter_exits_with_0_and_prints_its_badge(kit):
+    done = kit("--check", "single_call", "--check", "parallel_calls_overlap", "--check", "usage_is_claimed")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(" · must 1/1 · may 2/2\n")
+    assert done.stdout.startswith("probe ")
+    assert [line.split()[:2] for line in done.stderr.splitlines()] == [
+        ["✓", "single_call"],
+        ["✓", "parallel_calls_overlap"],
+        ["✓", "usage_is_claimed"],
+    ]
+
+
+def test_a_failing_adapter_exits_with_1_and_says_what_why_and_how(kit):
+    done = kit("--check", "query_is_sent", first='query = "nothing"')
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == "failed: query_is_sent"
+    check = next(check for check in CHECKS if check.name == "query_is_sent")
+    assert "What does the parrot say?" in done.stderr
+    assert '"nothing"]' in done.stderr
+    assert f"why: {check.reason}" in done.stderr
+    assert f"hint: {check.hint}" in done.stderr
+
+
+def test_the_report_is_json_that_can_be_read_back(kit):
+    declared = 'Deviation(check="nothing_is_printed", text="prints"), Deviation(check="seed_is_sent", text="no seed"),'
+    done = kit(
+        *("--json", "--check", "nothing_is_printed", "--check", "seed_is_sent"),
+        first='print("hello")',
+        deviations=declared,
+    )
+    report = Report.model_validate_json(done.stdout.splitlines()[-1])
+    assert done.returncode == 1
+    assert not report.ok
+    assert (report.framework, report.adapter, report.adapter_version) == ("probe", "trialbed-probe", "1.2")
+    assert {finding.check: finding.outcome for finding in report.findings} == {
+        "nothing_is_printed": "declared",
+        "seed_is_sent": "outdated",
+    }
+    assert json.loads(done.stdout.splitlines()[-1])["findings"][0]["seconds"] >= 0
+
+
+@pytest.mark.parametrize(("level", "levels"), [("must", {"must"}), ("should", {"must", "should"})])
+def test_a_level_leaves_out_those_below(kit, level, levels):
+    names = ("single_call", "seed_is_sent", "turns_are_claimed")
+    done = kit("--json", "--level", level, *(option for name in names for option in ("--check", name)))
+    report = Report.model_validate_json(done.stdout)
+    assert {finding.level for finding in report.findings} == levels
+
+
+def test_the_line_of_the_author_is_shown_where_an_exception_comes_from_a_library(kit):
+    done = kit("--check", "plain_answer", first='json.loads("{")')
+    lines = done.stderr.splitlines()
+    (place,) = [number for number, line in enumerate(lines) if "probe_adapter.py" in line]
+    assert lines[place].strip().endswith(", in answer")
+    assert [line.strip() for line in lines[place + 1 : place + 3]] == ['json.loads("{")', "…"]
+    assert "decoder.py" in lines[place + 3]
+    assert "JSONDecodeError" in lines[place - 1]
+
+
+def test_failures_of_one_line_of_the_author_have_one_cause(kit):
+    names = ("plain_answer", "single_call", "usage_is_claimed")
+    first = "raise LookupError(query)  # another text for each check"
+    done = kit("--json", *(option for name in names for option in ("--check", name)), first=first)
+    report = Report.model_validate_json(done.stdout.splitlines()[-1])
+    (cause,) = {finding.cause for finding in report.findings}
+    assert cause.startswith("the trial fails before it asks the model, with LookupError in File ")
+    assert "probe_adapter.py" in cause
+    assert [len(group) for group in report.by_cause("failed")] == [2]
+    assert [len(group) for group in report.by_cause("finding")] == [1]
+
+
+def test_an_adapter_that_is_not_there_exits_with_2(kit):
+    done = kit(framework="prob")
+    assert done.returncode == 2
+    assert "did you mean 'probe'" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_check_that_is_not_there_exits_with_2(kit):
+    done = kit("--check", "singel_call")
+    assert done.returncode == 2
+    assert "singel_call" in done.stderr
+
+
+def test_the_process_is_like_a_worker(kit):
+    look = "import os; print(os.environ.get('OPENAI_API_KEY'), os.environ['AGNO_TELEMETRY'])"
+    done = kit("--check", "plain_answer", "--json", first=look, OPENAI_API_KEY="sk-0123456789abcdef")
+    assert done.stdout.splitlines()[0] == "None false"
+
+
+def test_what_an_adapter_contacts_on_import_is_seen(tmp_path, fake_distribution):
+    module = (
+        "import contextlib, socket\nwith contextlib.suppress(OSError):\n    socket.getaddrinfo('home.invalid', 80)\n"
+    )
+    folder = fake_distribution(
+        "trialbed-nosy",
+        entry_points={"trialbed.frameworks": {"nosy": "nosy:ReferenceAgent"}},
+        modules={"nosy": module + "from trialbed_plugins.frameworks.reference import ReferenceAgent"},
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "trialbed_adapter_lab", "--framework", "nosy", "--check", "only_the_rig_is_talked_to"],
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    assert "look-up of home.invalid" in done.stderr
+
+
+def test_a_thread_that_never_ends_does_not_keep_the_command(kit):
+    done = kit("--check", "plain_answer", first="threading.Thread(target=threading.Event().wait).start()")
+    assert done.returncode == 0
+
+
+def test_pytest_is_not_needed(tmp_path):
+    code = (
+        "import sys; sys.modules['pytest'] = None\n"
+        "from trialbed_adapter_lab.__main__ import main\n"
+        "raise SystemExit(main(['--framework', 'reference', '--check', 'plain_answer']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_pytest_class_says_that_it_needs_pytest(tmp_path):
+    code = "import sys; sys.modules['pytest'] = None; import trialbed_adapter_lab.testing"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert "ImportError: trialbed_adapter_lab.testing needs pytest; install it" in done.stderr
+
+
+def test_the_kit_imports_no_framework_and_no_server() -> None:
+    script = "import sys, trialbed_adapter_lab; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    assert not loaded & {
+        "pytest",
+        "trialbed_server",
+        "trialbed_plugins",
+        "sqlalchemy",
+        "langgraph",
+        "openai",
+        "fastapi",
+    }
+
+
+def test_the_source_of_each_check_is_short() -> None:
+    import inspect
+
+    for check in CHECKS:
+        lines = inspect.getsource(check.run).splitlines()
+        assert len(lines) <= 34, f"{check.name} in {Path(inspect.getsourcefile(check.run) or '').name}"

@@ -1,0 +1,61 @@
+"""Every check can fail: adapters with one defect each are caught by the checks that are to catch them."""
+
+from __future__ import annotations
+
+import gc
+import os
+import warnings
+
+import pytest
+from support.defects import DEFECTS, Defective
+
+from trialbed_adapter_lab import CHECKS, check_adapter
+
+BY_NAME = {check.name: check for check in CHECKS}
+
+
+# What the defects leave open on purpose may be found at any time.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def cleaned_up(tmp_path, monkeypatch):
+    """Undo what defects do to the process."""
+    before = dict(os.environ)
+    monkeypatch.chdir(tmp_path)
+    yield
+    for name in set(os.environ) - set(before):
+        del os.environ[name]
+    for defect in DEFECTS:
+        defect.forget()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch):
+    """Wait less for what a defect keeps from happening."""
+    monkeypatch.setattr("trialbed_adapter_lab.checks.limits.PROMPT", 0.3)
+    monkeypatch.setattr("trialbed_adapter_lab.checks.hygiene.HELD_BACK", 0.3)
+    monkeypatch.setattr("trialbed_adapter_lab.checks.isolation.GATHERING", 0.3)
+    monkeypatch.setattr("trialbed_adapter_lab.harness.settled.__defaults__", (0.3,))
+    monkeypatch.setattr("trialbed_adapter_lab.harness.Barrier.__init__.__defaults__", (0.3,))
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
+def test_a_defect_is_caught(defect: type[Defective]) -> None:
+    report = check_adapter(defect, [BY_NAME[name] for name in defect.caught_by], profile="controlled")
+    outcomes = {name: "finding" if BY_NAME[name].level == "may" else "failed" for name in defect.caught_by}
+    assert {finding.check: finding.outcome for finding in report.findings} == outcomes
+
+
+def test_what_a_framework_does_by_itself_is_a_finding_of_its_native_profile() -> None:
+    checks = [check for check in CHECKS if check.binds == "controlled" and check.level != "may"]
+    caught = {name for defect in DEFECTS for name in defect.caught_by}
+    assert {check.name for check in checks} <= caught
+    assert {check.level_for("native") for check in checks} == {check.level_for(None) for check in checks} == {"may"}
+
+
+def test_no_check_cannot_fail() -> None:
+    assert set(BY_NAME) - {name for defect in DEFECTS for name in defect.caught_by} == set()

@@ -1,0 +1,221 @@
+"""The kit in an author's own test suite."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.slow(40)
+
+ASYNC = ("-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto")
+KIT = ("-p", "trialbed_adapter_lab.pytest_plugin")
+
+CONFORMING = """
+from trialbed_adapter_lab.testing import AdapterConformance
+
+class TestReference(AdapterConformance):
+    framework = "reference"
+"""
+DEVIATING = """
+from trialbed import Deviation
+from trialbed_adapter_lab.testing import AdapterConformance
+from trialbed_plugins.frameworks.reference import ReferenceAgent
+
+class Agent(ReferenceAgent):
+    deviations = (
+        Deviation(check="nothing_is_printed", text="prints a banner", upstream="https://example.org/banner"),
+        Deviation(check="seed_is_sent", text="takes no seed"),
+        Deviation(check="sead_is_sent", text="takes no seed"),
+        Deviation(text="says hello"),
+    )
+
+    async def answer(self, query):
+        print("hello")
+        answer = await super().answer(query + "!")
+        return answer.model_copy(update={"usage": None, "finish": None})
+
+class TestDeviating(AdapterConformance):
+    agent = Agent
+"""
+OWN_TEST = """
+import pytest
+from trialbed_adapter_lab import Harness, asks, call
+
+async def test_a_call(harness):
+    record = await harness.run(asks(call("Echo_text", {"text": "a"})), "done")
+    assert record.answer.final_answer == "done"
+    assert [made.arguments for made in record.calls] == [{"text": "a"}]
+"""
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Runs pytest on a test file, with warnings as errors; as at a desk, since pytest says more where ``CI`` is set.
+
+    No plugin is loaded but those named: others that are installed here take their time and show nothing.
+    """
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("BUILD_NUMBER", raising=False)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+    def run(source, *arguments, asynchronous=True, kit=KIT):
+        pytester.makepyfile(source)
+        plugins = (*kit, *(ASYNC if asynchronous else ()))
+        warnings = ("-W", "error", "-W", "ignore:The configuration option:pytest.PytestDeprecationWarning")
+        return pytester.runpytest_subprocess("--import-mode=importlib", "-rA", *plugins, *warnings, *arguments)
+
+    return run
+
+
+def some(*names):
+    """Selects the tests of these checks."""
+    return ("-k", " or ".join(names))
+
+
+def test_pytest_finds_the_plugin_by_its_entry_point(run, monkeypatch):
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    result = run(CONFORMING, *some("single_call"), "--conformance-level", "must", asynchronous=False, kit=())
+    result.stdout.fnmatch_lines(["reference * · must 1/1"])
+
+
+def test_every_check_is_a_test_with_its_name(run):
+    result = run(CONFORMING, "--collect-only", "-q")
+    result.stdout.fnmatch_lines(["*::TestReference::test_conformance[[]parallel_calls_overlap[]]"])
+    result.stdout.fnmatch_lines(["*::TestReference::test_declarations_name_checks"])
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+def test_a_conforming_adapter_passes_with_and_without_an_async_plugin(run, asynchronous):
+    result = run(CONFORMING, *some("single_call", "seed_is_sent", "turns_are_claimed"), asynchronous=asynchronous)
+    result.assert_outcomes(passed=3, deselected=result.parseoutcomes()["deselected"])
+    result.stdout.fnmatch_lines(["*conformance*", "reference * · must 1/1 · should 1/1 · may 1/1"])
+
+
+def test_what_is_declared_is_an_expected_failure_with_its_text(run):
+    result = run(DEVIATING, *some("nothing_is_printed"))
+    result.stdout.fnmatch_lines(["Agent * · should 0/1 (1 declared)"])
+    result.stdout.fnmatch_lines(["XFAIL *nothing_is_printed* prints a banner (https://example.org/banner)"])
+    assert result.ret == 0
+
+
+def test_a_declaration_that_is_no_longer_true_fails(run):
+    result = run(DEVIATING, *some("conformance and seed_is_sent"))
+    result.assert_outcomes(failed=1, deselected=result.parseoutcomes()["deselected"])
+    result.stdout.fnmatch_lines(["*deviations declares 'seed_is_sent' (takes no seed), but the check passes*"])
+    result.stdout.fnmatch_lines(["Agent * · should 0/1 (1 outdated)"])
+
+
+def test_a_declaration_that_names_no_check_fails(run):
+    result = run(DEVIATING, *some("declarations"))
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*deviations declares 'sead_is_sent'*no check has this name*"])
+
+
+def test_a_may_that_is_not_done_is_skipped_with_the_reason(run):
+    result = run(DEVIATING, *some("usage_is_claimed"))
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["SKIPPED*finding: expected the framework's own count of tokens*"])
+
+
+def test_a_failure_says_what_why_and_how_without_a_traceback(run):
+    result = run(DEVIATING, *some("plain_answer"))
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(['finish: expected "give_answer"; seen: null', "why: *", "hint: *finish_of*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*checks/calls.py*")
+
+
+def test_a_level_deselects_the_checks_below_it(run):
+    names = ("single_call", "seed_is_sent", "turns_are_claimed")
+    result = run(CONFORMING, "--conformance-level", "must", *some(*names))
+    result.stdout.fnmatch_lines(["reference * · must 1/1"])
+    assert result.parseoutcomes()["passed"] == 1
+
+
+def test_a_class_that_names_no_adapter_says_so(run):
+    result = run(
+        "from trialbed_adapter_lab.testing import AdapterConformance\nclass TestIt(AdapterConformance): pass\n", "-x"
+    )
+    result.stdout.fnmatch_lines(['*TestIt does not name an adapter: set framework = "NAME" or agent = TheClass'])
+
+
+def test_an_adapter_that_cannot_be_loaded_is_told_at_length_once(run):
+    source = CONFORMING.replace('"reference"', '"referense"')
+    result = run(source, *some("plain_answer", "single_call", "no_tools"))
+    assert result.parseoutcomes()["failed"] == 3
+    text = result.stdout.str()
+    assert text.count("DriverNotFound: frameworks: 'referense' is not installed; did you mean 'reference'?") == 1
+    assert text.count("(the first test says more)") >= 2
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f'{OWN_TEST}\npytestmark = pytest.mark.framework("reference")\n',
+        OWN_TEST.replace("async def test_a_call", '@pytest.mark.framework("reference")\nasync def test_a_call'),
+        "from trialbed_plugins.frameworks.reference import ReferenceAgent\n"
+        f"{OWN_TEST}\npytestmark = pytest.mark.framework(agent=ReferenceAgent)\n",
+        "class TestIt:\n    framework = 'reference'\n"
+        "    async def test_a_call(self, harness):\n"
+        "        assert (await harness.run('done')).answer.final_answer == 'done'\n",
+    ],
+    ids=["module", "function", "agent", "class"],
+)
+def test_an_authors_own_test_gets_a_harness(run, source):
+    run(source).assert_outcomes(passed=1)
+
+
+def test_an_authors_test_without_an_async_plugin_runs_the_harness_itself(run):
+    source = (
+        "import asyncio, pytest\n"
+        "@pytest.mark.framework('reference')\n"
+        "def test_it(harness):\n"
+        "    assert asyncio.run(harness.run('one')).answer.final_answer == 'one'\n"
+        "    assert asyncio.run(harness.run('two')).answer.final_answer == 'two'\n"
+    )
+    run(source, asynchronous=False).assert_outcomes(passed=1)
+
+
+def test_a_harness_without_an_adapter_says_what_to_do(run):
+    result = run(OWN_TEST)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(['*the fixture "harness" does not know which adapter to run: mark the test*'])
+
+
+def test_the_class_works_without_the_plugin(run):
+    result = run(CONFORMING, *some("plain_answer"), kit=())
+    assert result.parseoutcomes()["passed"] == 1
+
+
+def test_the_environment_is_given_back(run, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://example.org")
+    monkeypatch.delenv("DO_NOT_TRACK", raising=False)
+    source = (
+        f"{CONFORMING}\nimport os\n"
+        "def test_it_is_as_before():\n"
+        "    assert os.environ['OPENAI_BASE_URL'] == 'https://example.org'\n"
+        "    assert 'DO_NOT_TRACK' not in os.environ\n"
+    )
+    result = run(source, *some("plain_answer", "as_before"))
+    assert result.parseoutcomes()["passed"] == 2
+
+
+def test_the_examples_of_the_guide_run_as_they_stand(run):
+    guide = (Path(__file__).parents[3] / "docs" / "how-to" / "prove-an-adapter.md").read_text(encoding="utf-8")
+    conformance, tests, gate = re.findall(r"^```python\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    source = "\n".join([tests, gate, conformance]).replace('"acme"', '"reference"')
+    result = run(source, *some("plain_answer", "reported_to_the_model", "endpoints_words", "under_way"))
+    assert result.parseoutcomes()["passed"] == 4
+
+
+def test_the_plugin_is_cheap_for_who_does_not_use_it() -> None:
+    load = "before = set(sys.modules); import trialbed_adapter_lab.pytest_plugin; print(*set(sys.modules) - before)"
+    script = f"import sys, pytest; {load}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    assert loaded <= {"lazy_loader", "trialbed_adapter_lab"}

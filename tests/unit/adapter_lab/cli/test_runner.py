@@ -1,0 +1,54 @@
+"""How a report is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trialbed_adapter_lab import Finding, Report
+from trialbed_adapter_lab.cli._runner import show_report
+
+
+def shown(capsys: pytest.CaptureFixture[str], *findings: dict[str, Any]) -> list[str]:
+    """The paragraphs of a report on these findings."""
+    made = tuple(Finding(**{"level": "must", "outcome": "failed", **fields}) for fields in findings)
+    show_report(Report(framework="acme", version="1.2", findings=made))
+    return capsys.readouterr().out.strip().split("\n\n")
+
+
+def test_failures_of_one_cause_are_told_once_with_the_others_names(capsys: pytest.CaptureFixture[str]) -> None:
+    cause = "more requests to the model than turns"
+    first, other, badge = shown(
+        capsys,
+        {"check": "one", "message": "expected 1\nseen: 2", "cause": cause},
+        {"check": "other", "message": "expected yes", "cause": "something else"},
+        {"check": "two", "message": "expected 3", "cause": cause},
+        {"check": "three", "level": "should", "message": "expected 4", "cause": cause},
+    )
+    assert first.splitlines() == [
+        "✗ one (must): failed",
+        "    expected 1",
+        "    seen: 2",
+        f"    The same in 2 more checks, {cause}: two, three",
+    ]
+    assert other.splitlines() == ["✗ other (must): failed", "    expected yes"]
+    assert badge == "acme 1.2 · must 0/3 · should 0/1"
+
+
+def test_a_single_other_check_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    first, _ = shown(capsys, {"check": "one", "cause": "c"}, {"check": "two", "cause": "c"})
+    assert first.splitlines()[-1] == "    The same in 1 more check, c: two"
+
+
+def test_failures_without_a_known_cause_and_other_outcomes_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    told = shown(
+        capsys,
+        {"check": "one", "cause": "c"},
+        {"check": "two"},
+        {"check": "three"},
+        {"check": "four", "level": "may", "outcome": "finding", "cause": "c"},
+        {"check": "five", "outcome": "passed"},
+    )
+    assert [paragraph.split()[1] for paragraph in told[:-1]] == ["four", "one", "two", "three"]
+    assert not any("The same" in paragraph for paragraph in told)

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.fidelity import model_call, request
+
+from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+from trialbed_adapter_lab.fidelity.reading import body, explain, messages, sent_tools
+
+
+def test_a_body_is_read() -> None:
+    sent = request({"role": "user", "content": "Grüße"})
+    assert body(model_call(sent)) == sent
+
+
+def test_a_body_that_the_log_cut_is_told_apart() -> None:
+    whole = model_call(request({"role": "user", "content": "x" * 100}))
+    cut = whole.model_copy(update={"request": f"{whole.request[:50]}…[cut: 50 of 200 characters kept]"})
+    with pytest.raises(NotMeasured, match="wire log keeps"):
+        body(cut)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "null"])
+def test_a_body_that_is_no_object_is_not_measured(text: str) -> None:
+    with pytest.raises(NotMeasured, match="not a JSON object"):
+        body(model_call({}, request=text, request_bytes=len(text)))
+
+
+def test_ids_of_calls_are_numbered_as_they_come() -> None:
+    def conversation(first: str, second: str) -> list[object]:
+        calls = [{"id": first, "function": {"name": "id"}}, {"id": second, "function": {"name": "b"}}]
+        return messages(
+            request(
+                {"role": "assistant", "tool_calls": calls},
+                {"role": "tool", "tool_call_id": second, "content": "2"},
+                {"role": "tool", "tool_call_id": first, "content": "1"},
+            )
+        )
+
+    assert conversation("abc", "def") == conversation("x-1", "x-2")
+    assert conversation("abc", "abc") != conversation("x-1", "x-2")
+
+
+def test_the_tools_of_a_request_are_read() -> None:
+    function = {"name": "a", "description": "d", "parameters": {}, "strict": True}
+    (tool,) = sent_tools({"tools": [{"type": "function", "function": function, "cache": 1}]})
+    assert (tool.name, tool.function, tool.beside) == ("a", function, {"cache": 1})
+    assert sent_tools({}) == []
+    assert sent_tools({"tools": None}) == []
+
+
+@pytest.mark.parametrize("tool", ["a", {}, {"name": "flat"}, {"function": "f"}, {"function": {"name": 3}}])
+def test_a_tool_of_another_form_is_not_measured(tool: object) -> None:
+    with pytest.raises(NotMeasured, match="not a function"):
+        sent_tools({"tools": [tool]})
+
+
+USER = {"role": "user", "content": "What?"}
+SAID = {"role": "assistant", "content": "calls"}
+
+
+def step(number: int, **fields: Any) -> Any:
+    """The request of a step of a conversation."""
+    return model_call(request(USER, *[SAID] * number, **fields))
+
+
+def summary(number: int = 0) -> Any:
+    return model_call(request({"role": "user", "content": "Summarise."}, *[SAID] * number))
+
+
+def told(*calls: Any, expected: int = 3) -> tuple[int, int, int]:
+    """Repeated, aside and beyond."""
+    found = explain(calls, expected)
+    assert found.seen == len(calls)
+    assert found.explained == (found.seen == expected and not found.repeated and not found.aside)
+    return found.repeated, found.aside, found.beyond
+
+
+def test_a_plain_conversation_is_explained() -> None:
+    assert told(step(0), step(1), step(2)) == (0, 0, 0)
+    assert explain([step(0), step(1), step(2)], 3).explained
+
+
+def test_a_request_that_came_before_is_repeated_even_if_its_keys_changed_places() -> None:
+    assert told(step(0), step(0), step(1), step(2)) == (1, 0, 0)
+    turned = dict(reversed(request(USER).items()))
+    assert told(step(0), model_call(turned), step(1), step(2)) == (1, 0, 0)
+
+
+def test_a_request_that_is_no_next_step_is_aside() -> None:
+    assert told(step(0), step(1), summary(), step(2)) == (0, 1, 0)
+    assert told(summary(), step(0), step(1), step(2)) == (0, 1, 0)
+    assert told(step(0), step(1), summary(1), step(2), summary(2)) == (0, 2, 0)
+
+
+def test_steps_beyond_the_end_and_missing_ones_are_told() -> None:
+    assert told(step(0), step(1), step(2), step(3)) == (0, 0, 1)
+    assert told(step(0), step(1)) == (0, 0, -1)
+    assert told() == (0, 0, -3)
+
+
+def test_a_retry_with_other_settings_is_no_repetition_but_no_step_either() -> None:
+    assert told(step(0), step(0, temperature=1.0), step(1), step(2)) == (0, 1, 0)
+
+
+def test_a_request_without_messages_is_aside() -> None:
+    assert told(step(0), model_call({"input": "text"}), step(1), step(2)) == (0, 1, 0)
+
+
+def test_a_request_that_was_cut_explains_nothing() -> None:
+    with pytest.raises(NotMeasured):
+        explain([step(0).model_copy(update={"request_bytes": 10**6})], 1)

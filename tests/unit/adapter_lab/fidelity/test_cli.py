@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from trialbed.errors import DataError
+from trialbed_adapter_lab.fidelity import PARTS as ALL_PARTS
+from trialbed_adapter_lab.fidelity import FidelityOptions
+from trialbed_adapter_lab.fidelity.cli import FORMATS, PARTS, _read, command
+
+OPTIONS = {option.name: option for option in command.params if isinstance(option, click.Option)}
+
+
+def test_the_command_offers_every_part_and_format() -> None:
+    assert PARTS == ALL_PARTS
+    assert FORMATS == ("table", "markdown", "json")
+
+
+def test_the_defaults_are_those_of_the_python_api() -> None:
+    defaults = FidelityOptions()
+    assert OPTIONS["tools"].default == defaults.tools
+    assert OPTIONS["many"].default == defaults.many
+    assert OPTIONS["rounds"].default == defaults.rounds
+    assert OPTIONS["concurrencies"].default == defaults.concurrencies
+    assert OPTIONS["executor"].default == defaults.executor
+
+
+def test_a_variable_that_is_meant_for_runs_changes_no_measurement() -> None:
+    for name in ("concurrencies", "output"):
+        assert OPTIONS[name].envvar is None
+
+
+def test_the_reference_comes_first_and_once() -> None:
+    assert FidelityOptions(frameworks=("b", "reference", "a", "b")).labels == ("reference", "b", "a")
+    assert FidelityOptions().labels == ("reference",)
+
+
+def test_without_times_there_is_no_load() -> None:
+    assert FidelityOptions().measured_parts == ALL_PARTS
+    assert "load" not in FidelityOptions(times=False).measured_parts
+
+
+def test_parts_that_a_file_does_not_have_are_told(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    conditions = {
+        "measured_at": "2026-01-02T03:04:00Z", "trialbed": "0", "python": "3", "system": "s", "processor": "p",
+        "cores": 1, "memory": 1, "load_before": None, "load_after": None, "seconds": 1.0, "parts": ["prompt"],
+        "tools": 4, "many": [], "rounds": 1, "concurrencies": [1],
+    }  # fmt: skip
+    figures.write_text(json.dumps({"conditions": conditions, "frameworks": [{"framework": "reference"}]}))
+    with pytest.raises(DataError, match="has no figures of the part load; it has those of prompt"):
+        _read(figures, ("load",))
+    assert _read(figures, ()).conditions.parts == ("prompt",)
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_an_interrupted_measurement_shows_what_was_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, measured: bool
+) -> None:
+    async def run(self: Any) -> None:
+        self._note("reference", version="1.0", **({"many": ()} if measured else {}))
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr("trialbed_adapter_lab.fidelity._measure._Measurement.run", run)
+    figures, page = tmp_path / "figures.json", tmp_path / "page.md"
+    arguments = ["--part", "many", "--part", "prompt", "--json", "--output", str(figures), "--markdown", str(page)]
+    done = CliRunner().invoke(command, arguments)
+    assert (done.exit_code, figures.exists(), page.exists()) == (1, measured, False)
+    if measured:
+        (reference,) = json.loads(done.stdout)["frameworks"]
+        assert reference["missing"] == [{"part": "prompt", "reason": "interrupted before it was measured"}]
+        assert json.loads(figures.read_text())["frameworks"] == [reference]

@@ -1,0 +1,35 @@
+"""The page about what was measured of frameworks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trialbed.errors import DataError
+from trialbed_adapter_lab.fidelity.viewer import FidelityViewer
+
+MEASURED = Path(__file__).parents[4] / "docs" / "reference" / "fidelity.json"
+
+
+def test_every_measured_part_is_a_table() -> None:
+    assert FidelityViewer().recognises(MEASURED)
+    (view,) = FidelityViewer().views([MEASURED])
+    titles = [part.title for part in view.parts()]
+    for part in ("Summary", "Tool schemas", "Prompt", "Behaviour", "Cost"):
+        assert any(title.startswith(part) for title in titles), part
+
+
+def test_a_file_that_only_looks_alike_is_explained(tmp_path: Path) -> None:
+    path = tmp_path / "fidelity.json"
+    path.write_text('{"conditions": {}, "frameworks": []}', encoding="utf-8")
+    (view,) = FidelityViewer().views([path])
+    with pytest.raises(DataError, match="not the figures of bench fidelity"):
+        view.parts()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"conditions": {}}', "\x00"])
+def test_other_files_are_not_recognised(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(text, encoding="utf-8")
+    assert not FidelityViewer().recognises(path)

@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+import io
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from trialbed import HardSchema, hard_schemas
+from trialbed_adapter_lab.fidelity import (
+    PARTS,
+    Behaviour,
+    Conditions,
+    ErrorFinding,
+    FidelityReport,
+    Figure,
+    FrameworkFidelity,
+    Load,
+    LoadLevel,
+    ManyTools,
+    Missing,
+    Parallel,
+    PolicyRequests,
+    Prompt,
+    Requests,
+    SchemaFinding,
+    Schemas,
+    Setting,
+    Settings,
+    StepLimit,
+    TimeLimit,
+    TurnSize,
+)
+from trialbed_adapter_lab.fidelity.views import markdown, placed, write_table
+
+DASH = "-"
+CONDITIONS = Conditions(
+    measured_at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
+    trialbed="0.1.0",
+    python="3.11.7",
+    system="Linux",
+    processor="a processor",
+    cores=4,
+    memory=8 * 2**30,
+    load_before=0.5,
+    load_after=1.5,
+    seconds=60.0,
+    parts=PARTS,
+    tools=20,
+    many=(120,),
+    rounds=3,
+    concurrencies=(1, 8),
+)
+FIGURE = Figure(median=4.0, low=3.0, high=6.0, n=3)
+
+
+def level(concurrency: int, *, slower: float = 1.0, failed: int = 0) -> LoadLevel:
+    cost = Figure(median=4.0 * slower, low=3.0, high=60.0, n=3)
+    return LoadLevel(
+        concurrency=concurrency,
+        trials=8,
+        turns=96,
+        failed=failed,
+        reason="agent: broke" if failed else "",
+        trials_per_second=FIGURE,
+        cpu_ms=cost,
+        framework_ms=cost if concurrency == 1 else None,
+        longest_lag_ms=FIGURE,
+        lag_p95_ms=FIGURE,
+        threads=3,
+        peak_rss=None,
+    )
+
+
+def requests(policy: str, **fields: int) -> PolicyRequests:
+    found = Requests(**{"expected": 4, "seen": 4, "repeated": 0, "aside": 0, **fields})
+    return PolicyRequests(policy=policy, requests=found, calls_sent=3, calls_made=3)
+
+
+def as_given(schema: HardSchema) -> SchemaFinding:
+    return SchemaFinding(name=schema.name, stresses=schema.stresses, sent_name=schema.name)
+
+
+def whole(name: str = "reference", *, slower: float = 1.0, failed: int = 0) -> FrameworkFidelity:
+    """A framework of which all is known."""
+    size = TurnSize(request_bytes=90, message_bytes=44, tool_bytes=2, prompt_tokens=12, added_bytes=0, added_tokens=0)
+    seed = Setting(name="seed", asked=1, sent=(1,), absent=0, honoured=True)
+    return FrameworkFidelity(
+        framework=name,
+        version="1.2",
+        adapter="trialbed-x 0.1.0",
+        python="3.11.7",
+        schemas=Schemas(findings=tuple(map(as_given, hard_schemas())), order="kept", trials=1),
+        prompt=Prompt(tools=20, requests=1, turns=(size,), first=(), last=()),
+        behaviour=Behaviour(
+            turns=(requests("gold"), requests("none", expected=1, seen=1)),
+            refusals=(requests("429", expected=1, seen=1),),
+            parallel=Parallel(asked=4, made=4, at_once=4, seconds=0.3, longest=0.25),
+            settings=Settings(requests=1, settings=(seed,), others={"model": ("scripted:gold",)}),
+            step_limit=StepLimit(limit=5, requests=5),
+            time_limit=TimeLimit(limit=1.5, seconds=1.7, killed=True),
+        ),
+        many=(ManyTools(offered=120, sent=120, intact=120, order="kept", request_bytes=9, requests=3, calls=2),),
+        load=Load(
+            tools=20,
+            calls=3,
+            start_seconds=1.5,
+            start_cpu=0.7,
+            loaded_rss=50 * 2**20,
+            final_rss=60 * 2**20,
+            levels=(level(1, slower=slower, failed=failed), level(8, slower=slower)),
+        ),
+    )
+
+
+def report(*frameworks: FrameworkFidelity, **conditions: object) -> FidelityReport:
+    return FidelityReport(conditions=CONDITIONS.model_copy(update=conditions), frameworks=frameworks)
+
+
+def table(shown: FidelityReport, monkeypatch: pytest.MonkeyPatch, width: int = 120) -> str:
+    monkeypatch.setenv("COLUMNS", str(width))
+    stream = io.StringIO()
+    write_table(shown, stream)
+    return stream.getvalue()
+
+
+def cells(text: str, label: str) -> list[str]:
+    """The cells of the first row of this label, in Markdown."""
+    line = next(line for line in text.splitlines() if line.startswith(f"| {label} |"))
+    return [cell.strip() for cell in line.split("|")[2:-1]]
+
+
+def test_what_was_not_observed_is_a_dash_in_every_row() -> None:
+    gone = FrameworkFidelity(framework="gone", missing=(Missing(part="", reason="no such module"),))
+    text = markdown(report(whole(), gone)).split("## Notes")[0]
+    rows = re.findall(r"^\| (?!---)([^|]+) \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
+    assert len(rows) > 50
+    told = {label: cell for label, _, cell in rows if cell not in (DASH, "gone")}
+    assert told == {"could not be measured": "everything"}
+
+
+def test_figures_have_their_range_and_their_number() -> None:
+    text = markdown(report(whole(), whole("slow", slower=5.0))).split("## Cost of 1 trial")[1]
+    assert cells(text, "CPU, ms per turn") == ["4 [3, 60] n=3", "20 [3, 60] n=3"]
+    assert cells(text, "… times the reference's")[1] == "5.0x"
+
+
+def test_a_missing_figure_of_the_reference_leaves_no_multiple() -> None:
+    zero = whole().model_copy(update={"load": None, "missing": (Missing(part="load", reason="crashed"),)})
+    text = markdown(report(zero, whole("other"))).split("## Cost of 1 trial")[1]
+    assert cells(text, "CPU, ms per turn") == [DASH, "4 [3, 60] n=3"]
+    assert cells(text, "… times the reference's") == [DASH, DASH]
+
+
+def test_unknown_memory_is_no_zero() -> None:
+    text = markdown(report(whole()))
+    assert cells(text, "peak memory so far") == [DASH]
+    assert cells(text, "memory when loaded") == ["50 MiB"]
+
+
+def test_only_the_parts_asked_for_are_shown() -> None:
+    text = markdown(report(whole(), parts=("prompt",)))
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == [
+        "Summary",
+        "Measured",
+        "Prompt, with 20 tools",
+        "Notes",
+        "Every schema",
+    ]
+
+
+def test_failed_trials_are_shown_where_there_are_any() -> None:
+    assert "trials that failed | 2 of 24" not in markdown(report(whole()))
+    text = markdown(report(whole(), whole("bad", failed=2)))
+    assert "| trials that failed | none | 2 of 24 |" in text
+    assert "bad: load, 1 at a time, the first trial that failed: agent: broke" in text
+
+
+def test_every_schema_has_its_row() -> None:
+    text = markdown(report(whole(), whole("other")))
+    for schema in hard_schemas():
+        assert f"| {schema.stresses}" in text.replace("\\", "")
+
+
+def test_reasons_and_declarations_stand_below() -> None:
+    shown = whole("x").model_copy(
+        update={"declared": ("sorts tools",), "missing": (Missing(part="load", reason="it\nbroke"),)}
+    )
+    text = markdown(report(whole(), shown))
+    assert "* x: its adapter declares: sorts tools" in text
+    assert "* x: load could not be measured: it broke" in text
+
+
+def test_a_busy_machine_is_told() -> None:
+    assert "The machine was busy" not in markdown(report(whole()))
+    assert "The machine was busy" in markdown(report(whole(), load_before=3.0))
+    assert "The machine was busy" not in markdown(report(whole(), load_before=None))
+
+
+def test_markdown_cannot_be_broken_by_what_a_framework_says() -> None:
+    evil = FrameworkFidelity(framework="x", missing=(Missing(part="", reason="| a | `b` <c> [d](e)\x1b[31m"),))
+    text = markdown(report(whole(), evil))
+    assert "\\| a \\| \\`b\\` \\<c> [d\\](e)?[31m" in text
+
+
+def test_the_report_takes_its_place_on_a_page() -> None:
+    page = "# T\n\n<!-- measured: fidelity -->\nancient \\1\n<!-- end of what was measured -->\nafter\n"
+    once = placed(page, report(whole()))
+    assert once.startswith("# T\n\n<!-- measured: fidelity -->\n\nMeasured 2026-01-02 03:04 UTC in 60 s")
+    assert once.endswith("\n<!-- end of what was measured -->\nafter\n")
+    assert "ancient" not in once
+    assert placed(once, report(whole())) == once
+    assert placed("", report(whole())).startswith("# Fidelity\n\nMeasured")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_the_table_is_as_wide_as_the_terminal_and_has_the_reference_in_every_block(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["reference", "one", "two", "three", "four", "five"]
+    text = table(report(*map(whole, names)), monkeypatch, width)
+    heads = [line.split()[1:] for line in text.splitlines() if line.startswith("Measured  ")]
+    assert [name for head in heads for name in head[1:]] == names[1:]
+    assert {head[0] for head in heads} == {"reference"}
+    assert max(map(len, text.splitlines())) <= max(80, width)
+
+
+def test_the_table_says_how_calls_of_one_turn_were_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(**fields: int) -> FrameworkFidelity:
+        found = whole("x")
+        assert found.behaviour is not None
+        parallel = found.behaviour.parallel.model_copy(update=fields)
+        return found.model_copy(update={"behaviour": found.behaviour.model_copy(update={"parallel": parallel})})
+
+    for fields, words in [
+        ({}, "in parallel: 4 of 4 at once"),
+        ({"at_once": 1}, "in sequence: 1 of 4 at once"),
+        ({"at_once": 2}, "partly in parallel: 2 of 4 at once"),
+        ({"made": 1, "at_once": 1}, "refused: 1 of 4 made"),
+    ]:
+        assert cells(markdown(report(made(**fields))), "calls of one turn") == [words]
+
+
+def test_a_report_can_be_written_and_read() -> None:
+    shown = report(whole(), whole("other", failed=1))
+    assert FidelityReport.model_validate_json(shown.model_dump_json()) == shown
+
+
+def test_calls_are_counted_against_those_that_can_be_told() -> None:
+    made = as_given(hard_schemas()[0]).model_copy(update={"call": "as sent"})
+    found = Schemas(findings=(made,), order="kept", trials=1)
+    text = markdown(report(whole().model_copy(update={"schemas": found})))
+    assert cells(text, "calls, arguments as sent") == ["1 of 1"]
+    assert cells(text, "calls not made") == ["none"]
+
+
+def profiles(*names: str) -> FidelityReport:
+    return report(*map(whole, names))
+
+
+def test_profiles_stand_below_each_other_in_the_summary_and_have_their_own_tables() -> None:
+    text = markdown(profiles("reference", "a:native", "a:controlled", "b:native", "b:controlled"))
+    head, first, second = re.split(r"^## Measured, ", text, flags=re.MULTILINE)
+    rows = re.findall(r"^\| ((?:reference|[ab]:)\S*) \|", head, re.MULTILINE)
+    assert rows == ["reference", "a:native", "a:controlled", "b:native", "b:controlled"]
+    assert "| reference | a:native | b:native |" in first
+    assert "| reference | a:controlled | b:controlled |" in second
+    assert "a:controlled" not in first.split("## Notes")[0].split("## Measured")[0]
+
+
+def test_one_profile_needs_no_tables_of_its_own() -> None:
+    assert "## Measured\n" in markdown(profiles("reference", "a:native", "b:native"))
+
+
+def test_the_summary_tells_what_a_framework_does() -> None:
+    shown = whole("x")
+    assert shown.schemas is not None
+    assert shown.prompt is not None
+    renamed, lost, impossible = (
+        schema.model_copy(update=update)
+        for schema, update in zip(
+            shown.schemas.findings,
+            (
+                {"effects": ("renamed",), "call": "as sent"},
+                {"effects": ("missing",), "sent_name": None},
+                {"effects": ("lost",), "call": "impossible", "call_reason": "closed"},
+            ),
+            strict=False,
+        )
+    )
+    size = shown.prompt.turns[0].model_copy(update={"added_bytes": 30, "added_tokens": 4})
+    schemas = Schemas(findings=(renamed, lost, impossible), order="kept", trials=1, others=("think",))
+    prompt = shown.prompt.model_copy(update={"turns": (size,)})
+    text = markdown(report(whole(), shown.model_copy(update={"schemas": schemas, "prompt": prompt})))
+    heads = next(line for line in text.splitlines() if line.startswith("| framework |")).split("|")[2:-1]
+    row = dict(zip(map(str.strip, heads), cells(text, "x"), strict=True))
+    assert row["tools lost"] == row["tools renamed"] == row["tools added"] == row["schemas changed"] == "1"
+    assert row["calls as sent"] == "1 of 2"
+    assert row["bytes"] == "+30 (+50%)"
+    assert row["tokens"] == "+4 (+50%)"
+    assert row["requests after 429"] == "1"
+    assert row["after 500"] == DASH
+
+
+def test_times_that_were_not_measured_are_not_shown() -> None:
+    parts = tuple(part for part in PARTS if part != "load")
+    many = ManyTools(offered=120, sent=120, intact=120, order="kept", request_bytes=9, requests=3, calls=2)
+    shown = whole().model_copy(update={"many": (many,), "load": None})
+    text = markdown(report(shown, times=False, parts=parts, load_before=9.0))
+    assert "Times, processor time and memory were not measured" in text
+    assert "The machine was busy" not in text
+    assert "ms per turn" not in text
+
+
+def erring(case: str, **fields: object) -> ErrorFinding:
+    return ErrorFinding.model_validate({"case": case, "seen": "answer", "requests": 1, "calls": 0, **fields})
+
+
+def test_the_table_of_errors_says_what_the_user_sees() -> None:
+    found = (
+        erring("one", text="fine"),
+        erring("two", seen="exception", exception="openai.RateLimitError", text="RateLimitError: slow", requests=9),
+        erring("three", seen="error text", text="over | done", requests=30, refused=1, told="no such tool"),
+    )
+    gone = FrameworkFidelity(framework="gone", missing=(Missing(part="errors", reason="broke"),))
+    text = markdown(report(whole().model_copy(update={"errors": found}), gone))
+    assert cells(text, "one") == ["answer (1)", DASH]
+    assert cells(text, "two") == ["openai.RateLimitError (9)", DASH]
+    assert cells(text, "three") == ["error text as answer (30 + 1 refused)", DASH]
+    assert "| three | no such tool |" in text
+    assert "| two | reference | RateLimitError: slow |" in text
+    assert "| fine |" not in text
+
+
+def test_a_report_can_be_cut_down_to_some_parts() -> None:
+    missing = (Missing(part="load", reason="crashed"), Missing(part="errors", reason="broke"))
+    shown = whole().model_copy(update={"missing": missing})
+    cut = report(shown).of_parts(("errors", "prompt"))
+    assert cut.conditions.parts == ("prompt", "errors")
+    (found,) = cut.frameworks
+    assert found.prompt is not None
+    assert found.schemas is found.behaviour is found.load is None
+    assert [one.part for one in found.missing] == ["errors"]

@@ -1,0 +1,72 @@
+"""Findings, added up."""
+
+from __future__ import annotations
+
+import pytest
+
+from trialbed_adapter_lab import Finding, Report
+
+
+def report(*findings: tuple[str, str]) -> Report:
+    return Report(
+        framework="acme",
+        version="1.2",
+        findings=tuple(
+            Finding(check=f"check_{number}", level=level, outcome=outcome)
+            for number, (level, outcome) in enumerate(findings)
+        ),
+    )
+
+
+def test_the_badge_counts_by_level():
+    found = report(
+        ("must", "passed"),
+        ("must", "failed"),
+        ("should", "passed"),
+        ("should", "declared"),
+        ("should", "outdated"),
+        ("may", "finding"),
+        ("may", "finding"),
+    )
+    assert found.badge == "acme 1.2 · must 1/2 · should 1/3 (1 declared, 1 outdated) · may 0/2 (2 findings)"
+
+
+def test_levels_that_were_not_checked_are_left_out():
+    assert report(("should", "passed")).badge == "acme 1.2 · should 1/1"
+
+
+@pytest.mark.parametrize(
+    ("level", "outcome", "right"),
+    [
+        ("must", "passed", True),
+        ("must", "failed", False),
+        ("should", "failed", False),
+        ("should", "declared", True),
+        ("should", "outdated", False),
+        ("may", "finding", True),
+        ("may", "outdated", False),
+        ("may", "error", False),
+        ("must", "error", False),
+    ],
+)
+def test_what_is_wrong_and_what_is_not(level, outcome, right):
+    found = report((level, outcome))
+    assert found.ok is right
+    assert len(found.problems) == (not right)
+
+
+def test_a_report_is_written_and_read_back():
+    found = report(("must", "passed"), ("may", "failed"))
+    assert Report.model_validate_json(found.model_dump_json()) == found
+
+
+def test_findings_of_one_cause_are_grouped_in_the_order_of_the_checks():
+    causes = {"a": "same", "b": "", "c": "", "d": "same", "e": "other"}
+    found = Report(
+        framework="acme",
+        version="1.2",
+        findings=tuple(Finding(check=name, level="must", outcome="failed", cause=why) for name, why in causes.items()),
+    )
+    groups = [[finding.check for finding in group] for group in found.by_cause("failed", "error")]
+    assert groups == [["a", "d"], ["b"], ["c"], ["e"]]
+    assert found.by_cause("finding") == []
