@@ -78,7 +78,6 @@ from .records import TrialSpec as TrialSpec
 from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
 from .records import WireLog as WireLog
-from .results import AskedCall as AskedCall
 from .schemas import HardSchema as HardSchema
 from .schemas import hard_schemas as hard_schemas
 from .scoring import ScoreContext as ScoreContext
@@ -91,6 +90,7 @@ from .store import StoreReader as StoreReader
 from .store import TrialColumns as TrialColumns
 from .store import TrialPlace as TrialPlace
 from .store import open_store as open_store
+from .tool_calls import AskedCall as AskedCall
 from .tools import Tool as Tool
 from .tools import tls_for as tls_for
 from .views import Table as Table

@@ -10,7 +10,7 @@ from typing import Any
 from trialbed.conversations import ToolCall
 from trialbed.metrics import ArgumentFinding, MetricResult, tool_call_accuracy, tool_call_f1
 from trialbed.records import ApiRef, GoldCall, Json, ToolSpec
-from trialbed.results import AskedCall
+from trialbed.tool_calls import AskedCall
 
 SHOWN = 60
 """Characters of a value in a text."""

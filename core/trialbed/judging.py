@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from trialbed.attribution import relied_on
 from trialbed.contracts import Verdict
 from trialbed.errors import JudgeError
 from trialbed.records import Failure, Json, Score
 from trialbed.run_settings import IdentitySettings
 from trialbed.scoring import ScoreContext
+from trialbed.tool_calls import relied_on
 
 JUDGED = "sopr_score"
 """The score of the run's own judge."""

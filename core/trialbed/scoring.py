@@ -7,7 +7,7 @@ from functools import cached_property
 
 from trialbed.contracts import Judge
 from trialbed.records import Answer, ApiCall, ApiRef, Query, Timing, ToolSpec, WireLog
-from trialbed.results import AskedCall, asked_calls
+from trialbed.tool_calls import AskedCall, asked_calls
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from parts._markdown import escaped, first_paragraph, table
 from trialbed import errors
 from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
-from trialbed.results import document_schema
+from trialbed.report import document_schema
 from trialbed_adapter_lab.checks import THEMES
 from trialbed_server.gateway.scripted.policies import POLICIES
 

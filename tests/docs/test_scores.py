@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.attribution import STAGES, USED
+from trialbed.report.attribution import STAGES, USED
 from trialbed_plugins.scorers import CATALOG, SCORES
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from trialbed.answers import converted_answer
 from trialbed.errors import DataError
 from trialbed.files import replace_file
 from trialbed.records import Query
-from trialbed.results import safe_name
+from trialbed.report import safe_name
 from trialbed.store import StoredRun, StoredTrial
 
 QueryId = int | str

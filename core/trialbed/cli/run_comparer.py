@@ -42,7 +42,7 @@ class RunComparer(Comparer):
 
     def recognises(self, value: str) -> bool:
         """Whether it is a result document or the id of a run."""
-        from trialbed.comparison import document_file, is_document, is_run_name
+        from trialbed.report.comparison import document_file, is_document, is_run_name
 
         path = document_file(value)
         return is_run_name(value) if path is None else is_document(path)
@@ -51,7 +51,7 @@ class RunComparer(Comparer):
         """Compare the sides of the later values with the first value's side of the same framework, or its only one."""
         if options.get("preference"):
             return _compared_by_preference(values, options)
-        from trialbed.comparison import (
+        from trialbed.report.comparison import (
             CompareOptions,
             compare_groups,
             comparison_records,

@@ -95,7 +95,7 @@ def _escaped(character: str) -> str:
 
 def trials_of(run_id: str, store: str | None, begin: str, most: int = 100) -> list[str]:
     """The trials of a stored run whose names begin so, as ``bench show`` takes them."""
-    from trialbed.results import trial_name
+    from trialbed.report import trial_name
     from trialbed.store import open_store
 
     with open_store(store) as reader:

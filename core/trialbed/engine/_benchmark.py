@@ -20,7 +20,7 @@ from trialbed.engine._session import NoProgress
 from trialbed.errors import UsageError
 from trialbed.judging import JUDGED
 from trialbed.records import TrialResult
-from trialbed.results import reason_lines
+from trialbed.report import reason_lines
 from trialbed.run_settings import declared_settings
 from trialbed.settings import read_env_file
 from trialbed.suggestions import closest, did_you_mean

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trialbed.attribution import AttributedCall, add_attribution, attribute_documents, attribute_trial
-from trialbed.comparison import compare_frameworks, rank_documents
 from trialbed.engine._brief import Brief, without_collection
 from trialbed.engine._datasets import open_dataset
 from trialbed.engine._gold_answers import GoldAnswers
@@ -17,7 +15,9 @@ from trialbed.engine._listeners import Listeners
 from trialbed.errors import DataError, DriverBroken, TrialbedError
 from trialbed.plugins import plugin_manager
 from trialbed.records import Query, Run, RunConfig, ToolSpec, TrialResult
-from trialbed.results import first_trials_apart, quality_scores, result_document
+from trialbed.report import first_trials_apart, quality_scores, result_document
+from trialbed.report.attribution import AttributedCall, add_attribution, attribute_documents, attribute_trial
+from trialbed.report.comparison import compare_frameworks, rank_documents
 from trialbed.run_settings import MARGIN
 from trialbed.store import StoredRun, counted_attempts
 

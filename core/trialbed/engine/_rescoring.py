@@ -17,10 +17,10 @@ from trialbed.errors import JudgeError
 from trialbed.judging import JUDGED, judge_label, judged_score
 from trialbed.plugins import plugin_manager
 from trialbed.records import Answer, Query, Run, Score, TrialResult, WireLog
-from trialbed.results import unasked_calls
 from trialbed.run_settings import RunSettings
 from trialbed.scoring import ScoreContext
 from trialbed.store import Store, counted_attempts
+from trialbed.tool_calls import unasked_calls
 
 Give = Callable[[ScoreContext, TrialResult], Awaitable[Sequence[Score]]]
 """Gives the new scores of a trial."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from trialbed.commands import agent_commands
-from trialbed.comparison import chosen_baseline
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._catalog import open_catalog
@@ -31,7 +30,8 @@ from trialbed.engine._selector import selector_driver
 from trialbed.engine._session import NoProgress, Progress, RunSession
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
-from trialbed.results import check_folder
+from trialbed.report import check_folder
+from trialbed.report.comparison import chosen_baseline
 from trialbed.secrets import secret_values
 from trialbed.store import Store
 from trialbed.wire.redaction import redact

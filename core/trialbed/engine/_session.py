@@ -30,7 +30,7 @@ from trialbed.engine._trial import TrialRunner
 from trialbed.errors import NothingMeasured
 from trialbed.plugins import plugin_manager
 from trialbed.records import FrameworkInfo, Json, Run, RunStatus, ToolSpec, TrialKey, TrialResult
-from trialbed.results import write_document
+from trialbed.report import write_document
 from trialbed.store import Store, counted_attempts
 
 

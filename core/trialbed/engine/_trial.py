@@ -38,10 +38,11 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed.results import compute_timing, unasked_calls
 from trialbed.scoring import ScoreContext
 from trialbed.secrets import secret_values
+from trialbed.tool_calls import unasked_calls
 from trialbed.wire.redaction import Redaction, redaction_of
+from trialbed.wire_log import compute_timing
 
 DUMMY_KEY = "trialbed"
 """The key that agents get: the gateway takes any, the real one stays with the server."""

@@ -10,8 +10,8 @@ from trialbed.errors import UsageError
 from trialbed.hookspecs import hookimpl
 from trialbed.metrics._batch import METRICS, SampleScores, ScoringOptions, lacking, score_samples
 from trialbed.records import Answer, ApiCall, ApiRef, Failure, Query, Score, ToolSpec, WireLog
-from trialbed.results import AskedCall, asked_calls
 from trialbed.scoring import ScoreContext
+from trialbed.tool_calls import AskedCall, asked_calls
 
 FORMAT = "trial"
 

@@ -101,7 +101,7 @@ async def _rescored(target: str, given: Mapping[str, Any]) -> tuple[Rescored, li
 
 
 def _write(documents: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    from trialbed.results import write_document
+    from trialbed.report import write_document
 
     for document in documents:
         click.echo(f"written: {write_document(document, folder)}", err=True)

@@ -48,10 +48,10 @@ def _samples(target: str, given: Mapping[str, Any]) -> tuple[str, dict[str, list
     """The run's id, and the samples of each framework."""
     from trialbed.engine import run_queries
     from trialbed.metrics import trial_sample
-    from trialbed.results import unasked_calls
     from trialbed.run_settings import RunSettings
     from trialbed.settings import store_file
     from trialbed.store import open_store
+    from trialbed.tool_calls import unasked_calls
 
     folder = RunSettings(**({"data_dir": given["data_dir"]} if given["data_dir"] else {})).data_dir
     found: dict[str, list[Sample]] = {}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trialbed.attribution import STAGES, USED
 from trialbed.engine import stored_documents
 from trialbed.errors import UsageError
+from trialbed.report.attribution import STAGES, USED
 from trialbed.views import printable
 from trialbed_pages.figures._style import SETTINGS, colour, hatch, line, marker
 from trialbed_pages.runs import RunFigures, differences

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from trialbed.inspection import Exchange, ToolExchange, api_name, as_text, exchanges, problems
 from trialbed.records import Query
-from trialbed.results import trial_name
+from trialbed.report import trial_name
+from trialbed.report.inspection import Exchange, ToolExchange, api_name, as_text, exchanges, problems
 from trialbed.store import StoredRun, StoredTrial
 from trialbed_pages.runs.trial import begin_of, shown, timeline
 

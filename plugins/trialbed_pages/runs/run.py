@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trialbed.comparison import HEADLINE as COMPARED
-from trialbed.comparison import Side, chosen_baseline, open_ranks, paired_findings
-from trialbed.comparison import Trial as ComparedTrial
+from trialbed.report.comparison import HEADLINE as COMPARED
+from trialbed.report.comparison import Side, chosen_baseline, open_ranks, paired_findings
+from trialbed.report.comparison import Trial as ComparedTrial
 from trialbed.run_settings import MARGIN
 from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, Point, ScatterPlot, compact, number
 from trialbed.wire.redaction import shown_url

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trialbed.inspection import Exchange, ModelExchange, ToolExchange, api_name, as_text, exchanges, problems
 from trialbed.records import ModelCall, Query, TrialResult
-from trialbed.results import trial_name
+from trialbed.report import trial_name
+from trialbed.report.inspection import Exchange, ModelExchange, ToolExchange, api_name, as_text, exchanges, problems
 from trialbed.store import StoredRun, StoredTrial
 from trialbed.views import Span, Timeline, printable
 from trialbed.wire.redaction import shown_url

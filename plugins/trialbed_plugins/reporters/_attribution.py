@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trialbed.attribution import STAGES, USED, percentages
+from trialbed.report.attribution import STAGES, USED, percentages
 from trialbed.views import UNKNOWN, Table, TableRow
 
 Document = Mapping[str, Any]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trialbed.comparison import finding_cells, rank_notes, signed, verdict_notes
 from trialbed.records import NATIVE, PROFILE
+from trialbed.report.comparison import finding_cells, rank_notes, signed, verdict_notes
 from trialbed.views import Table, TableRow
 
 Document = Mapping[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed.results import trial_name
+from trialbed.report import trial_name
 from trialbed.views import TestCase, TestSuite
 
 Document = Mapping[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed.calibration import judge_note
 from trialbed.judging import JUDGED
-from trialbed.results import reason_lines
+from trialbed.report import reason_lines
 from trialbed.views import compact, counts, estimate
 from trialbed_plugins.scorers import CATALOG
 

@@ -7,8 +7,8 @@ from statistics import fmean
 
 from trialbed.alignment import AlignedCall, align_gold_calls
 from trialbed.records import Json, Score
-from trialbed.results import AskedCall
 from trialbed.scoring import ScoreContext
+from trialbed.tool_calls import AskedCall
 from trialbed_plugins.scorers._reasons import reason
 
 

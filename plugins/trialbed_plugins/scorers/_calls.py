@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from trialbed.records import Json, Score
-from trialbed.results import AskedCall, canonical
 from trialbed.scoring import ScoreContext
+from trialbed.tool_calls import AskedCall, canonical
 from trialbed_plugins.scorers._reasons import reason, title
 
 

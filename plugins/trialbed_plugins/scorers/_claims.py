@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trialbed.records import Score
-from trialbed.results import claimed_pairs, compare_calls, sent_pairs
 from trialbed.scoring import ScoreContext
+from trialbed.tool_calls import claimed_pairs, compare_calls, sent_pairs
 
 
 def score_claims(context: ScoreContext) -> Iterable[Score]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from trialbed.records import Failure, Score, Usage, WireLog
-from trialbed.results import failed, observed_usage, repeated_requests
 from trialbed.scoring import ScoreContext
+from trialbed.wire_log import failed, observed_usage, repeated_requests
 
 ASKS_FOR_USAGE = re.compile(r'"include_usage"\s*:\s*true')
 """In the body of a request."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trialbed.records import Json
-from trialbed.results import AskedCall
+from trialbed.tool_calls import AskedCall
 
 SHOWN = 5
 """Calls that a reason names."""

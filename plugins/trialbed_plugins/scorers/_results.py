@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trialbed.attribution import Uses
 from trialbed.records import Json, Score
 from trialbed.scoring import ScoreContext
+from trialbed.tool_calls import Uses
 from trialbed_plugins.scorers._reasons import reason, title
 
 

@@ -4,7 +4,7 @@ from support.scoring import gold_call, ref, tool
 
 from trialbed.alignment import AlignedCall, align_gold_calls
 from trialbed.records import GoldCall, Json
-from trialbed.results import AskedCall
+from trialbed.tool_calls import AskedCall
 
 
 def call(name: str, arguments: Json, problem: str = "", started: float = 0.0) -> AskedCall:

@@ -13,7 +13,7 @@ import pytest
 from trialbed.cli import cli
 from trialbed.engine import RunOptions, config_digest
 from trialbed.records import Run, RunConfig
-from trialbed.results import document_schema, result_document
+from trialbed.report import document_schema, result_document
 from trialbed.run_settings import Declared, IdentitySettings, RunSettings, declared_settings
 
 SETTINGS = declared_settings()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trialbed.inspection import TrialProblem
+from trialbed.report.inspection import TrialProblem
 from trialbed_pages.rendering import _environment
 
 

@@ -228,13 +228,13 @@ async def _run(options: RunOptions) -> list[dict[str, Any]]:
 
 
 def _print_json(documents: list[dict[str, Any]]) -> None:
-    from trialbed.results import document_text
+    from trialbed.report import document_text
 
     click.echo(document_text(documents))
 
 
 def _print(documents: list[dict[str, Any]], options: RunOptions, reporters: Mapping[str, Reporter]) -> None:
-    from trialbed.results import document_path
+    from trialbed.report import document_path
 
     for reporter in reporters.values():
         reporter.report(documents, sys.stdout)
@@ -247,7 +247,7 @@ def _print(documents: list[dict[str, Any]], options: RunOptions, reporters: Mapp
 
 def _closer(documents: list[dict[str, Any]], options: RunOptions) -> Iterator[str]:
     """The command that shows what went wrong in the worst trial, if anything did."""
-    from trialbed.results import trial_name, worst_queries
+    from trialbed.report import trial_name, worst_queries
     from trialbed.settings import store_file
 
     store = None if options.store == store_file() else options.store
@@ -258,7 +258,7 @@ def _closer(documents: list[dict[str, Any]], options: RunOptions) -> Iterator[st
 
 def _print_problems(documents: list[dict[str, Any]], *, silent: bool) -> None:
     """Say on stderr why trials failed, unless the table has just said so."""
-    from trialbed.results import reason_lines
+    from trialbed.report import reason_lines
     from trialbed.views import printable
 
     for document in () if silent else documents:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from trialbed.comparison import Side
     from trialbed.engine import RunOptions
+    from trialbed.report.comparison import Side
 
 
 def baseline_sides(value: str, store: str | None) -> list[Side]:
@@ -18,7 +18,7 @@ def baseline_sides(value: str, store: str | None) -> list[Side]:
     Raises:
         UsageError, DataError: it does not name a run, or the run lacks trials.
     """
-    from trialbed.comparison import complete_sides
+    from trialbed.report.comparison import complete_sides
 
     return complete_sides(value, store)
 
@@ -50,7 +50,7 @@ def regressed(baseline: Sequence[Side], documents: Sequence[Mapping[str, Any]], 
     Raises:
         UsageError: they cannot be compared, such as over different datasets.
     """
-    from trialbed.comparison import regressions
+    from trialbed.report.comparison import regressions
 
     lines = regressions(baseline, documents, margin) if baseline else []
     for line in lines:

@@ -54,7 +54,7 @@ def losers(document: Mapping[str, Any]) -> Counter[str]:
 
 
 def _loser(call: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
-    from trialbed.attribution import BY_FRAMEWORK
+    from trialbed.report.attribution import BY_FRAMEWORK
 
     if call["reason"].startswith(BY_FRAMEWORK):
         return "framework"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trialbed.cli.show._text import Line
-from trialbed.inspection import ModelExchange, ToolExchange, api_name, as_text, exchanges
+from trialbed.report.inspection import ModelExchange, ToolExchange, api_name, as_text, exchanges
 
 if TYPE_CHECKING:
     from trialbed.records import WireLog

@@ -13,7 +13,7 @@ from trialbed.cli.stored import moment, print_json, run_reporter, seconds, show_
 
 if TYPE_CHECKING:
     from trialbed.records import Query
-    from trialbed.results import WorstQuery
+    from trialbed.report import WorstQuery
     from trialbed.store import StoredRun
     from trialbed.views import Table
 
@@ -47,7 +47,7 @@ def show_run(
         legend: whether the table is to say what each figure means.
     """
     from trialbed.engine import stored_documents
-    from trialbed.results import trial_name, worst_queries
+    from trialbed.report import trial_name, worst_queries
 
     chosen = run_reporter("table" if as_json else reporter, explained=legend)
     documents = stored_documents(run, queries, brief=as_json or reporter in BRIEF)
@@ -170,7 +170,7 @@ def _short(text: str) -> str:
 
 def _document(run: StoredRun, documents: Sequence[Document], worst: Sequence[WorstQuery]) -> dict[str, Any]:
     """A run as JSON: its record, the metadata and summary of each framework, and the worst queries."""
-    from trialbed.results import trial_name
+    from trialbed.report import trial_name
 
     record = run.record.model_dump(mode="json")
     return {

@@ -10,7 +10,7 @@ import click
 from trialbed.cli.show._conversation import claims, conversation, scores
 from trialbed.cli.show._text import Line, is_cut, written
 from trialbed.cli.stored import print_json
-from trialbed.inspection import TrialProblem, as_text, problems
+from trialbed.report.inspection import TrialProblem, as_text, problems
 
 if TYPE_CHECKING:
     from trialbed.records import Query, ToolSpec, TrialResult

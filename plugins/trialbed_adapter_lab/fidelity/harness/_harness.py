@@ -22,8 +22,8 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed.results import compute_timing
 from trialbed.temporary import temporary_folder
+from trialbed.wire_log import compute_timing
 from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
 from trialbed_adapter_lab.fidelity.harness._endpoint import erring_endpoint
 from trialbed_adapter_lab.fidelity.harness._scenarios import Scenario

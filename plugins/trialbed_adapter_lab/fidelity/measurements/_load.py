@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 
 from trialbed.records import Environment, Limits, Record, WireLog
-from trialbed.results import compute_timing
+from trialbed.wire_log import compute_timing
 from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
 from trialbed_adapter_lab.fidelity.harness import Harness, Scenario, stations
 from trialbed_adapter_lab.fidelity.measurements._figures import Figure, figure

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from trialbed.hookspecs import hookimpl
 from trialbed.records import Score
-from trialbed.results import asked_calls
 from trialbed.scoring import ScoreContext
+from trialbed.tool_calls import asked_calls
 from trialbed_plugins.datasets.bfcl._checker import Call, problem_of
 from trialbed_plugins.datasets.bfcl._requests import start_of, turns_of
 from trialbed_plugins.datasets.bfcl._source import CATEGORIES, CATEGORY, TURNS, data_folder, read_rows

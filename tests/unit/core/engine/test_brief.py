@@ -57,7 +57,7 @@ def test_brief_documents_have_the_figures_of_whole_ones(stored: Path) -> None:
 def test_causes_are_told_from_whole_trials(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[bool] = []
     monkeypatch.setattr(
-        "trialbed.comparison._run.loss_cause",
+        "trialbed.report.comparison._run.loss_cause",
         lambda *trials: told.extend(LONG in repr(one) for one in trials) or "a cause",
     )
     with open_store(str(stored)) as reader:

@@ -9,7 +9,7 @@ from support.trials import run_config
 
 from trialbed.engine import RunOptions, config_digest, open_catalog, open_dataset, prepare
 from trialbed.errors import UsageError
-from trialbed.results import document_schema
+from trialbed.report import document_schema
 
 
 @pytest.fixture

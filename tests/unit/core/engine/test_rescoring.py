@@ -27,7 +27,7 @@ from trialbed.records import (
     TrialResult,
     WireLog,
 )
-from trialbed.results import document_schema
+from trialbed.report import document_schema
 from trialbed.store import Store, open_store
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from trialbed.comparison import Side, Trial, paired_findings
+from trialbed.report.comparison import Side, Trial, paired_findings
 from trialbed.statistics import finds_better, finds_equivalent
 
 SCORE = "sopr_score"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.run_documents import document
 
-from trialbed.attribution import STAGES, USED
+from trialbed.report.attribution import STAGES, USED
 from trialbed_plugins.reporters import HtmlReporter, MarkdownReporter, TableReporter
 
 

@@ -4,7 +4,7 @@ import pytest
 from support.scoring import api_call, context, gold_call, model_call, scores, sent_call, values
 
 from trialbed.records import ApiCall, ModelCall, SentCall
-from trialbed.results import unasked_calls
+from trialbed.tool_calls import unasked_calls
 
 BAD = api_call("a", {"x": 1}, error="no")
 GOOD = api_call("a", {"x": 2}, started=5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.played import MAX_STEPS, Played, play, queries
 
-from trialbed.attribution import attribute, waterfall
+from trialbed.report.attribution import attribute, waterfall
 from trialbed_plugins.scorers import score_trial
 from trialbed_server.gateway.scripted.policies import policy_names
 

@@ -6,10 +6,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from trialbed.attribution import ENDED
 from trialbed.cli.options import NumberOrNumbers
 from trialbed.cli.run import command
 from trialbed.cli.run._sweep import losers, sweep_table
+from trialbed.report.attribution import ENDED
 
 
 def call(lost: str | None, reason: str = "") -> dict[str, Any]:

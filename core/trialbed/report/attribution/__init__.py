@@ -1,0 +1,29 @@
+"""Attribution: for each gold call of a trial, whether its result reached the user, or where it was lost."""
+
+from trialbed.report.attribution._documents import add_attribution, attribute_documents, attribute_trial
+from trialbed.report.attribution._stages import (
+    BY_FRAMEWORK,
+    ENDED,
+    OF_THE_OFFER,
+    STAGES,
+    AttributedCall,
+    Stage,
+    attribute,
+)
+from trialbed.report.attribution._waterfall import USED, percentages, waterfall
+
+__all__ = [
+    "BY_FRAMEWORK",
+    "ENDED",
+    "OF_THE_OFFER",
+    "STAGES",
+    "USED",
+    "AttributedCall",
+    "Stage",
+    "add_attribution",
+    "attribute",
+    "attribute_documents",
+    "attribute_trial",
+    "percentages",
+    "waterfall",
+]

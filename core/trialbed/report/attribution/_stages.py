@@ -1,0 +1,214 @@
+"""The stages between a gold call and the answer, and the one at which it was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from trialbed.alignment import AlignedCall, align_gold_calls
+from trialbed.records import ApiCall, GoldCall, LostCall, Query, ToolSpec, TrialResult
+from trialbed.tool_calls import NOT_MADE, AskedCall, Uses, asked_calls, last_turn, said, was_told
+from trialbed.wire_log import failed
+
+Stage = Literal[
+    "not offered",  # its Api was not among the tools that the model was offered
+    "not called",  # the model did not ask for it
+    "wrong arguments",  # the model asked for its Api, but not with its arguments
+    "not made",  # the model asked for it, but the framework did not call the Api, or with other arguments
+    "api failed",  # the Api answered with an error
+    "trial failed",  # the trial ended in an error, before the call or after it
+    "not used",  # nothing of the response is in the answer or in a later call
+]
+"""Where a gold call was lost, in the order of its way to the answer."""
+
+STAGES: tuple[Stage, ...] = get_args(Stage)
+
+Loss = tuple[Stage, str]
+"""A stage, and the reason in words."""
+
+ENDED = "the framework ended the run at a call that cannot be made"
+"""How the reason of a loss begins where a framework did not tell the model what is wrong with its call."""
+
+OF_THE_OFFER = "the framework's offer"
+"""How the reason of a loss begins that the framework's offer of tools made."""
+
+UNTOLD = "the framework did not tell the model of its response"
+REPLACED = "the framework gave another answer than the model's last text, which has something of its response"
+
+BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED)
+"""How the reasons begin of losses that are the framework's, at whatever stage they are."""
+
+NOT_BY_FRAMEWORK = ("limit", "model", "endpoint", "server")
+"""Kinds of failure that end a run without the framework's doing."""
+
+MAX_REASON = 300
+"""Characters of a reason."""
+
+
+@dataclass(frozen=True)
+class AttributedCall:
+    """A gold call and what became of it.
+
+    Attributes:
+        lost: the first stage that it did not pass; None if its result was used.
+        reason: why, in words; empty if it was not lost.
+    """
+
+    gold: GoldCall
+    lost: Stage | None = None
+    reason: str = ""
+
+
+def attribute(
+    query: Query, tools: Sequence[ToolSpec], result: TrialResult, unasked: Collection[ApiCall] = ()
+) -> tuple[AttributedCall, ...]:
+    """Say of each gold call of a query whether its result was used in a trial, or where it was lost.
+
+    A call is lost at the first stage that it does not pass. One that was never asked for in a trial that ended in an
+    error is lost by that error, as the model could not ask any more.
+
+    Args:
+        tools: what the query was offered.
+        unasked: the calls that no answer of the model asked for; they stand for no gold call.
+    """
+    calls = asked_calls(result.wire, tools, unasked)
+    names = {tool.api: tool.name for tool in tools}
+    schemas = {tool.api: tool.parameters for tool in tools}
+    impossible = {lost.tool: lost for lost in result.wire.lost}
+    ended = _ended(result)
+    found = []
+    for aligned in align_gold_calls(query.gold_calls, calls, tools).gold:
+        name = names.get(aligned.gold.api)
+        loss = (
+            _before_the_call(aligned, name, impossible.get(name or ""), result)
+            or _changed(aligned, tools)
+            or _required(aligned, name, result)
+            or _after_it(aligned, schemas.get(aligned.gold.api, {}), query, result, calls)
+        )
+        if loss and ended and _was_to_be_repeated(aligned.call, loss, result):
+            loss = loss[0], f"{ENDED}: {ended}"
+        found.append(AttributedCall(aligned.gold, *_short(loss)) if loss else AttributedCall(aligned.gold))
+    return tuple(found)
+
+
+def _before_the_call(
+    aligned: AlignedCall, name: str | None, impossible: LostCall | None, result: TrialResult
+) -> Loss | None:
+    if name is None:
+        return "not offered", "its tool was not selected"
+    if aligned.call is not None:
+        return None
+    if impossible is not None:
+        stage: Stage = "wrong arguments" if impossible.reason == "arguments" else "not offered"
+        return stage, f"{OF_THE_OFFER}: {impossible.reason}{_after_colon(impossible.detail)}"
+    if result.outcome.failure is not None:
+        return "trial failed", f"before it was called{_failure(result)}"
+    return "not called", "the model did not ask for it"
+
+
+def _after_it(
+    aligned: AlignedCall, schema: Mapping[str, Any], query: Query, result: TrialResult, calls: Sequence[AskedCall]
+) -> Loss | None:
+    call = aligned.call
+    if call is None:
+        return None
+    if not call.reached and call.problem != NOT_MADE:
+        return "wrong arguments", call.problem
+    if not aligned.right:
+        return "wrong arguments", f"{aligned.difference}{_error(call)}"
+    if not call.reached:
+        return "not made", call.problem
+    if not call.accepted:
+        stage: Stage = "wrong arguments" if _violates(call, schema) else "api failed"
+        return stage, call.problem
+    if result.outcome.failure is not None:
+        return "trial failed", f"after the call{_failure(result)}"
+    return _unused(call, query, result, calls)
+
+
+def _changed(aligned: AlignedCall, tools: Sequence[ToolSpec]) -> Loss | None:
+    """The loss of a call that the model sent with the right arguments, and the framework made with others."""
+    call = aligned.call
+    if call is None or aligned.right or not call.sent:
+        return None
+    as_sent = replace(call, arguments=call.sent, problem="")
+    if not align_gold_calls([aligned.gold], [as_sent], tools).gold[0].right:
+        return None
+    return "not made", f"the framework changed the arguments that the model sent: {aligned.difference}{_error(call)}"
+
+
+def _required(aligned: AlignedCall, name: str | None, result: TrialResult) -> Loss | None:
+    """The loss of a call that is wrong only by arguments that the framework made the model send."""
+    call = aligned.call
+    wrong = {found.name for found in aligned.arguments if found.points is not None and found.points < 1}
+    made_up = {item.argument for item in result.wire.filled if item.tool == name}
+    if call is None or not wrong or not wrong <= made_up:
+        return None
+    return "wrong arguments", f"{OF_THE_OFFER}: it requires optional arguments: {aligned.difference}{_error(call)}"
+
+
+def _error(call: AskedCall) -> str:
+    return f"; it failed: {call.problem}" if call.problem else ""
+
+
+def _ended(result: TrialResult) -> str:
+    """What is wrong with the model's last calls, where none of them can be made and the framework did not say so."""
+    turns, failure = result.wire.model_calls, result.outcome.failure
+    if not turns or failed(turns[-1]) or (failure is not None and failure.kind in NOT_BY_FRAMEWORK):
+        return ""
+    wrong = [call.problem for call in turns[-1].tool_calls]
+    return (wrong[0] or "") if wrong and all(wrong) else ""
+
+
+def _was_to_be_repeated(call: AskedCall | None, loss: Loss, result: TrialResult) -> bool:
+    """Whether the model could have made a lost call after its last answer: it was in that, or was yet to come."""
+    last = result.wire.model_calls[-1]
+    return (
+        loss[0] == "not called" if call is None else not call.reached and call.started >= last.started + last.duration
+    )
+
+
+def _violates(call: AskedCall, schema: Mapping[str, Any]) -> bool:
+    """Whether the arguments of a call violate its tool's schema; a schema that cannot be read forbids nothing."""
+    from jsonschema import Draft202012Validator
+
+    try:
+        return not Draft202012Validator(schema).is_valid(call.arguments)
+    except Exception:  # noqa: BLE001 - a dataset's schema may be none, or point to what is not there
+        return False
+
+
+def _unused(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> Loss | None:
+    answer = result.outcome.answer
+    if answer is None or answer.finish is None:
+        return "not used", "the agent did not finish"
+    if answer.finish != "give_answer":
+        return "not used", "the agent gave up"
+    if Uses(query, answer.final_answer, calls).of(call) is not False:
+        return None
+    return "not used", _why_unused(call, query, result, calls)
+
+
+def _why_unused(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> str:
+    last = last_turn(result.wire)
+    if last is not None and any(Uses(query, text, calls).of(call) for text in said(last)):
+        return REPLACED
+    if was_told(result.wire, call.arguments, call.response, call.started) is False:
+        return UNTOLD
+    return "nothing of its response is in the answer or in a later call"
+
+
+def _failure(result: TrialResult) -> str:
+    failure = result.outcome.failure
+    return f" ({failure.kind}): {failure.message}" if failure else ""
+
+
+def _after_colon(text: str) -> str:
+    return f": {text}" if text else ""
+
+
+def _short(loss: Loss) -> Loss:
+    stage, reason = loss
+    line = " ".join(reason.split())
+    return stage, line if len(line) <= MAX_REASON else f"{line[: MAX_REASON - 1]}…"

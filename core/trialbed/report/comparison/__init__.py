@@ -1,0 +1,50 @@
+"""Comparing runs: the same queries under two frameworks, models or settings.
+
+``_sides`` reads what was measured, ``_findings`` and ``_differences`` compute, ``_tables`` shows, ``_run`` compares the
+frameworks of one run, ``_plan`` says what a comparison can show, and ``_groups`` compares several runs.
+"""
+
+from trialbed.report.comparison._differences import CompareOptions
+from trialbed.report.comparison._findings import HEADLINE, Finding, paired_findings
+from trialbed.report.comparison._groups import compare_groups, complete_sides, regression_lines, regressions
+from trialbed.report.comparison._plan import PlanOptions, plan, plan_sides
+from trialbed.report.comparison._ranks import open_ranks, rank_notes
+from trialbed.report.comparison._run import chosen_baseline, compare_frameworks, rank_documents
+from trialbed.report.comparison._sides import Side, Trial, document_file, is_document, is_run_name, read_sides
+from trialbed.report.comparison._tables import (
+    comparison_records,
+    comparison_tables,
+    finding_cells,
+    signed,
+    verdict_notes,
+)
+
+__all__ = [
+    "HEADLINE",
+    "CompareOptions",
+    "Finding",
+    "PlanOptions",
+    "Side",
+    "Trial",
+    "chosen_baseline",
+    "compare_frameworks",
+    "compare_groups",
+    "comparison_records",
+    "comparison_tables",
+    "complete_sides",
+    "document_file",
+    "finding_cells",
+    "is_document",
+    "is_run_name",
+    "open_ranks",
+    "paired_findings",
+    "plan",
+    "plan_sides",
+    "rank_documents",
+    "rank_notes",
+    "read_sides",
+    "regression_lines",
+    "regressions",
+    "signed",
+    "verdict_notes",
+]

@@ -1,0 +1,206 @@
+"""Paired differences between two sides, over the queries that both have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from trialbed.errors import UsageError
+from trialbed.report.comparison._findings import HEADLINE, Finding, paired_findings
+from trialbed.report.comparison._recovery import recovery
+from trialbed.report.comparison._sides import Side, compared_settings, incomplete_note, shared_trials
+from trialbed.run_settings import MARGIN
+from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate, paired_interval
+
+FEW = 10
+"""Number of queries below which the bootstrap intervals of tokens, turns and times are too narrow to rely on."""
+
+JUDGED = "sopr_score"
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """Options of a comparison.
+
+    Attributes:
+        margin: the largest difference of a score that does not matter.
+        force: compare the queries of the same id even where the datasets differ, and verdicts of different judges.
+        resamples: of the bootstrap behind the intervals.
+        seed: of the resamples.
+        allow_incomplete: compare what both have measured of runs that lack trials.
+    """
+
+    margin: float = MARGIN
+    force: bool = False
+    resamples: int = RESAMPLES
+    seed: int = 0
+    allow_incomplete: bool = False
+
+
+def compare(baseline: Side, candidate: Side, options: CompareOptions) -> dict[str, Any]:
+    """The comparison of a candidate with the baseline, as JSON.
+
+    Raises:
+        UsageError: they are the same trials, of different datasets, incomplete, or have no query in common.
+    """
+    check_complete((baseline, candidate), allowed=options.allow_incomplete)
+    baseline, candidate = shared_trials(baseline, candidate)
+    notes = list(_checked(baseline, candidate, options))
+    ours, theirs = set(baseline.queries), set(candidate.queries)
+    names = [name for name in baseline.scores if name in set(candidate.scores)]
+    if not options.force and judges_differ(baseline, candidate):
+        names = [name for name in names if name != JUDGED]
+    return {
+        "baseline": _about(baseline),
+        "candidate": _about(candidate),
+        "queries": {
+            "common": len(ours & theirs),
+            "only_baseline": len(ours - theirs),
+            "only_candidate": len(theirs - ours),
+        },
+        "settings": _settings(baseline, candidate),
+        "scores": {name: _score(name, baseline, candidate, options) for name in names},
+        "findings": {found.score: found.as_json() for found in _findings(names, baseline, candidate, options)},
+        "recovery": recovery(baseline, candidate) if JUDGED in names else None,
+        "options": {
+            "margin": options.margin,
+            "force": options.force,
+            "resamples": options.resamples,
+            "seed": options.seed,
+        },
+        "notes": notes,
+    }
+
+
+def check_complete(sides: Sequence[Side], *, allowed: bool) -> None:
+    """Check that runs have measured all of their trials, or that this is not asked for.
+
+    Raises:
+        UsageError: one has not.
+    """
+    for side in sides:
+        if side.missing and not allowed:
+            raise UsageError(
+                f"{incomplete_note(side)}, so its scores would be over other queries than those of the finished run; "
+                "run the same `bench run` again to finish it, or give --allow-incomplete to compare what both have "
+                "measured"
+            )
+
+
+def _checked(baseline: Side, candidate: Side, options: CompareOptions) -> list[str]:
+    """Notes on conditions that distort the figures; raises where the figures would mean nothing."""
+    notes = [
+        f"INCOMPLETE: {note}; the figures are over the queries and repeats that both have measured"
+        for side in (baseline, candidate)
+        if (note := incomplete_note(side))
+    ]
+    common = set(baseline.queries) & set(candidate.queries)
+    if not common and (baseline.missing or candidate.missing):
+        raise UsageError(f"{baseline.source} and {candidate.source} have measured no query in common yet")
+    if not common:
+        raise UsageError(
+            f"{baseline.source} and {candidate.source} have no query in common, so there is nothing to compare: they "
+            f"are of {baseline.about['test_set']} and {candidate.about['test_set']}"
+        )
+    if _datasets_differ(baseline, candidate):
+        said = f"the datasets differ ({_digest(baseline)} and {_digest(candidate)})"
+        if not options.force:
+            raise UsageError(
+                f"{baseline.source} and {candidate.source}: {said}, so queries of the same id may be different "
+                f"tasks; with --force the {len(common)} queries of the same id are compared"
+            )
+        notes.append(f"{said}: queries of the same id may be different tasks")
+    if judges_differ(baseline, candidate):
+        said = "the judges differ, and verdicts of different judges are not comparable"
+        notes.append(
+            f"{said}; they are compared because of --force" if options.force else f"{said}: {JUDGED} is left out"
+        )
+    notes += _unlike_queries(baseline, candidate, common)
+    if len(common) < FEW:
+        notes.append(
+            f"only {len(common)} queries: the intervals of tokens, turns and times are narrower than they should be"
+        )
+    return notes
+
+
+def _unlike_queries(baseline: Side, candidate: Side, common: Collection[Any]) -> Iterator[str]:
+    """In how many common queries the tasks or the tools on offer differ, as far as both are known."""
+    for what, ours, theirs in (
+        ("the text or the gold Apis", baseline.tasks, candidate.tasks),
+        ("the offered tools", baseline.tools, candidate.tools),
+    ):
+        unlike = sum(1 for query in common if query in ours and query in theirs and ours[query] != theirs[query])
+        if unlike:
+            yield f"{what} differ in {unlike} of the {len(common)} common queries"
+
+
+def judges_differ(baseline: Side, candidate: Side) -> bool:
+    """Whether the verdicts of two sides are of different judges."""
+    keys = ("evaluator_model", "judge_model", "judge_prompt")
+    if any(baseline.about.get(key) != candidate.about.get(key) for key in keys):
+        return True
+    # Documents of earlier versions tell less of their judge.
+    ours, theirs = (side.about.get("judge") or {} for side in (baseline, candidate))
+    return any(
+        ours[key] != theirs[key] for key in ("driver", "model", "prompts", "rules") if key in ours and key in theirs
+    )
+
+
+def _datasets_differ(baseline: Side, candidate: Side) -> bool:
+    """By their digests; by their names where those are not recorded."""
+    digests = {side.about["dataset_digest"] for side in (baseline, candidate)}
+    return len(digests) > 1 or (digests == {None} and baseline.about["test_set"] != candidate.about["test_set"])
+
+
+def _digest(side: Side) -> str:
+    return f"{side.about['test_set']} {str(side.about['dataset_digest'])[:12]}"
+
+
+def _about(side: Side) -> dict[str, Any]:
+    return {"source": side.source, "name": side.name, **side.about, "missing": side.missing, "failures": side.failures}
+
+
+def _settings(baseline: Side, candidate: Side) -> dict[str, list[Any]]:
+    """The settings that differ: what each side has."""
+    return {
+        key: [baseline.about[key], candidate.about[key]]
+        for key in compared_settings()
+        if json.dumps(baseline.about[key]) != json.dumps(candidate.about[key])
+    }
+
+
+def _score(name: str, baseline: Side, candidate: Side, options: CompareOptions) -> dict[str, Any]:
+    """Both means over the queries for which both have a value, and the mean of the differences."""
+    ours, theirs = baseline.values(name), candidate.values(name)
+    # In one order, so that the same trials give the same draws wherever they are read from.
+    common = sorted((query_id for query_id in ours if query_id in theirs), key=repr)
+    differences = {query_id: theirs[query_id] - ours[query_id] for query_id in common}
+    return {
+        "n": len(common),
+        "bounded": name in baseline.bounded,
+        "baseline": fmean(ours[query_id] for query_id in common) if common else None,
+        "candidate": fmean(theirs[query_id] for query_id in common) if common else None,
+        "difference": _difference(differences, options, bounded=name in baseline.bounded | baseline.quality).as_json(),
+        "better": sum(difference > 0 for difference in differences.values()),
+        "worse": sum(difference < 0 for difference in differences.values()),
+    }
+
+
+def _findings(names: Sequence[str], baseline: Side, candidate: Side, options: CompareOptions) -> list[Finding]:
+    return paired_findings([(baseline, candidate)], options.margin, [name for name in HEADLINE if name in names])
+
+
+def _difference(differences: Mapping[Any, float], options: CompareOptions, *, bounded: bool) -> Estimate:
+    if not differences:
+        return Estimate(None, None, 0)
+    if bounded:
+        values = list(differences.values())
+        return Estimate(fmean(values), paired_interval(values), len(values))
+    import numpy as np
+
+    column = np.array(list(differences.values()), dtype=np.float64)
+    bootstrap = CaseBootstrap(len(column), options.resamples, options.seed)
+    return bootstrap.estimate(lambda total, count: total / count, column, np.ones_like(column))

@@ -1,0 +1,165 @@
+"""Findings on candidates against a baseline: better, worse, equivalent, identical, or too few queries to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any, Literal
+
+from trialbed.report.comparison._sides import QueryId, Side
+from trialbed.statistics import UNSEEN, Interval, holm, mcnemar, paired_interval, queries_needed, sign_flip
+
+HEADLINE = ("sopr_score", "api_call_score")
+"""The scores on which verdicts are given, as far as both sides have them."""
+
+ALPHA = 0.05
+
+Verdict = Literal["better", "worse", "equivalent", "identical", "too few"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The finding on one score of one candidate.
+
+    Attributes:
+        baseline_mean, candidate_mean: over the queries that both have.
+        n: how many these are.
+        difference: candidate less baseline, the mean over queries; repeats of a query are one.
+        interval: its 95 % interval.
+        p: of the test that the true difference is 0: McNemar's where every query is won, lost or tied as a whole, else
+            the sign-flip permutation test.
+        p_adjusted: the same by Holm's method over all findings that are made together.
+        better, worse: the queries that changed.
+        wider: the interval that verdicts go by. It allows for queries that were not seen and differ by more.
+        verdict: ``too few`` stands for too few queries to tell.
+        needed: about how many queries would do, where there are too few.
+        differences: one per query, in the order of the queries.
+    """
+
+    baseline: str
+    candidate: str
+    score: str
+    n: int
+    baseline_mean: float
+    candidate_mean: float
+    difference: float
+    interval: Interval
+    p: float
+    p_adjusted: float
+    margin: float
+    better: tuple[QueryId, ...]
+    worse: tuple[QueryId, ...]
+    wider: Interval
+    differences: tuple[float, ...]
+    verdict: Verdict = "too few"
+    needed: int | None = None
+
+    @property
+    def changed(self) -> tuple[QueryId, ...]:
+        """The queries on which the sides differ."""
+        return (*self.worse, *self.better)
+
+    def as_json(self) -> dict[str, Any]:
+        """The finding as JSON, without the names of what is compared."""
+        return {
+            "n": self.n,
+            "baseline": self.baseline_mean,
+            "candidate": self.candidate_mean,
+            "difference": self.difference,
+            "low": self.interval.low,
+            "high": self.interval.high,
+            "level": self.interval.level,
+            "p": self.p,
+            "p_adjusted": self.p_adjusted,
+            "margin": self.margin,
+            "verdict": self.verdict,
+            "queries_needed": self.needed,
+            "better": list(self.better),
+            "worse": list(self.worse),
+        }
+
+
+def paired_findings(
+    pairs: Sequence[tuple[Side, Side]], margin: float, scores: Sequence[str] = HEADLINE
+) -> list[Finding]:
+    """The findings on every pair of a baseline and a candidate, and every score that both have.
+
+    The p-values are adjusted over those in which anything changed, so that there is any false ``better`` or ``worse``
+    among them with a chance of 5 % at most. A false ``equivalent`` has a chance of about 5 % at most for each of them.
+
+    Args:
+        margin: the largest difference that does not matter, set before the figures were seen; greater than 0.
+    """
+    found = [
+        finding
+        for baseline, candidate in pairs
+        for score in scores
+        if (finding := _paired(baseline, candidate, score, margin)) is not None
+    ]
+    # Where nothing changed, the test can find nothing, and does not count as one (R. E. Tarone, "A Modified Bonferroni
+    # Method for Discrete Data", Biometrics 46 (1990), 515-522).
+    tested = {place: finding.p for place, finding in enumerate(found) if finding.changed}
+    adjusted = holm(tested)
+    return [
+        _judged(finding, adjusted.get(place, 1.0), comparisons=max(1, len(tested)))
+        for place, finding in enumerate(found)
+    ]
+
+
+def _paired(baseline: Side, candidate: Side, score: str, margin: float) -> Finding | None:
+    """The figures of one score; None where no query has it on both sides."""
+    ours, theirs = baseline.values(score), candidate.values(score)
+    differences = {
+        query: theirs[query] - ours[query] for query in baseline.queries if query in ours and query in theirs
+    }
+    if not differences:
+        return None
+    column = list(differences.values())
+    return Finding(
+        baseline=baseline.name,
+        candidate=candidate.name,
+        score=score,
+        n=len(column),
+        baseline_mean=fmean(ours[query] for query in differences),
+        candidate_mean=fmean(theirs[query] for query in differences),
+        difference=fmean(column),
+        interval=paired_interval(column),
+        p=_p_value(differences),
+        p_adjusted=1.0,
+        margin=margin,
+        better=tuple(query for query, difference in differences.items() if difference > 0),
+        worse=tuple(query for query, difference in differences.items() if difference < 0),
+        wider=paired_interval(column, unseen=UNSEEN),
+        differences=tuple(column),
+    )
+
+
+def _p_value(differences: Mapping[QueryId, float]) -> float:
+    values = list(differences.values())
+    better, worse = sum(value > 0 for value in values), sum(value < 0 for value in values)
+    if all(value in (-1.0, 0.0, 1.0) for value in values):
+        return mcnemar(better, worse)
+    import numpy as np
+
+    return sign_flip(np.array(values, dtype=np.float64))
+
+
+def _judged(finding: Finding, p_adjusted: float, *, comparisons: int) -> Finding:
+    """The finding with its verdict, as one of a number of comparisons that are made together."""
+    finding = replace(finding, p_adjusted=p_adjusted)
+    verdict = _verdict(finding)
+    if verdict != "too few":
+        return replace(finding, verdict=verdict)
+    return replace(finding, needed=queries_needed(finding.differences, finding.margin, comparisons=comparisons))
+
+
+def _verdict(finding: Finding) -> Verdict:
+    if not finding.changed:
+        return "identical"
+    low, high, _ = finding.wider
+    # The permutation test alone finds too much where few queries lose a lot and many gain little.
+    if finding.p_adjusted < ALPHA and not low <= 0 <= high:
+        return "better" if finding.difference > 0 else "worse"
+    # Not the interval of 90 %, as two one-sided tests at 5 % have it: differences of few queries are skewed.
+    return "equivalent" if -finding.margin < low and high < finding.margin else "too few"

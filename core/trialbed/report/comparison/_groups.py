@@ -1,0 +1,94 @@
+"""Comparisons of the sides of several runs, and what they show to be worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trialbed.errors import UsageError
+from trialbed.report.comparison._differences import CompareOptions, check_complete, compare
+from trialbed.report.comparison._findings import HEADLINE
+from trialbed.report.comparison._ranks import open_ranks
+from trialbed.report.comparison._sides import Side, are_same_trials, document_side, read_sides, told_apart
+
+
+def compare_groups(groups: Sequence[Sequence[Side]], how: CompareOptions) -> list[dict[str, Any]]:
+    """Compare the sides of later runs with the first run's side of the same framework, or with its only one.
+
+    Raises:
+        UsageError: they cannot be compared, such as over different datasets.
+    """
+    documents = [compare(baseline, candidate, how) for baseline, candidate in _pairs(groups)]
+    every = told_apart([side for group in groups for side in group])
+    # A score that cannot be compared between some of them ranks none, and so do figures over different queries.
+    is_complete = not any(side.missing for side in every)
+    shared = [name for name in HEADLINE if is_complete and all(name in document["findings"] for document in documents)]
+    ranks = open_ranks(every, how.margin, shared)
+    for document in documents:
+        document["ranks"] = {score: {name: list(rank) for name, rank in own.items()} for score, own in ranks.items()}
+    return documents
+
+
+def complete_sides(value: str, store: str | None) -> list[Side]:
+    """The sides of a run or a result document that has all of its trials.
+
+    Raises:
+        UsageError, DataError: trials are missing, or it cannot be found.
+    """
+    sides = read_sides(value, store)
+    check_complete(sides, allowed=False)
+    return sides
+
+
+def regressions(baseline: Sequence[Side], documents: Sequence[Mapping[str, Any]], margin: float) -> list[str]:
+    """What is worse in the documents of a run than in a baseline, a line for each framework and score.
+
+    Raises:
+        UsageError: they cannot be compared, such as over different datasets.
+    """
+    # The figures of a run that lacks trials were accepted by --allow-incomplete, or its exit code tells.
+    how = CompareOptions(margin=margin, allow_incomplete=True)
+    pairs = _pairs([baseline, [document_side(document) for document in documents]])
+    return list(regression_lines([compare(first, second, how) for first, second in pairs]))
+
+
+def regression_lines(documents: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each framework and score that is shown to be worse than its baseline."""
+    for document in documents:
+        for score, finding in document["findings"].items():
+            if finding["verdict"] == "worse":
+                names = f"{document['candidate']['name']} is worse than {document['baseline']['name']}"
+                interval = f"{finding['difference']:.4f} [{finding['low']:.4f}, {finding['high']:.4f}]"
+                yield f"{names}: {score} differs by {interval} over {finding['n']} queries"
+
+
+def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
+    """Baseline and candidate of each comparison.
+
+    Raises:
+        UsageError: there is only one side, a framework of a later run is not in a first run of several, or both sides
+            would be the same trials.
+    """
+    first, *others = groups
+    if not others:
+        if len(first) < 2:
+            raise UsageError(
+                f"{first[0].source} has results of {first[0].name} only; name another run to compare it with"
+            )
+        yield from ((first[0], candidate) for candidate in first[1:])
+        return
+    for candidate in (side for group in others for side in group):
+        same = [side for side in first if side.name == candidate.name] or (first if len(first) == 1 else [])
+        if not same:
+            raise UsageError(
+                f"{candidate.source} has results of {candidate.name}, but {first[0].source} only of "
+                f"{', '.join(side.name for side in first)}; compare result documents, each of one framework"
+            )
+        if are_same_trials(same[0], candidate):
+            raise UsageError(
+                f"{same[0].source} and {candidate.source} are the same trials: those of {candidate.name} in run "
+                f"{candidate.about['run_id']}; name another run (`bench runs` lists them), or one run alone to compare "
+                "its frameworks"
+            )
+        baseline, named = told_apart([same[0], candidate])
+        yield baseline, named

@@ -1,0 +1,62 @@
+"""Ranks that the comparisons of every pair leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from trialbed.report.comparison._findings import HEADLINE, paired_findings
+from trialbed.report.comparison._sides import Side
+
+Ranks = Mapping[str, Mapping[str, tuple[int, int]]]
+"""Score -> name -> the best and the worst rank."""
+
+LEAST = 3
+"""Sides from which on there is something to rank: a verdict says all of two."""
+
+
+def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] = HEADLINE) -> Ranks:
+    """The ranks of each side by each score, from the findings on every pair; empty for fewer than three sides.
+
+    The best rank of a side is behind all that are better, the worst is before all that are worse. All sides with a rank
+    in common are tied: where no difference is shown, none is claimed. The p-values are adjusted over all pairs.
+
+    Args:
+        sides: with names that differ.
+        margin: as ``paired_findings`` takes it.
+    """
+    if len(sides) < LEAST:
+        return {}
+    found = paired_findings(list(combinations(sides, 2)), margin, scores)
+    ranks: dict[str, dict[str, tuple[int, int]]] = {}
+    for score in dict.fromkeys(finding.score for finding in found):
+        better = [
+            (one.candidate, one.baseline) if one.verdict == "better" else (one.baseline, one.candidate)
+            for one in found
+            if one.score == score and one.verdict in ("better", "worse")
+        ]
+        ranks[score] = {
+            side.name: (
+                1 + sum(1 for _, worse in better if worse == side.name),
+                len(sides) - sum(1 for winner, _ in better if winner == side.name),
+            )
+            for side in sides
+        }
+    return ranks
+
+
+def rank_notes(ranks: Ranks) -> Iterator[str]:
+    """The ranks in words, the best first: those with the same ranks stand together."""
+    for score, found in ranks.items():
+        bands: dict[tuple[int, int], list[str]] = {}
+        for name, rank in sorted(found.items(), key=lambda item: item[1]):
+            bands.setdefault(rank, []).append(name)
+        texts = (f"{_shown(rank)} {', '.join(names)}" for rank, names in bands.items())
+        yield f"ranks by {score}: {'; '.join(texts)}."
+    if ranks:
+        yield "Frameworks share ranks where no difference between them is shown, over all pairs."
+
+
+def _shown(rank: tuple[int, int]) -> str:
+    low, high = rank
+    return str(low) if low == high else f"{low} to {high}"

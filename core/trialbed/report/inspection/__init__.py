@@ -1,0 +1,19 @@
+"""One trial as it is looked at: what was asked and answered in which order, and what went wrong.
+
+``bench show`` and the pages both use this, so that they say the same.
+"""
+
+from trialbed.report.inspection._exchanges import Exchange, Message, ModelExchange, ToolExchange, exchanges
+from trialbed.report.inspection._problems import TrialProblem, api_name, as_text, problems
+
+__all__ = [
+    "Exchange",
+    "Message",
+    "ModelExchange",
+    "ToolExchange",
+    "TrialProblem",
+    "api_name",
+    "as_text",
+    "exchanges",
+    "problems",
+]

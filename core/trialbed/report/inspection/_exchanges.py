@@ -1,0 +1,145 @@
+"""The requests and calls of a trial, in the order in which the server saw them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from trialbed.records import ApiCall, ModelCall, WireLog
+from trialbed.report.inspection._problems import as_text
+from trialbed.wire import first_message, offered_functions, parse_json, read_body, read_stream
+
+THOUGHTS = ("reasoning_content", "reasoning")
+"""Keys under which endpoints give what a model thinks."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of a request.
+
+    Attributes:
+        role: who speaks; ``?`` where the message does not say, and ``message`` where it is none.
+        text: its content as text, empty where it has none.
+        calls: the calls that it asks for: name, and arguments as text.
+    """
+
+    role: str
+    text: str
+    calls: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelExchange:
+    """A request to the model and its answer.
+
+    Attributes:
+        place: counted from 1 among the requests of the trial.
+        call: as the gateway saw it.
+        at: seconds from the beginning of the trial's first exchange to that of this one.
+        known: how many messages came before in an earlier request; None where the request cannot be read.
+        messages: the others.
+        offered: the tools on offer, where they are not those of an earlier request.
+        thoughts: what the model wrote of its reasoning.
+        text: what it answered.
+        unread: an answer that cannot be read, as it came.
+    """
+
+    place: int
+    call: ModelCall
+    at: float
+    known: int | None
+    messages: tuple[Message, ...]
+    offered: tuple[str, ...] | None
+    thoughts: str = ""
+    text: str = ""
+    unread: str = ""
+
+
+@dataclass(frozen=True)
+class ToolExchange:
+    """A call of an Api and its response.
+
+    Attributes:
+        place: counted from 1 among the calls of the trial.
+        call: as the virtual API saw it.
+        at: seconds from the beginning of the trial's first exchange to that of this one.
+    """
+
+    place: int
+    call: ApiCall
+    at: float
+
+
+Exchange: TypeAlias = ModelExchange | ToolExchange
+
+
+def exchanges(wire: WireLog) -> tuple[Exchange, ...]:
+    """Every request to the model, with what is new in it, and every call of an Api, as they began."""
+    seen: list[Any] = []
+    # A trial may be open for long before its agent begins: the worker has to start first.
+    began = min([call.started for call in wire.model_calls] + [call.started for call in wire.api_calls], default=0.0)
+    read: list[Exchange] = [
+        _model_exchange(place, call, call.started - began, seen) for place, call in enumerate(wire.model_calls, 1)
+    ]
+    made: list[Exchange] = [
+        ToolExchange(place, call, call.started - began) for place, call in enumerate(wire.api_calls, 1)
+    ]
+    return tuple(sorted([*read, *made], key=lambda one: (one.call.started, isinstance(one, ToolExchange), one.place)))
+
+
+def _model_exchange(place: int, call: ModelCall, at: float, seen: list[Any]) -> ModelExchange:
+    """Adds the request's messages and tools to those that were seen."""
+    request = _parsed(call.request)
+    messages = request.get("messages") if isinstance(request, dict) else None
+    if not isinstance(messages, list):
+        return ModelExchange(place, call, at, None, (), None, **_answer(call))
+    known = next((at for at, message in enumerate(messages) if message not in seen), len(messages))
+    seen.extend(messages[known:])
+    tools = tuple(str(function["name"]) for function in offered_functions(request))
+    offered = None if tools in seen else tools
+    seen.append(tools)
+    return ModelExchange(place, call, at, known, tuple(map(_message, messages[known:])), offered, **_answer(call))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return parse_json(text.encode(errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _message(message: Any) -> Message:
+    if not isinstance(message, Mapping):
+        return Message("message", as_text(message))
+    content = message.get("content")
+    text = "" if content in (None, "", []) else _plain(content)
+    return Message(str(message.get("role", "?")), text, tuple(_calls(message)))
+
+
+def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for call in message.get("tool_calls") or ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        found: Mapping[str, Any] = function if isinstance(function, Mapping) else {}
+        yield str(found.get("name", "?")), as_text(found.get("arguments", ""))
+
+
+def _plain(content: Any) -> str:
+    """The text of a content, which may come in parts."""
+    if isinstance(content, list):
+        return "\n".join(
+            str(part["text"]) if isinstance(part, Mapping) and "text" in part else as_text(part) for part in content
+        )
+    return as_text(content)
+
+
+def _answer(call: ModelCall) -> dict[str, str]:
+    """The parts of an exchange that say what the model answered."""
+    body = call.response.encode(errors="replace")
+    reading = read_stream(body) if call.stream and call.status == 200 else read_body(body)
+    message = first_message(reading.response)
+    return {
+        "thoughts": "\n".join(_plain(message[key]) for key in THOUGHTS if message.get(key)),
+        "text": _plain(message["content"]) if message.get("content") else "",
+        "unread": "" if message else call.response,
+    }

@@ -1,0 +1,186 @@
+"""The problems of a trial, as seen at the wire."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from trialbed.report.attribution import attribute
+from trialbed.tool_calls import asked_calls, compare_calls, unasked_calls
+from trialbed.wire_log import failed
+
+if TYPE_CHECKING:
+    from trialbed.records import ApiCall, Json, ModelCall, Query, ToolSpec, TrialResult
+
+
+@dataclass(frozen=True)
+class TrialProblem:
+    """One thing that went wrong.
+
+    Attributes:
+        where: ``request 2`` or ``requests 3 to 9`` (of the model), ``call 1`` (of an Api), ``trial``, ``answer``,
+            ``claims`` or ``gold``.
+        what: what went wrong, and why as far as that is known.
+        details: what belongs to it, by name: the arguments that were sent, those that would have been right.
+    """
+
+    where: str
+    what: str
+    details: tuple[tuple[str, str], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The problem as JSON."""
+        return {**asdict(self), "details": dict(self.details)}
+
+
+def problems(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> list[TrialProblem]:
+    """Everything that went wrong, in the order in which it can be read: as it happened, then what came of it.
+
+    Args:
+        tools: that the trial was offered.
+        query: the task with its gold calls, where it is known.
+    """
+    return [
+        *_ending(result),
+        *_of_requests(result.wire.model_calls),
+        *_of_calls(result, tools, query),
+        *_lost(result),
+        *_missing(result, tools, query),
+        *_of_answer(result),
+        *_of_claims(result),
+    ]
+
+
+def _ending(result: TrialResult) -> Iterator[TrialProblem]:
+    failure = result.outcome.failure
+    if failure is not None:
+        yield TrialProblem("trial", f"{result.status} ({failure.kind}): {failure.message}")
+
+
+def _of_requests(calls: Sequence[ModelCall]) -> Iterator[TrialProblem]:
+    """The problems of each request; of those refused by a limit, one after the other, of the first."""
+    place = 0
+    for refused, group in groupby(calls, key=lambda call: call.cause == "limit"):
+        first, *others = group
+        if refused and others:
+            yield from _of_request(f"requests {place + 1} to {place + 1 + len(others)}", first)
+        else:
+            for number, call in enumerate((first, *others), place + 1):
+                yield from _of_request(f"request {number}", call)
+        place += 1 + len(others)
+
+
+def _of_request(where: str, call: ModelCall) -> Iterator[TrialProblem]:
+    if failed(call):
+        cause = f" ({call.cause})" if call.cause else ""
+        yield TrialProblem(where, f"failed{cause}: {call.error or f'status {call.status}'}")
+    for sent in call.tool_calls:
+        if sent.problem is not None:
+            what = f"the model's call of {sent.name} could not be made: {sent.problem}"
+            yield TrialProblem(where, what, (("sent", sent.arguments),))
+    for written in call.text_calls:
+        what = f"the model wrote a call of {written.name} as text instead of sending it; it is never made"
+        yield TrialProblem(where, what, (("written", written.arguments),))
+    if call.finish_reason == "length":
+        yield TrialProblem(where, "the model's answer was cut at the limit of tokens")
+
+
+def _of_calls(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> Iterator[TrialProblem]:
+    without = unasked_calls(result.wire, tools)
+    unasked = {id(call) for call in without}
+    changed = {(call.api, call.started): call.sent for call in asked_calls(result.wire, tools, without) if call.sent}
+    for place, call in enumerate(result.wire.api_calls, 1):
+        where = f"call {place}"
+        if not call.offered:
+            yield TrialProblem(where, f"{api_name(call)} was not offered in this trial")
+        if call.error or call.status != 200:
+            reason = (call.error or f"status {call.status}").strip()
+            by_model = changed.get((call.api, call.started))
+            asked = (("asked", by_model),) if by_model else ()
+            details = (*asked, ("sent", as_text(call.arguments)), *_gold_arguments(call, query))
+            what = "was changed by the framework, and refused" if by_model else "was refused"
+            yield TrialProblem(where, f"{api_name(call)} {what}: {reason}", details)
+        elif id(call) in unasked:
+            yield TrialProblem(where, f"{api_name(call)} was called, though no answer of the model asked for it")
+
+
+def _gold_arguments(call: ApiCall, query: Query | None) -> Iterator[tuple[str, str]]:
+    """The arguments with which the query is solved, where the dataset has them."""
+    for gold in query.gold_calls if query else ():
+        if gold.api.pair == call.api.pair and gold.arguments is not None:
+            yield "gold", as_text(gold.arguments)
+
+
+def _lost(result: TrialResult) -> Iterator[TrialProblem]:
+    for lost in result.wire.lost:
+        detail = f": {lost.detail}" if lost.detail else ""
+        yield TrialProblem("gold", f"{lost.tool} could not be called ({lost.reason}){detail}")
+    for filled in result.wire.filled:
+        what = f"{filled.tool}: the optional argument {filled.argument} was offered as required, and made up"
+        yield TrialProblem("gold", what, (("value", as_text(filled.value)),))
+
+
+def _missing(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> Iterator[TrialProblem]:
+    """The gold calls that were lost, each with where and why, and the Apis that were called and are not gold."""
+    score = result.score("api_call_score")
+    detail = score.detail if score is not None else {}
+    if query is not None:
+        yield from _lost_gold(result, tools, query)
+    else:
+        for pair in detail.get("missing") or ():
+            yield TrialProblem("gold", f"{'/'.join(map(str, pair))} is gold, and was never called")
+    for pair in detail.get("extra") or ():
+        yield TrialProblem("gold", f"{'/'.join(map(str, pair))} was called, and is not gold")
+
+
+def _lost_gold(result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> Iterator[TrialProblem]:
+    refused = {call.api.pair for call in result.wire.api_calls if call.error or call.status != 200}
+    for found in attribute(query, tools, result, unasked_calls(result.wire, tools)):
+        pair = found.gold.api.pair
+        # What the Api refused stands among the calls, with the arguments that are gold.
+        if found.lost is None or (pair in refused and found.lost in ("wrong arguments", "api failed")):
+            continue
+        details = () if found.gold.arguments is None else (("gold", as_text(found.gold.arguments)),)
+        yield TrialProblem("gold", f"{'/'.join(pair)}: {found.lost}: {found.reason}", details)
+
+
+def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:
+    answer = result.outcome.answer
+    if answer is not None and answer.finish is None:
+        yield TrialProblem("answer", "the agent did not finish by itself")
+    if answer is not None and answer.finish == "give_up_and_restart":
+        yield TrialProblem("answer", "the agent gave up")
+    redundant = result.score("redundant_calls")
+    if redundant is not None and redundant.value:
+        calls = "1 call" if redundant.value == 1 else f"{redundant.value:g} calls"
+        yield TrialProblem("trial", f"{calls} repeated an earlier one that had succeeded")
+    for score in result.scores:
+        if score.failure is not None:
+            yield TrialProblem("score", f"{score.name} could not be determined: {score.failure.message}")
+        elif score.name == "sopr_score" and score.label not in (None, "Solved"):
+            reason = score.detail.get("reason")
+            yield TrialProblem("answer", f"{score.label}" + (f": {reason}" if reason else ""))
+
+
+def _of_claims(result: TrialResult) -> Iterator[TrialProblem]:
+    answer = result.outcome.answer
+    if answer is None or not answer.reports_calls:
+        return
+    found = compare_calls(answer, result.wire)
+    for pair in found.invented:
+        yield TrialProblem("claims", f"{'/'.join(pair)} is claimed, and was never called in this way")
+    for pair in found.unreported:
+        yield TrialProblem("claims", f"{'/'.join(pair)} was called, and is not claimed in this way")
+
+
+def api_name(call: ApiCall) -> str:
+    """The Api of a call as it is shown."""
+    return "/".join(call.api.pair)
+
+
+def as_text(value: Json | Mapping[str, Any]) -> str:
+    """A value as JSON; a text that is not JSON as it is."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

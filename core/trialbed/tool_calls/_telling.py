@@ -1,0 +1,89 @@
+"""What a framework told the model of the results of its calls, and the user of the model's answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from trialbed.evidence import Passages, evidence_values
+from trialbed.records import Json, ModelCall, WireLog
+from trialbed.tool_calls._uses import MAX_VALUES
+from trialbed.wire import first_message, read_body, read_stream
+from trialbed.wire_log import failed
+
+
+def last_turn(wire: WireLog) -> ModelCall | None:
+    """The request that the model answered last; None if it answered none."""
+    turns = (turn for turn in wire.model_calls if not failed(turn))
+    return max(turns, key=lambda turn: turn.started + turn.duration, default=None)
+
+
+def said(turn: ModelCall) -> Iterator[str]:
+    """What the model said: its text, and the texts in the arguments of calls, such as that of ``Finish``."""
+    body = turn.response.encode(errors="replace")
+    reading = read_stream(body) if turn.stream else read_body(body)
+    content = first_message(reading.response).get("content")
+    if isinstance(content, str):
+        yield " ".join(content.split())
+    for call in turn.tool_calls:
+        yield " ".join(call.arguments.split())
+
+
+def replaced(answer: str, wire: WireLog) -> bool:
+    """Whether an answer is another text than the one with which the model ended, and no part of it."""
+    last, words = last_turn(wire), " ".join(answer.split())
+    if last is None or last.tool_calls:
+        return False
+    texts = [text for text in said(last) if text]
+    return bool(texts) and not any(words and words in text for text in texts)
+
+
+def was_told(wire: WireLog, arguments: Json, response: Json, started: float) -> bool | None:
+    """Whether a request that was sent after a call has something of the call's response.
+
+    What the call's arguments or the requests before it already say does not count.
+
+    Returns:
+        None where this cannot be seen: the response has no values to look for, there is no later request, or a request
+        was not kept whole.
+    """
+    requests = [(turn.started > started, _read(turn.request)) for turn in wire.model_calls]
+    if not any(later for later, _ in requests) or not all(isinstance(body, dict) for _, body in requests):
+        return None
+    known = {text for later, body in requests if not later for text in _texts(body)}
+    before, after = Passages([*known, " ".join(evidence_values(arguments))]), None
+    for value in islice(evidence_values(response), MAX_VALUES):
+        if not before.mention(value):
+            # A conversation is sent again with each request; only what is new in it is read.
+            after = after or Passages({text for later, body in requests if later for text in _texts(body)} - known)
+            if after.mention(value):
+                return True
+    return None if after is None else False
+
+
+def _texts(body: Any) -> Iterator[str]:
+    """Every text in the messages of a request; of a text that is JSON, its values too."""
+    for text in _strings(body.get("messages")):
+        yield text
+        if text.lstrip()[:1] in ("{", "["):
+            yield " ".join(evidence_values(_read(text)))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict | list):
+            left.extend(one.values() if isinstance(one, dict) else one)
+
+
+def _read(text: str) -> Json:
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value

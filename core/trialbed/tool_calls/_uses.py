@@ -1,0 +1,58 @@
+"""The use that was made of the results of calls."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import islice
+
+from trialbed.evidence import Passages, evidence_values
+from trialbed.records import Query
+from trialbed.tool_calls._asked import AskedCall
+
+MAX_VALUES = 1000
+"""Values of a response that are looked for; the first ones."""
+
+
+class Uses:
+    """The places where the results of a trial's calls may have been used: the answer, and the arguments of later calls.
+
+    Later are the calls for which the model asked after a call was made; others of the same answer of the model were
+    asked for without its result.
+
+    Args:
+        query: what it says already does not count.
+        answer: the trial's.
+        calls: those of the trial.
+        known: other texts whose values do not count.
+    """
+
+    def __init__(self, query: Query, answer: str, calls: Iterable[AskedCall], known: Iterable[str] = ()) -> None:
+        ordered = sorted(calls, key=_asked)
+        self._times = [_asked(call) for call in ordered]
+        self._asked = Passages(" ".join(evidence_values(call.arguments)) for call in ordered)
+        self._answer = Passages([answer])
+        self._query = Passages([query.text, *known])
+
+    def of(self, call: AskedCall) -> bool | None:
+        """Whether something of a call's response is in the answer, or in the arguments of a later call.
+
+        What the query or the call's own arguments already say does not count.
+
+        Returns:
+            None where the response has no values to look for.
+        """
+        own = Passages([" ".join(evidence_values(call.arguments))])
+        later = bisect_right(self._times, call.started)
+        found: bool | None = None
+        for value in islice(evidence_values(call.response), MAX_VALUES):
+            if not (self._query.mention(value) or own.mention(value)):
+                if self._answer.mention(value) or self._asked.mention(value, later):
+                    return True
+                found = False
+        return found
+
+
+def _asked(call: AskedCall) -> float:
+    """When it was asked for; where that is not known, when it was made."""
+    return call.started if call.asked is None else call.asked

@@ -1,0 +1,239 @@
+"""Runs beside each other: what is compared, what is refused, and what is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trialbed.calibration import Finding, calibration
+from trialbed.cli.run_comparer import RunComparer
+from trialbed.contracts import Comparison
+from trialbed.errors import DataError, UsageError
+from trialbed.report.comparison import complete_sides, regressions
+from trialbed.report.comparison._sides import compared_settings
+from trialbed.run_settings import declared_settings
+from trialbed.views import markdown
+
+OPTIONS: dict[str, Any] = {
+    "force": False,
+    "resamples": 200,
+    "seed": 0,
+    "store": None,
+    "margin": 0.05,
+    "fail_on_regression": False,
+}
+
+
+def compared(*paths: Path, **options: Any) -> Comparison:
+    return RunComparer().compare(list(map(str, paths)), OPTIONS | options)
+
+
+def scores(value: float, tokens: float = 10.0) -> dict[str, float]:
+    return {"sopr_score": value, "total_tokens": tokens}
+
+
+def text(found: Comparison) -> str:
+    return markdown(found.tables).replace("\\", "")
+
+
+def test_means_and_paired_differences_are_over_common_queries(write) -> None:
+    a = write("a", {number: scores(0.5, 100) for number in range(20)})
+    b = write("b", {number: scores(1.0, 100 + number % 2) for number in range(10, 40)})
+    found = compared(a, b)
+    assert found.document[0]["queries"] == {"common": 10, "only_baseline": 10, "only_candidate": 20}
+    score = found.document[0]["scores"]["sopr_score"]
+    assert (score["baseline"], score["candidate"], score["n"]) == (0.5, 1.0, 10)
+    assert (score["difference"]["value"], score["difference"]["n"]) == (0.5, 10)
+    assert 0.1 < score["difference"]["low"] < 0.5 < score["difference"]["high"] < 0.65
+    assert found.document[0]["findings"]["sopr_score"]["verdict"] == "better"
+    assert (score["better"], score["worse"]) == (10, 0)
+    tokens = found.document[0]["scores"]["total_tokens"]["difference"]
+    assert tokens["value"] == 0.5
+    assert 0 < tokens["low"] < 0.5 < tokens["high"] < 1
+    assert "| sopr_score | 0.5000 | 1.0000 | +0.5000 [+0.1015, +0.6328] | 10 | 0.002 | better |" in text(found)
+    assert "20 queries are left out, as only b has them." in text(found)
+
+
+def test_repeats_of_a_query_count_as_one(write) -> None:
+    a = write("a", {1: [scores(0.0), scores(1.0)], 2: [scores(1.0)]})
+    b = write("b", {1: scores(1.0), 2: scores(1.0)})
+    score = compared(a, b).document[0]["scores"]["sopr_score"]
+    assert (score["baseline"], score["difference"]["value"], score["n"]) == (0.75, 0.25, 2)
+
+
+@pytest.mark.parametrize("score", ["sopr_score", "gold_offered"])
+def test_no_share_is_known_exactly_where_no_query_changed(write, score: str) -> None:
+    found = compared(*(write(name, {number: {score: 1.0} for number in range(20)}) for name in "ab"))
+    difference = found.document[0]["scores"][score]["difference"]
+    assert difference["low"] < -0.1 < 0.1 < difference["high"]
+
+
+def test_a_failure_of_the_agent_is_zero_and_one_of_the_rig_is_not_measured(write) -> None:
+    a = write("a", {1: scores(1.0), 2: scores(1.0), 3: scores(1.0)})
+    b = write("b", {1: scores(1.0), 2: "crash", 3: "server"})
+    found = compared(a, b)
+    assert found.document[0]["scores"]["sopr_score"]["difference"]["value"] == -0.5
+    assert found.document[0]["scores"]["sopr_score"]["n"] == 2
+    assert found.document[0]["scores"]["total_tokens"]["n"] == 1
+    assert "b: trials that failed: 1 crash, 1 server." in text(found)
+
+
+def test_other_datasets_are_refused_unless_forced(write) -> None:
+    a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, dataset_digest="e" * 64)
+    with pytest.raises(UsageError, match=r"the datasets differ \(mini dddddddddddd and mini eeeeeeeeeeee\).*--force"):
+        compared(a, b)
+    assert "queries of the same id may be different tasks" in text(compared(a, b, force=True))
+
+
+def test_without_a_common_query_there_is_nothing_to_compare(write) -> None:
+    with pytest.raises(UsageError, match="no query in common"):
+        compared(write("a", {1: scores(1.0)}), write("b", {"1": scores(1.0)}), force=True)
+
+
+def test_verdicts_of_different_judges_are_left_out_unless_forced(write) -> None:
+    a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, evaluator_model="gpt-4o-mini")
+    found = compared(a, b)
+    assert "sopr_score" not in found.document[0]["scores"]
+    assert "verdicts of different judges are not comparable: sopr_score is left out." in text(found)
+    assert "sopr_score" in compared(a, b, force=True).document[0]["scores"]
+
+
+@pytest.mark.parametrize("other", [{"rules": 2}, {"model": "gpt-5"}, {"driver": "llm"}])
+def test_a_judge_is_another_with_other_rules_or_another_model(other: dict[str, Any], write) -> None:
+    judge = {"driver": "rule", "model": None, "rules": 3, "calibration": None}
+    a = write("a", {1: scores(1.0)}, judge=judge)
+    assert "sopr_score" not in compared(a, write("b", {1: scores(1.0)}, judge=judge | other)).document[0]["scores"]
+    earlier = write("c", {1: scores(1.0)}, judge={"driver": "rule", "model": None, "calibration": None})
+    assert "sopr_score" in compared(a, earlier).document[0]["scores"]
+
+
+def test_documents_without_digests_are_told_by_the_names_of_their_datasets(write) -> None:
+    a, b = (write(name, {1: scores(1.0)}, test_set=name, dataset_digest=None) for name in ("G1", "G3"))
+    with pytest.raises(UsageError, match="the datasets differ"):
+        compared(a, b)
+    same = write("same", {1: scores(1.0)}, test_set="G1", dataset_digest=None)
+    assert "sopr_score" in compared(a, same).document[0]["scores"]
+
+
+def test_it_says_how_far_the_judge_can_be_trusted(write) -> None:
+    labels = ["Solved", "Solved", "Unsolved", "Unsure"]
+    found = [Finding(id=str(place), label=label, found="Solved") for place, label in enumerate(labels)]
+    measured = calibration(found, labels="own.jsonl", labels_digest="0" * 64)
+    assert measured is not None
+    judge = {"model": None, "prompt": None, "calibration": measured.model_dump()}
+    a, b = (write(name, {1: scores(1.0)}, judge=judge) for name in "ab")
+    assert text(compared(a, b)).count("The judge rule agrees with 50% [15%, 85%] of 4 labelled cases (own.jsonl)") == 1
+    c = write("c", {1: scores(1.0)}, judge=judge | {"calibration": None})
+    assert "The judge rule is uncalibrated" in text(compared(a, c))
+    assert "The judge" not in text(compared(write("a", {1: {"api_f1": 1.0}}, judge=judge), b))
+
+
+def test_settings_that_differ_are_named_with_their_values(write) -> None:
+    a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, model="gpt-4o", model_name="told", seed=7)
+    found = compared(a, b)
+    names = ["scripted:gold", "told"]  # a document without a name is of a version that told the model's own
+    assert found.document[0]["settings"] == {"model": ["scripted:gold", "gpt-4o"], "model_name": names, "seed": [0, 7]}
+    assert 'model: "scripted:gold" and "gpt-4o", which are not the same.' in text(found)
+    assert "only 1 queries" in text(found).lower()
+
+
+def test_each_setting_of_a_run_is_compared_and_one_that_a_version_lacked_has_its_default(write) -> None:
+    compared_keys = set(compared_settings())
+    assert {item.document for item in declared_settings() if item.document} - {"dataset"} <= compared_keys
+    a = write("a", {1: scores(1.0)})
+    b = write("b", {1: scores(1.0)}, simulator_model="gpt-4o-mini", sandbox="process")
+    found = compared(a, b)
+    assert found.document[0]["settings"] == {"simulator_model": [None, "gpt-4o-mini"], "sandbox": ["none", "process"]}
+    assert 'simulator model: null and "gpt-4o-mini", which are not the same.' in text(found)
+
+
+def test_frameworks_of_one_name_are_told_apart_by_their_runs(write) -> None:
+    runs = [write("a", {1: scores(1.0)}, run_id=f"20260101T00000{n}-aaaaaa") for n in (1, 2)]
+    found = compared(*runs)
+    assert found.records[0]["baseline"] == "a (20260101T000001-aaaaaa)"
+    assert found.records[0]["candidate"] == "a (20260101T000002-aaaaaa)"
+
+
+def test_several_are_held_against_the_first(write) -> None:
+    found = compared(*(write(name, {1: scores(1.0)}) for name in "abc"))
+    assert [(one["baseline"]["name"], one["candidate"]["name"]) for one in found.document] == [("a", "b"), ("a", "c")]
+    assert len(found.tables) == 2
+
+
+def test_one_alone_is_not_a_comparison(write) -> None:
+    with pytest.raises(UsageError, match="has results of a only; name another run"):
+        compared(write("a", {1: scores(1.0)}))
+
+
+def test_a_document_with_parts_missing_is_named(write) -> None:
+    path = write("a", {1: scores(1.0)})
+    document = json.loads(path.read_text())
+    del document["results"][0]["query_id"]
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match=r"a_\.json: not a result document of bench run: it lacks"):
+        compared(path, path)
+
+
+def test_it_recognises_documents_and_ids(write, tmp_path: Path) -> None:
+    recognises = RunComparer().recognises
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"metadata": 1}\n{}\n')
+    assert recognises(str(write("a", {})))
+    assert recognises("20261121T231039-52d790")
+    assert not recognises(str(rows))
+    assert not recognises("no-such-file.json")
+
+
+def test_the_same_gives_the_same_figures(write) -> None:
+    a = write("a", {number: scores(number % 3 / 2) for number in range(30)})
+    b = write("b", {number: scores(number % 2) for number in reversed(range(30))})
+    assert compared(a, b).document == compared(a, b).document
+    assert compared(a, b).document != compared(a, b, seed=1).document
+
+
+def test_only_a_trial_that_was_not_measured_is_left_out(write) -> None:
+    """Of a document that says so; a limit and a model's refusal count as 0."""
+    one = write("a", dict.fromkeys((1, 2, 3, 4), scores(1.0)))
+    two = write("b", {1: scores(1.0), 2: "model failed", 3: "limit failed", 4: "endpoint not measured"})
+    found = compared(one, two).document[0]["scores"]["sopr_score"]
+    assert (found["n"], found["candidate"]) == (3, pytest.approx(1 / 3))
+
+
+def test_a_document_of_an_older_version_does_not_tell_whose_fault_a_models_failure_is(write) -> None:
+    b = write("b", {1: scores(1.0), 2: "model"})
+    (found,) = compared(write("a", dict.fromkeys((1, 2), scores(1.0))), b).document
+    assert found["scores"]["sopr_score"]["n"] == 1
+
+
+def test_a_regression_fails_only_where_that_is_asked_for(write) -> None:
+    a = write("a", {number: scores(1.0) for number in range(20)})
+    b = write("b", {number: scores(float(number > 8)) for number in range(20)})
+    assert compared(a, b).failed == ()
+    (line,) = compared(a, b, fail_on_regression=True).failed
+    assert line.startswith("b is worse than a: sopr_score differs by -0.4500 [-")
+    assert line.endswith("over 20 queries")
+    assert compared(b, a, fail_on_regression=True).failed == []
+
+
+def test_the_margin_decides_what_is_equivalent(write) -> None:
+    a = write("a", {number: scores(1.0) for number in range(40)})
+    b = write("b", {number: scores(float(number > 0)) for number in range(40)})
+    assert compared(a, b).document[0]["findings"]["sopr_score"]["verdict"] == "too few"
+    found = compared(a, b, margin=0.2)
+    assert found.document[0]["findings"]["sopr_score"]["verdict"] == "equivalent"
+    assert "equivalent: shown to differ by less than 0.2, the margin." in text(found)
+
+
+def test_what_is_worse_than_a_baseline_is_told_for_each_score(write) -> None:
+    baseline = complete_sides(str(write("a", {number: scores(1.0) for number in range(20)}, run_id="old")), None)
+    worse = json.loads(write("a", {number: scores(0.0) for number in range(20)}, run_id="new").read_text())
+    (line,) = regressions(baseline, [worse], 0.05)
+    assert line.startswith("a (new) is worse than a (old): sopr_score differs by -1.0000 [-1.0000, -0.6777]")
+    same = json.loads(write("a", {number: scores(1.0) for number in range(20)}, run_id="same").read_text())
+    assert regressions(baseline, [same], 0.05) == []
+    lacking = write("a", {1: scores(1.0)}, run_id="lacking", status="incomplete", num_queries=2)
+    with pytest.raises(UsageError, match="1 of 2 trials of a measured"):
+        complete_sides(str(lacking), None)

@@ -1,0 +1,40 @@
+"""What went wrong in a trial, as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from support.scoring import NOON, api_call, model_call, sent_call, tool
+
+from trialbed.records import ApiCall, ModelCall, Outcome, Timing, TrialKey, TrialResult, WireLog
+from trialbed.report.inspection import TrialProblem, problems
+
+
+def told(asked: Sequence[ModelCall], called: Sequence[ApiCall] = ()) -> list[TrialProblem]:
+    result = TrialResult(
+        trial="token",
+        key=TrialKey(framework="reference", query_id=1),
+        seed=0,
+        outcome=Outcome(started_at=NOON, wall_time=1),
+        wire=WireLog(trial="token", opened_at=NOON, model_calls=tuple(asked), api_calls=tuple(called)),
+        timing=Timing(wall=1, model=0, tool=0, framework=1),
+        selected_tools=("t_a",),
+    )
+    return problems(result, [tool("a")], None)
+
+
+def test_a_refused_call_that_the_framework_changed_shows_what_the_model_asked_for() -> None:
+    refused = api_call("a", {"city": 1}, error="not a text\n")
+    (problem,) = told([model_call(sent=[sent_call("a", '{"city": "Oslo"}')])], [refused])
+    assert problem.what == "t/a was changed by the framework, and refused: not a text"
+    assert problem.details == (("asked", '{"city": "Oslo"}'), ("sent", '{"city": 1}'))
+    (problem,) = told([model_call(sent=[sent_call("a", '{"city": 1}')])], [refused])
+    assert (problem.what, problem.details) == ("t/a was refused: not a text", (("sent", '{"city": 1}'),))
+
+
+def test_requests_that_a_limit_refused_one_after_the_other_are_one_problem() -> None:
+    over = model_call(status=403, cause="limit", limit="max_steps", error="over")
+    failed = model_call(status=400, cause="request", error="no")
+    found = told([model_call(), over, over, over, failed, failed, over])
+    assert [problem.where for problem in found] == ["requests 2 to 4", "request 5", "request 6", "request 7"]
+    assert found[0].what == "failed (limit): over"
