@@ -10,7 +10,7 @@ from typing import Any
 from parts._markdown import escaped, table
 from trialbed import contracts
 from trialbed.drivers import GROUPS
-from trialbed_server.faults import ANSWERS, FAULTS, FaultDescription
+from trialbed_scripted.faults import ANSWERS, FAULTS, FaultDescription
 from trialbed_verify.findings import KINDS
 from trialbed_verify.suites import EXPECTATIONS, SUITES
 from trialbed_verify.verification.results import vocabulary

@@ -20,7 +20,7 @@ from trialbed.records import EndpointStatus, Json, TrialOpening, TrialRegistrati
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server._immediate import Answer, Ready
-from trialbed_server.gateway.scripted.model import is_scripted, unknown_policy
+from trialbed_server.gateway.scripted_model import is_scripted, unknown_policy
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import Setup, Setups, TrialConflict, TrialRefused, TrialRegistry, Untagged

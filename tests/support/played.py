@@ -29,8 +29,8 @@ from trialbed.scoring import ScoreContext
 from trialbed.settings import data_dir
 from trialbed.wire import Call
 from trialbed_plugins.datasets.mini import MiniSimulator
-from trialbed_server.gateway.scripted.planned_calls import Tools
-from trialbed_server.gateway.scripted.policies import POLICIES, PolicyInput
+from trialbed_scripted.policies.planned_calls import Tools
+from trialbed_scripted.policies.policies import POLICIES, PolicyInput
 
 MAX_STEPS = 7
 SIMULATOR = MiniSimulator()

@@ -57,7 +57,7 @@ def models() -> Iterable[str]:
     """The scripted models; those of an endpoint are not known here."""
     from trialbed.drivers import load_driver
 
-    return [f"scripted:{policy}" for policy in load_driver("components", "server").policy_names()]
+    return [f"scripted:{policy}" for policy in load_driver("components", "scripted").policy_names()]
 
 
 def judges() -> Iterable[str]:

@@ -222,5 +222,4 @@ def _say_keys(used: list[str]) -> None:
 def _serve_faults(script: str, host: str, port: int) -> None:
     from trialbed.drivers import load_driver
 
-    server = load_driver("components", "server")
-    server.serve_faults(server.FaultScript.read(script), host, port, os.environ.get(TOKEN_VARIABLE))
+    load_driver("components", "server").serve_faults(script, host, port, os.environ.get(TOKEN_VARIABLE))

@@ -116,7 +116,7 @@ def key_hint(variable: str) -> str:
 def _check_scripted(model: str, option: str) -> None:
     if not is_scripted(model):
         return
-    policies = load_driver("components", "server").policy_names()
+    policies = load_driver("components", "scripted").policy_names()
     policy = model.removeprefix(SCRIPTED)
     if policy not in policies:
         close = closest(policy, policies)

@@ -18,7 +18,7 @@ from trialbed_server.gateway.put_in import answer_with
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.renaming import with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
-from trialbed_server.gateway.scripted.model import ScriptedModel, is_scripted
+from trialbed_server.gateway.scripted_model import ScriptedModel, is_scripted
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.trials import Trial, TrialRefused, TrialRegistry, Untagged
 

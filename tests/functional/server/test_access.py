@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from support.servers import Serve, listening, virtual
 
-from trialbed_server.faults import FaultScript, FaultServer
+from trialbed_scripted.faults import FaultScript, FaultServer
 
 CHAT = {"model": "m", "messages": []}
 

@@ -18,7 +18,7 @@ from support.bench import Finished
 from support.verification import KEY, rows, written_set
 from support.wire import BODY, reply, saying
 
-from trialbed_server.faults import FaultScript, FaultServer
+from trialbed_scripted.faults import FaultScript, FaultServer
 
 Run = Callable[..., Awaitable[Finished]]
 

@@ -19,7 +19,7 @@ from support.distributions import FakeDistribution
 from support.servers import until
 from support.verification import rows, written_set
 
-from trialbed_server.faults import FaultScript, FaultServer
+from trialbed_scripted.faults import FaultScript, FaultServer
 
 Run = Callable[..., Awaitable[Finished]]
 Servers = dict[str, FaultServer]

@@ -13,7 +13,7 @@ from support.servers import until
 from support.verification import rows, target, verify, written_set
 
 from trialbed.errors import UsageError
-from trialbed_server.faults import FaultScript, FaultServer
+from trialbed_scripted.faults import FaultScript, FaultServer
 
 pytestmark = pytest.mark.slow(20)
 

@@ -8,7 +8,7 @@ import pytest
 from support.servers import until
 from support.verification import KEY, outcomes, rows, target, verify, written_set
 
-from trialbed_server.faults import FaultScript, FaultServer
+from trialbed_scripted.faults import FaultScript, FaultServer
 
 CASES = 6
 GOOD = {("tool_calls", None), ("stop", None)}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.verification import target, verify, written_set
 
-from trialbed_server.faults import FaultScript, FaultServer
+from trialbed_scripted.faults import FaultScript, FaultServer
 
 pytestmark = pytest.mark.slow
 

@@ -29,8 +29,11 @@ FOLDERS = {
     "trialbed_evaluation": "plugins",
     "trialbed_exports": "plugins",
     "trialbed_adapter_lab": "plugins",
+    "trialbed_scripted": "plugins",
 }
-ARROWS: dict[tuple[str, str], str] = {}
+ARROWS: dict[tuple[str, str], str] = {
+    ("trialbed_server", "trialbed_scripted"): "the gateway plays scripted models; the server simulates vendors",
+}
 """(what imports, what it imports): why a package builds on another product's public names. All import core."""
 
 FRAMEWORKS = {"agents", "agno", "autogen_agentchat", "autogen_core", "crewai", "langchain", "langgraph", "openai"}
@@ -189,7 +192,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code: str, tmp_path: Path
             {"annotated_types", "asyncio", "trialbed.drivers", "trialbed.run_settings"},
         ),
         ("import trialbed.worker._loop", {"click", "fastapi", "numpy", "pygments", "rich", "sqlalchemy", "stevedore"}),
-        ("import trialbed_server.faults", {"fastapi", "numpy", "pydantic", "sqlalchemy", "starlette", "uvicorn"}),
+        ("import trialbed_scripted.faults", {"fastapi", "numpy", "pydantic", "sqlalchemy", "starlette", "uvicorn"}),
         (
             "from trialbed_verify.verification import Verification",
             {"fastapi", "numpy", "sqlalchemy", "uvicorn", "rich"},

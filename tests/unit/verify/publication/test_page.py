@@ -10,7 +10,7 @@ from support.vendor_rows import own_row, write_rows
 from support.verification import target, verify, written_set
 
 from trialbed.errors import UsageError
-from trialbed_server.faults import FaultScript, FaultServer
+from trialbed_scripted.faults import FaultScript, FaultServer
 from trialbed_verify.comparison import CompareOptions, compare, read_one
 from trialbed_verify.publication import read_source, verify_command, write_page
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.verification import target, verify
 
-from trialbed_server.faults import FaultScript, FaultServer
+from trialbed_scripted.faults import FaultScript, FaultServer
 from trialbed_verify.suites import write_test_set
 
 Summary = dict[str, Any]

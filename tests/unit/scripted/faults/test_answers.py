@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from trialbed.wire import Completion, read_body, read_stream
-from trialbed_server.faults import FAULTS, Fault, FaultScript
-from trialbed_server.faults._answers import right_answer
-from trialbed_server.faults._changes import changed, changed_chunks, changed_document
+from trialbed_scripted.faults import FAULTS, Fault, FaultScript
+from trialbed_scripted.faults._answers import right_answer
+from trialbed_scripted.faults._changes import changed, changed_chunks, changed_document
 
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"required": ["city"]}}}
 

@@ -6,13 +6,10 @@ import asyncio
 import hashlib
 import hmac
 import json
-import signal
 import socket
 import struct
-import sys
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -21,20 +18,18 @@ from aiohttp import web
 
 from trialbed.errors import ServerUnavailable
 from trialbed.wire import DONE_EVENT, Completion, error_document, event_bytes
-from trialbed_server._arrival import BoundedConnection
-from trialbed_server._options import check_token
-from trialbed_server.faults._answers import right_answer
-from trialbed_server.faults._behaviours import refused_parameter, seen_by
-from trialbed_server.faults._changes import (
+from trialbed_scripted.faults._answers import right_answer
+from trialbed_scripted.faults._behaviours import refused_parameter, seen_by
+from trialbed_scripted.faults._changes import (
     changed,
     changed_chunks,
     changed_document,
     repeated_chunks,
     repeated_document,
 )
-from trialbed_server.faults._obedience import solved, with_logprobs
-from trialbed_server.faults._script import Fault, FaultScript
-from trialbed_server.faults._solutions import Solutions
+from trialbed_scripted.faults._obedience import solved, with_logprobs
+from trialbed_scripted.faults._script import Fault, FaultScript
+from trialbed_scripted.faults._solutions import Solutions
 
 PAGE = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
 NO_TOKEN = "this server needs a bearer token: send the one of TRIALBED_SERVER_TOKEN as the API key"  # noqa: S105 - a text
@@ -47,17 +42,26 @@ class FaultServer:
 
     Args:
         token: bearer token that requests must carry; None for none.
+        guard: wraps the protocol of each connection, such as one that ends a connection whose request does not arrive.
 
     Attributes:
         requests: how many requests met which fault.
     """
 
-    def __init__(self, script: FaultScript, host: str = "127.0.0.1", port: int = 0, token: str | None = None) -> None:
+    def __init__(
+        self,
+        script: FaultScript,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        token: str | None = None,
+        guard: Callable[[asyncio.Protocol], asyncio.Protocol] | None = None,
+    ) -> None:
         self.requests: Counter[str] = Counter()
         self.url = ""
         self._script = script
         self._solutions = Solutions.read(script.answers["test_set"])
         self._address = (host, port)
+        self._guard = guard
         self._expected = f"Bearer {token}".encode() if token else None
         self._attempts: Counter[bytes] = Counter()
         application = web.Application(client_max_size=MAX_BODY)
@@ -89,11 +93,11 @@ class FaultServer:
         self._listener.close()
         await self._runner.cleanup()
 
-    def _connection(self) -> BoundedConnection:
+    def _connection(self) -> asyncio.Protocol:
         connect = self._runner.server
         if connect is None:
             raise RuntimeError("a fault server is an async context manager; enter it first")
-        return BoundedConnection(connect())
+        return connect() if self._guard is None else self._guard(connect())
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
@@ -246,30 +250,3 @@ def _parsed(body: bytes) -> tuple[dict[str, Any], str]:
     except (ValueError, RecursionError) as error:
         return {}, f"not JSON: {error}"
     return (document, "") if isinstance(document, dict) else ({}, "not a JSON object")
-
-
-def serve_faults(script: FaultScript, host: str, port: int, token: str | None = None) -> None:
-    """Serve until SIGINT or SIGTERM; prints ``{"url": …}`` when it listens.
-
-    Args:
-        token: that requests must carry; required beyond loopback.
-
-    Raises:
-        UsageError: there is no token where one is required, or it is too short.
-        ServerUnavailable: the address cannot be listened on.
-    """
-    check_token(token, host)
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(FaultServer(script, host, port, token)))
-
-
-async def _serve(server: FaultServer) -> None:
-    ended = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # Event loops of Windows have no signals; Ctrl-C is an exception there.
-        with suppress(NotImplementedError):
-            asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    async with server:
-        sys.stdout.write(json.dumps({"url": server.url}) + "\n")
-        sys.stdout.flush()
-        await ended.wait()

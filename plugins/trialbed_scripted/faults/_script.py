@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed_server.faults._names import ANSWERS, FAULTS, NONE
+from trialbed_scripted.faults._names import ANSWERS, FAULTS, NONE
 
 KEYS = ("seed", "steps", "mix", "answers")
 SHARES = ("answers: share", "answers: flips")

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from support.examples import examples
 
 from trialbed.schemas import hard_schemas
-from trialbed_server.gateway.scripted.fitting import Inexpressible, fit
+from trialbed_scripted.policies.fitting import Inexpressible, fit
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 ONE: dict[str, Any] = {

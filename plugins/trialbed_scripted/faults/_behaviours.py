@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.wire import Call, offered_functions
-from trialbed_server.faults._answers import LETTERS, Answer, usage_of
-from trialbed_server.faults._script import Fault
+from trialbed_scripted.faults._answers import LETTERS, Answer, usage_of
+from trialbed_scripted.faults._script import Fault
 
 
 def seen_by(fault: Fault, request: Mapping[str, Any]) -> Mapping[str, Any]:

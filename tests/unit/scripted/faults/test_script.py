@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed_server.faults import ANSWERS, FAULTS, FaultScript
+from trialbed_scripted.faults import ANSWERS, FAULTS, FaultScript
 
 
 def names(text: str, attempts: int = 4) -> list[str]:

@@ -9,8 +9,8 @@ from typing import Any
 from trialbed.records import FilledArgument, LossReason, LostCall, ScriptedCall, ToolSpec
 from trialbed.wire import Call
 from trialbed.wire.offers import Offered, Offers
-from trialbed_server.gateway.scripted.arguments import argument_text, minimal_arguments, wrong_arguments
-from trialbed_server.gateway.scripted.fitting import Fitted, Inexpressible, fit
+from trialbed_scripted.policies.arguments import argument_text, minimal_arguments, wrong_arguments
+from trialbed_scripted.policies.fitting import Fitted, Inexpressible, fit
 
 UNKNOWN = "tool_that_is_not_offered"
 

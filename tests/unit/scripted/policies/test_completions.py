@@ -10,9 +10,9 @@ import pytest
 
 from trialbed.records import Usage
 from trialbed.wire import DONE_EVENT, Call, Completion, usage_document
+from trialbed_scripted.policies.policies import Turn
 from trialbed_server.gateway.observation import observe
-from trialbed_server.gateway.scripted.model import completion_of, estimated_usage
-from trialbed_server.gateway.scripted.policies import Turn
+from trialbed_server.gateway.scripted_model import completion_of, estimated_usage
 
 USAGE = Usage(prompt_tokens=5, completion_tokens=7)
 CALLS = Turn((Call("one", '{"city": "Zürich", "n": 12345}'), Call("two", "{")))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from trialbed.records import ApiRef, ScriptedCall, ToolSpec
-from trialbed_server.gateway.scripted.planned_calls import Tools
-from trialbed_server.gateway.scripted.policies import POLICIES, PolicyInput, Turn
+from trialbed_scripted.policies.planned_calls import Tools
+from trialbed_scripted.policies.policies import POLICIES, PolicyInput, Turn
 
 REF = ApiRef(category="c", tool_name="t", api_name="a")
 CITY: dict[str, Any] = {

@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 
 from trialbed.prompts import finish_of
 from trialbed.records import ScriptedCall
-from trialbed_server.gateway.scripted.planned_calls import Tools
-from trialbed_server.gateway.scripted.policies import NO_RESULT_TEXT, NO_TOOL_TEXT, POLICIES, PolicyInput, Turn
+from trialbed_scripted.policies.planned_calls import Tools
+from trialbed_scripted.policies.policies import NO_RESULT_TEXT, NO_TOOL_TEXT, POLICIES, PolicyInput, Turn
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 DAYS = {"type": "object", "properties": {"days": {"type": "integer"}}}

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
-from trialbed_server.faults._patterns import matching
+from trialbed_scripted.faults._patterns import matching
 
 DEEPEST = 12
 """Levels of a value; recursive schemas end before."""

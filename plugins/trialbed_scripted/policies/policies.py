@@ -15,7 +15,7 @@ from trialbed.evidence import evidence_values
 from trialbed.prompts import GIVE_UP
 from trialbed.records import FilledArgument, LostCall, ScriptedCall
 from trialbed.wire import Call
-from trialbed_server.gateway.scripted.planned_calls import Lost, PlannedCall, Tools
+from trialbed_scripted.policies.planned_calls import Lost, PlannedCall, Tools
 
 MAX_VALUES = 50
 """Values that an answer tells of one result."""

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.wire import Call
-from trialbed_server.faults._answers import Answer
-from trialbed_server.faults._behaviours import BEHAVIOURS, behaving
-from trialbed_server.faults._script import Fault
+from trialbed_scripted.faults._answers import Answer
+from trialbed_scripted.faults._behaviours import BEHAVIOURS, behaving
+from trialbed_scripted.faults._script import Fault
 
 Chunks = list[dict[str, Any]]
 

@@ -10,10 +10,10 @@ from typing import Any
 from trialbed.records import Usage
 from trialbed.wire import Completion, offered_functions, usage_document, wants_usage
 from trialbed.wire.estimates import estimated_tokens
+from trialbed_scripted.policies.planned_calls import Tools
+from trialbed_scripted.policies.policies import POLICIES, PolicyInput, Turn
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.response import EVENTS_TYPE, ResponseWriter
-from trialbed_server.gateway.scripted.planned_calls import Tools
-from trialbed_server.gateway.scripted.policies import POLICIES, PolicyInput, Turn
 from trialbed_server.trials import Trial
 
 PREFIX = "scripted:"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trialbed.wire import Call, Completion, offered_functions, usage_document
-from trialbed_server.faults._arguments import valid_arguments
+from trialbed_scripted.faults._arguments import valid_arguments
 
 TEXT = "This needs no tool. Here is what there is to say about it."
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from trialbed_server.gateway.scripted.arguments import minimal_arguments, wrong_arguments
+from trialbed_scripted.policies.arguments import minimal_arguments, wrong_arguments
 
 CITY = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 SCHEMAS: dict[str, dict[str, Any]] = {

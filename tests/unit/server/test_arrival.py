@@ -1,4 +1,4 @@
-"""Requests to the server of faults that do not arrive."""
+"""Requests that do not arrive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from trialbed_server.faults import FaultScript, FaultServer
+from trialbed_scripted.faults import FaultScript, FaultServer
+from trialbed_server._arrival import BoundedConnection
 
 CONNECTION = "trialbed_server._arrival.BoundedConnection"
 BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "q"}]}).encode()
@@ -18,7 +19,7 @@ HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length
 
 @asynccontextmanager
 async def connection() -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    async with FaultServer(FaultScript()) as faults, asyncio.timeout(60):
+    async with FaultServer(FaultScript(), guard=BoundedConnection) as faults, asyncio.timeout(60):
         port = int(faults.url.removesuffix("/v1").rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         try:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.wire import Call, offered_functions, usage_document
-from trialbed_server.faults._answers import LETTERS, TEXT, Answer, right_answer, usage_of
-from trialbed_server.faults._arguments import valid_arguments
-from trialbed_server.faults._solutions import Solution
+from trialbed_scripted.faults._answers import LETTERS, TEXT, Answer, right_answer, usage_of
+from trialbed_scripted.faults._arguments import valid_arguments
+from trialbed_scripted.faults._solutions import Solution
 
 FORMS = frozenset(("tool_choice", "response_format", "max_tokens", "max_completion_tokens", "stop"))
 """Parameters that say nothing about what is right, only about the form of an answer."""

@@ -9,7 +9,7 @@ import pytest
 
 from trialbed.schemas import HardSchema, hard_schemas
 from trialbed.wire.json_schemas import JsonSchema
-from trialbed_server.faults._arguments import valid_arguments
+from trialbed_scripted.faults._arguments import valid_arguments
 
 
 @pytest.mark.parametrize("hard", hard_schemas(), ids=lambda hard: hard.name)
