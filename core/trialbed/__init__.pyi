@@ -38,7 +38,6 @@ from .model_access import ModelAccess as ModelAccess
 from .model_access import ModelBudget as ModelBudget
 from .model_access import ModelUse as ModelUse
 from .prompts import SYSTEM_PROMPT as SYSTEM_PROMPT
-from .prompts import finish_of as finish_of
 from .records import Answer as Answer
 from .records import Api as Api
 from .records import ApiCall as ApiCall
@@ -78,6 +77,7 @@ from .records import TrialSpec as TrialSpec
 from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
 from .records import WireLog as WireLog
+from .records import finish_of as finish_of
 from .schemas import HardSchema as HardSchema
 from .schemas import hard_schemas as hard_schemas
 from .scoring import ScoreContext as ScoreContext

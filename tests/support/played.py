@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from support.scoring import NOON, SOLVED, api_call, model_call
 
 from trialbed.engine import open_dataset
-from trialbed.prompts import finish_of
 from trialbed.records import (
     Answer,
     ApiCall,
@@ -60,7 +59,7 @@ class Played:
     @property
     def context(self) -> ScoreContext:
         """What its scores rest on."""
-        said = Answer(final_answer=self.answer, finish=finish_of(self.answer))
+        said = Answer(final_answer=self.answer, calls=())
         timing = Timing(wall=1, model=0, tool=0, framework=1)
         return ScoreContext(self.query, self.tools, said, self.wire, timing, SOLVED, "rule")
 

@@ -101,7 +101,7 @@ def context(
     return ScoreContext(
         query=Query(query_id=1, text="?", apis=(), gold_calls=calls, final_state=states[0]),
         tools=tuple(tool(name) for name in ("a", "b", "c")),
-        answer=Answer(**{"final_answer": "42", "finish": "give_answer"} | answer),
+        answer=Answer(**{"final_answer": "42", "finish": "give_answer", "calls": ()} | answer),
         wire=WireLog(trial="t", opened_at=NOON, model_calls=tuple(asked), api_calls=tuple(called), state=states[1]),
         timing=Timing(wall=4, model=2, tool=1.5, framework=0.5),
         judge=judge,

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from pydantic import ValidationError
+
 from trialbed.errors import AnswerError
 from trialbed.records import Answer, ApiRef, ClaimedCall, Finish
 
@@ -97,32 +99,75 @@ def _kind(value: Any) -> str:
 FINISH = "Finish"
 
 NO_ANSWER = (
-    "an agent returns trialbed.Answer(final_answer=…), or an object "
+    "an agent returns its answer as text, as trialbed.Answer(final_answer=…), or as an object "
     '{{"answer": {{"final_answer": …, "answer_details": […]}}}}, not {}'
 )
 
+TEXTS = ("text", "content", "output", "final_output")
+"""Attributes under which the results of frameworks have their text."""
+
 
 def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:
-    """The answer that an agent returned.
+    """The answer that an agent returned, whichever of these it is.
+
+    * A text, ``{"answer": text}``, or an object with a text as its ``text``, ``content``, ``output`` or
+      ``final_output``: the agent has answered and finished, and claims no calls.
+    * An ``Answer``, or a mapping with the fields of one.
+    * A mapping ``{"answer": {"final_answer", "answer_details"}, "called_apis"?}``. The details' nodes may be flat or
+      nested by ``next``, their messages JSON text or objects. The calls are those of the details. Pairs
+      ``[tool_name, api_name]`` of ``called_apis`` that no call of the details is about are added behind them, each
+      once, without arguments: both are claims, and neither overrides the other. How the agent ended is in the
+      ``Finish`` node; without one it did not finish.
 
     Args:
-        value: an ``Answer``, or a mapping ``{"answer": {"final_answer", "answer_details"}, "called_apis"?}``.
-            The details' nodes may be flat or nested by ``next``, their messages JSON text or objects.
+        value: what the agent returned.
         names: tool names and original titles -> Api, as ``answer_names`` gives them. A name that is not
             there is kept with no Api.
-
-    The calls are those of the details. Pairs ``[tool_name, api_name]`` of ``called_apis`` that no call of the
-    details is about are added behind them, each once, without arguments: both are claims, and neither overrides
-    the other. How the agent ended is in the ``Finish`` node; without one it did not finish.
 
     Raises:
         AnswerError: the value is malformed; names the place, as in ``answer.answer_details[3].message``.
     """
     if isinstance(value, Answer):
         return value
-    if not isinstance(value, Mapping) or "answer" not in value:
-        found = "one without 'answer'" if isinstance(value, Mapping) else _kind(value)
-        raise AnswerError(NO_ANSWER.format(found))
+    if isinstance(value, Mapping) and "final_answer" in value:
+        return _from_fields(value, names)
+    if isinstance(value, Mapping) and not isinstance(value.get("answer"), str):
+        return _from_document(value, names)
+    text = _text_of(value["answer"] if isinstance(value, Mapping) else value)
+    if text is None:
+        raise AnswerError(NO_ANSWER.format(_kind(value)))
+    return Answer(final_answer=text.strip())
+
+
+def _text_of(value: Any) -> str | None:
+    texts = (value, *(getattr(value, name, None) for name in TEXTS))
+    return next((text for text in texts if isinstance(text, str)), None)
+
+
+def _from_fields(value: Mapping[str, Any], names: Mapping[str, ApiRef]) -> Answer:
+    try:
+        answer = Answer.model_validate({**value, **_claims(value)})
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(map(str, ("answer", *problem["loc"])))
+        raise AnswerError(f"{place}: {problem['msg']}") from error
+    calls = [call.model_copy(update={"api": call.api or names.get(call.name)}) for call in answer.calls]
+    return answer.model_copy(update={"calls": tuple(calls)})
+
+
+def _claims(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The calls with responses as text: what an Api gave back may be any JSON, and is a claim in any form."""
+    calls = value.get("calls")
+    return {"calls": [_claim(call) for call in calls]} if isinstance(calls, (list, tuple)) else {}
+
+
+def _claim(call: Any) -> Any:
+    return {**call, "response": _as_text(call.get("response", ""))} if isinstance(call, Mapping) else call
+
+
+def _from_document(value: Mapping[str, Any], names: Mapping[str, ApiRef]) -> Answer:
+    if "answer" not in value:
+        raise AnswerError(NO_ANSWER.format("one without 'answer'"))
     body = _object(value["answer"], "answer")
     nodes = list(tool_nodes(body.get("answer_details", []), Place("answer.answer_details")))
     calls = [_call(node, names) for node in nodes if node.name != FINISH]

@@ -1,6 +1,6 @@
 """Frozen records: the data that passes between the parts of Trialbed, and its vocabulary."""
 
-from trialbed.records._answers import Answer, ClaimedCall, Finish
+from trialbed.records._answers import GIVE_UP, Answer, ClaimedCall, Finish, finish_of
 from trialbed.records._apis import Api, ApiRef, Parameter, json_type, usable_default
 from trialbed.records._base import Json, Record
 from trialbed.records._faults import FaultPlan, ModelFault, ModelFaults, ToolFault, ToolFaults
@@ -52,6 +52,7 @@ from trialbed.records._wire import (
 
 __all__ = [
     "CONTROLLED",
+    "GIVE_UP",
     "NATIVE",
     "NOT_MEASURED",
     "PIN",
@@ -108,6 +109,7 @@ __all__ = [
     "TrialStatus",
     "Usage",
     "WireLog",
+    "finish_of",
     "framework_driver",
     "framework_name",
     "framework_package",

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import model_validator
 
 from trialbed.records._apis import ApiRef
 from trialbed.records._base import Json, Record
 from trialbed.records._models import Usage
 
 Finish = Literal["give_answer", "give_up_and_restart"]
+
+GIVE_UP = "GIVE_UP"
+"""A model writes this first when it cannot solve the task."""
+
+
+def finish_of(text: str) -> Finish | None:
+    """The finish of an agent whose last message says ``text``: None for an empty one."""
+    stripped = text.strip()
+    if not stripped:
+        return None
+    return "give_up_and_restart" if stripped.startswith(GIVE_UP) else "give_answer"
 
 
 class ClaimedCall(Record):
@@ -34,13 +48,17 @@ LONG = 50_000
 class Answer(Record):
     """The outcome of a trial in the agent's own words; all of it is a claim.
 
+    The text alone is enough: ``Answer(final_answer="Paris")`` has answered and finished, and claims nothing else.
+
     Attributes:
         final_answer: text for the user; empty when the agent did not finish.
         calls: in the order in which the framework reports them.
         finish: how the agent ended: an answer, giving up, or None when it did not finish (step limit, empty text).
+            Where it is not given, the text decides, as ``finish_of`` reads it.
         usage: tokens as the framework counts them, None where it does not.
         model_turns: model calls as the framework counts them, None where it does not.
-        reports_calls: whether it says which calls were made; if not, ``calls`` is empty and claims nothing.
+        reports_calls: whether it says which calls were made; if not, ``calls`` is empty and claims nothing. Where it is
+            not given, it does if ``calls`` is given.
     """
 
     final_answer: str
@@ -49,6 +67,15 @@ class Answer(Record):
     usage: Usage | None = None
     model_turns: int | None = None
     reports_calls: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        text = given.get("final_answer")
+        finish = finish_of(text) if isinstance(text, str) else None
+        return {"finish": finish, "reports_calls": "calls" in given, **given}
 
     @property
     def is_long(self) -> bool:

@@ -12,16 +12,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
-from pydantic import ValidationError
-
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent
-from trialbed.errors import AnswerError
-from trialbed.prompts import finish_of
 from trialbed.records import Answer, Record
 from trialbed.tools import Tool
 from trialbed.wire.addresses import mcp_url
@@ -219,37 +215,8 @@ def read_output(text: str, tools: Sequence[Tool]) -> Answer:
     Raises:
         AnswerError: it is such a document, and malformed.
     """
-    document = _document(text)
     names = answer_names([tool.spec for tool in tools])
-    if document is None:
-        said = text.strip()
-        return Answer(final_answer=said, finish=finish_of(said), reports_calls=False)
-    if "final_answer" not in document:
-        return read_answer(document, names)
-    try:
-        answer = Answer.model_validate({"reports_calls": "calls" in document, **document, **_claims(document)})
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(map(str, ("answer", *problem["loc"])))
-        raise AnswerError(f"{place}: {problem['msg']}") from error
-    calls = [call.model_copy(update={"api": call.api or names.get(call.name)}) for call in answer.calls]
-    finish = answer.finish if "finish" in document else finish_of(answer.final_answer)
-    return answer.model_copy(update={"calls": tuple(calls), "finish": finish})
-
-
-def _claims(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The calls with responses as text: what an Api gave back may be any JSON, and is a claim in any form."""
-    calls = document.get("calls")
-    if not isinstance(calls, list):
-        return {}
-    return {"calls": [_claim(call) if isinstance(call, Mapping) else call for call in calls]}
-
-
-def _claim(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    said = call.get("response", "")
-    if isinstance(said, str):
-        return call
-    return {**call, "response": "" if said is None else json.dumps(said, ensure_ascii=False)}
+    return read_answer(_document(text) or text, names)
 
 
 def _document(text: str) -> dict[str, Any] | None:

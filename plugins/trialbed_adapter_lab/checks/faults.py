@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from contextlib import closing
 
-from trialbed.prompts import GIVE_UP
+from trialbed.records import GIVE_UP
 from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._expectations import answered, asked, called, expect, expect_equal, shown, told
 from trialbed_adapter_lab.harness import (

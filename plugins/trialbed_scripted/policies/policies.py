@@ -12,8 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from trialbed.evidence import evidence_values
-from trialbed.prompts import GIVE_UP
-from trialbed.records import FilledArgument, LostCall, ScriptedCall
+from trialbed.records import GIVE_UP, FilledArgument, LostCall, ScriptedCall
 from trialbed.wire import Call
 from trialbed_scripted.policies.planned_calls import Lost, PlannedCall, Tools
 

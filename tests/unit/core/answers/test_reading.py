@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -122,8 +124,10 @@ def test_a_deep_chain_is_read():
     [
         (None, "an agent returns .*, not nothing"),
         ([], "an agent returns .*, not a value of type list"),
-        ({"final_answer": "Yes"}, "an agent returns .*, not one without 'answer'"),
-        ({"answer": "text"}, "answer: must be an object, not str"),
+        ({"said": "Yes"}, "an agent returns .*, not one without 'answer'"),
+        ({"answer": 3}, "answer: must be an object, not int"),
+        ({"final_answer": 3}, r"answer\.final_answer: Input should be a valid string"),
+        ({"final_answer": "Yes", "calls": [3]}, r"answer\.calls\.0: "),
         (document(final_answer=3), r"answer\.final_answer: must be text, not int"),
         ({"answer": {"answer_details": {}}}, r"answer\.answer_details: must be a list"),
         (document(None), r"answer\.answer_details\[0\]: a node must be an object, not nothing"),
@@ -164,3 +168,39 @@ def test_a_tool_name_wins_over_a_title():
         ]
     )
     assert names["a_b"] == two
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        " Paris\n",
+        {"answer": "Paris"},
+        {"final_answer": "Paris"},
+        Answer(final_answer="Paris"),
+        SimpleNamespace(text="Paris"),
+        SimpleNamespace(content="Paris"),
+        SimpleNamespace(text=print, output="Paris"),
+        SimpleNamespace(final_output="Paris"),
+    ],
+)
+def test_a_text_is_an_answer_that_finished_and_claims_nothing(value: Any) -> None:
+    answer = read_answer(value, {})
+    assert (answer.final_answer, answer.finish, answer.reports_calls) == ("Paris", "give_answer", False)
+
+
+@pytest.mark.parametrize(
+    ("given", "finish", "reports_calls"),
+    [
+        ({"final_answer": ""}, None, False),
+        ({"final_answer": "GIVE_UP there is no such Api"}, "give_up_and_restart", False),
+        ({"final_answer": "Paris", "finish": None}, None, False),
+        ({"final_answer": "Paris", "calls": ()}, "give_answer", True),
+        ({"final_answer": "Paris", "calls": (), "reports_calls": False}, "give_answer", False),
+    ],
+)
+def test_what_an_answer_leaves_out_follows_from_the_rest(
+    given: dict[str, Any], finish: str | None, reports_calls: bool
+) -> None:
+    answer = Answer(**given)
+    assert (answer.finish, answer.reports_calls) == (finish, reports_calls)
+    assert Answer.model_validate_json(answer.model_dump_json()) == answer

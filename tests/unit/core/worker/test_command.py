@@ -88,8 +88,8 @@ def test_each_trial_has_an_empty_folder_of_its_own(folder: Path) -> None:
         ('{"weather": "rain"}', Answer(final_answer='{"weather": "rain"}', finish="give_answer", reports_calls=False)),
         ('["final_answer"]', Answer(final_answer='["final_answer"]', finish="give_answer", reports_calls=False)),
         ('{"final_answer": "rain"}', Answer(final_answer="rain", finish="give_answer", reports_calls=False)),
-        ('{"final_answer": "rain", "finish": null}', Answer(final_answer="rain", reports_calls=False)),
-        ('{"final_answer": "", "calls": []}', Answer(final_answer="")),
+        ('{"final_answer": "rain", "finish": null}', Answer(final_answer="rain", finish=None)),
+        ('{"final_answer": "", "calls": []}', Answer(final_answer="", calls=())),
     ],
 )
 def test_text_is_the_answer_and_a_document_may_say_more(printed: str, expected: Answer) -> None:
@@ -127,7 +127,7 @@ def test_the_document_of_a_python_agent_is_read_too() -> None:
         ({"final_answer": 5}, "answer.final_answer"),
         ({"final_answer": "x", "calls": [{"arguments": {}}]}, r"answer.calls.0.name"),
         ({"final_answer": "x", "mood": "good"}, "answer.mood"),
-        ({"answer": "x"}, "answer: must be an object"),
+        ({"answer": 5}, "answer: must be an object"),
     ],
 )
 def test_a_wrong_document_is_named_with_the_place(document: Any, place: str) -> None:

@@ -9,8 +9,7 @@ import httpx
 import pytest
 
 from trialbed.errors import ModelFailed
-from trialbed.prompts import GIVE_UP
-from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, Usage
+from trialbed.records import GIVE_UP, ApiRef, Limits, ModelEndpoint, ToolSpec, Usage
 from trialbed.tools import Tool
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 

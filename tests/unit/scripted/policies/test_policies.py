@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from trialbed.prompts import finish_of
-from trialbed.records import ScriptedCall
+from trialbed.records import ScriptedCall, finish_of
 from trialbed_scripted.policies.planned_calls import Tools
 from trialbed_scripted.policies.policies import NO_RESULT_TEXT, NO_TOOL_TEXT, POLICIES, PolicyInput, Turn
 

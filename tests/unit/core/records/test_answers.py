@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trialbed import SYSTEM_PROMPT
-from trialbed.prompts import GIVE_UP, finish_of
+from trialbed.records import GIVE_UP, finish_of
 
 
 @pytest.mark.parametrize(
