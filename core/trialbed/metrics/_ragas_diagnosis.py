@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.metrics import _ragas
-from trialbed.metrics._diagnosis import ArgumentFinding, CallFinding, Diagnosis, counted
+from trialbed.tool_calls import ArgumentFinding, CallFinding, Diagnosis, counted
 
 RULE = "str() of both"
 

@@ -8,12 +8,10 @@ from typing import Any
 
 from trialbed.conversations import Sample, ToolCall
 from trialbed.errors import JudgeError
-from trialbed.metrics._comparing import Comparer, Judgements, as_json, same_text
-from trialbed.metrics._diagnosis import MetricResult
 from trialbed.metrics._inputs import Order, made_calls, reference_in, right_groups
-from trialbed.metrics._rules import NO_SCHEMA, property_schema
 from trialbed.metrics._steps import Step, StepModel, ask
 from trialbed.metrics._tool_calls import read_tool_schemas, tool_call_accuracy, tool_call_f1
+from trialbed.tool_calls import NO_SCHEMA, Comparer, Judgements, MetricResult, as_json, property_schema, same_text
 
 COMPARE = "compare_argument"
 ASK_SAME = (

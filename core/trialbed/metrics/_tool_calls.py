@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trialbed.conversations import Sample, ToolCall
+from trialbed.conversations import Sample
 from trialbed.errors import UsageError
 from trialbed.metrics import _ragas
-from trialbed.metrics._alignment import align
-from trialbed.metrics._comparing import Comparer, Judgements
-from trialbed.metrics._diagnosis import CallFinding, Diagnosis, MetricResult, counted
 from trialbed.metrics._inputs import (
     Compat,
     Order,
@@ -22,11 +19,9 @@ from trialbed.metrics._inputs import (
     right_groups,
 )
 from trialbed.metrics._ragas_diagnosis import accuracy_diagnosis, f1_diagnosis
+from trialbed.tool_calls import ACCURACY, F1, Comparer, Judgements, MetricResult, ToolCall, accuracy_of, align, f1_of
 
-ACCURACY = "tool_call_accuracy"
-F1 = "tool_call_f1"
 NO_JUDGEMENTS: Judgements = {}
-NO_CALLS = "no calls were made, and none were expected"
 
 
 def tool_call_accuracy(
@@ -62,7 +57,7 @@ def tool_call_accuracy(
         made, groups, known = _read(predicted, reference, tools)
         comparer = Comparer(rules or {}, judgements)
         rows = align(made, groups, known, comparer, ordered=order == "strict")
-        return _accuracy(rows, order, _unused(rules, made, groups, known))
+        return accuracy_of(rows, order, _unused(rules, made, groups, known))
     if compat != "ragas":
         check_compat(compat)
     made_, right = _plain(predicted, reference)
@@ -102,30 +97,12 @@ def tool_call_f1(
     if compat is None:
         made, groups, known = _read(predicted, reference, tools)
         rows = align(made, groups, known, Comparer(rules or {}, judgements), ordered=False)
-        return _f1(rows, (len(made), sum(map(len, groups))), _unused(rules, made, groups, known))
+        return f1_of(rows, len(made), sum(map(len, groups)), _unused(rules, made, groups, known))
     if compat != "ragas":
         check_compat(compat)
     made_, right = _plain(predicted, reference)
     value = _ragas.f1(made_, right)
     return MetricResult(F1, value, (f1_diagnosis, value, made_, right))
-
-
-def _accuracy(rows: tuple[CallFinding, ...], order: Order, notes: tuple[str, ...]) -> MetricResult:
-    points = sum(row.points for row in rows)
-    value = points / len(rows) if rows else 1.0
-    formula = f"{counted(points, 'point')} of {counted(len(rows), 'call')}" if rows else NO_CALLS
-    return MetricResult(ACCURACY, value, Diagnosis(ACCURACY, value, formula, rows, order, notes=notes))
-
-
-def _f1(rows: tuple[CallFinding, ...], counts: tuple[int, int], notes: tuple[str, ...]) -> MetricResult:
-    made, right = counts
-    points = sum(row.points for row in rows)
-    precision, recall = (points / count if count else float(made == right) for count in (made, right))
-    value = 2 * points / (made + right) if made + right else 1.0
-    formula = f"2 x {counted(points, 'point')} / ({counted(made, 'call')} made + {right} right)"
-    if not rows:
-        formula = NO_CALLS
-    return MetricResult(F1, value, Diagnosis(F1, value, formula, rows, "", "", precision, recall, notes))
 
 
 def _unused(

@@ -1,34 +1,10 @@
-"""The tool calls of a trial: as the model asked for them, as the server saw them, and the use made of their results."""
+"""Calls of tools: what a model asked for, what became of each call, and how well calls agree with those wanted.
 
-from trialbed.tool_calls._asked import NOT_MADE, AskedCall, asked_calls
-from trialbed.tool_calls._calls import (
-    Comparison,
-    canonical,
-    claimed_pairs,
-    compare_calls,
-    observed_pairs,
-    sent_pairs,
-    unasked_calls,
-)
-from trialbed.tool_calls._reliance import relied_on
-from trialbed.tool_calls._telling import last_turn, replaced, said, was_told
-from trialbed.tool_calls._uses import Uses
+``asked_calls`` reads a trial's calls from the wire, ``compare_calls`` holds the agent's claims against them, and
+``align_gold_calls`` finds the call that stands for each gold call. ``align`` and the rules below it compare any calls,
+for the metrics. The names are loaded when they are first used.
+"""
 
-__all__ = [
-    "NOT_MADE",
-    "AskedCall",
-    "Comparison",
-    "Uses",
-    "asked_calls",
-    "canonical",
-    "claimed_pairs",
-    "compare_calls",
-    "last_turn",
-    "observed_pairs",
-    "relied_on",
-    "replaced",
-    "said",
-    "sent_pairs",
-    "unasked_calls",
-    "was_told",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

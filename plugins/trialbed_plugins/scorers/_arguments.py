@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from statistics import fmean
 
-from trialbed.alignment import AlignedCall, align_gold_calls
 from trialbed.records import Json, Score
 from trialbed.scoring import ScoreContext
-from trialbed.tool_calls import AskedCall
+from trialbed.tool_calls import AlignedCall, AskedCall, align_gold_calls
 from trialbed_plugins.scorers._reasons import reason
 
 

@@ -6,9 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from trialbed.alignment import AlignedCall, align_gold_calls
 from trialbed.records import ApiCall, GoldCall, LostCall, Query, ToolSpec, TrialResult
-from trialbed.tool_calls import NOT_MADE, AskedCall, Uses, asked_calls, last_turn, said, was_told
+from trialbed.tool_calls import (
+    NOT_MADE,
+    AlignedCall,
+    AskedCall,
+    Uses,
+    align_gold_calls,
+    asked_calls,
+    last_turn,
+    said,
+    was_told,
+)
 from trialbed.wire_log import failed
 
 Stage = Literal[

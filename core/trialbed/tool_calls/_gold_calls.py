@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from trialbed.conversations import ToolCall
-from trialbed.metrics import ArgumentFinding, MetricResult, tool_call_accuracy, tool_call_f1
 from trialbed.records import ApiRef, GoldCall, Json, ToolSpec
-from trialbed.tool_calls import AskedCall
+from trialbed.tool_calls._alignment import align
+from trialbed.tool_calls._asked import AskedCall
+from trialbed.tool_calls._comparing import Comparer
+from trialbed.tool_calls._diagnosis import ArgumentFinding, MetricResult
+from trialbed.tool_calls._types import ToolCall
+from trialbed.tool_calls._values import accuracy_of, f1_of
 
 SHOWN = 60
 """Characters of a value in a text."""
@@ -79,11 +82,13 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
     names = {call.name for call in wanted}
     schemas = {name: tool.parameters for tool in tools if (name := _key(tool.api)) in names}
     made = [_made(call) for call in calls]
-    f1 = tool_call_f1([made[place] for place in places], wanted, tools=schemas)
-    accuracy = tool_call_accuracy(made, wanted, order="strict", tools=schemas)
+    groups = [(call,) for call in wanted]
+    rows = align([made[place] for place in places], groups, schemas, Comparer(), ordered=False)
+    f1 = f1_of(rows, len(made), len(wanted))
+    accuracy = accuracy_of(align(made, groups, schemas, Comparer(), ordered=True), "strict")
     aligned = {
         row.right: AlignedCall(gold[row.right], ordered[row.made], row.points, row.arguments)
-        for row in f1.diagnosis.calls
+        for row in rows
         if row.made is not None and row.right is not None
     }
     found = [aligned.get(place, AlignedCall(wanted)) for place, wanted in enumerate(gold)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trialbed.conversations import ToolCall
 from trialbed.errors import DataError
-from trialbed.metrics._comparing import Comparer, as_json
-from trialbed.metrics._diagnosis import ArgumentFinding, ArgumentStatus, CallFinding
-from trialbed.metrics._matching import Pairs, are_given, are_in_order, free_pairs, ordered_pairs
-from trialbed.metrics._rules import NO_SCHEMA, Schema, property_schema
+from trialbed.tool_calls._comparing import Comparer, as_json
+from trialbed.tool_calls._diagnosis import ArgumentFinding, ArgumentStatus, CallFinding
+from trialbed.tool_calls._matching import Pairs, are_given, are_in_order, free_pairs, ordered_pairs
+from trialbed.tool_calls._rules import NO_SCHEMA, Schema, property_schema
+from trialbed.tool_calls._types import ToolCall
 
 Tools = Mapping[str, Schema]
 """Name of a tool -> JSON Schema of its arguments."""

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from support.scoring import gold_call, ref, tool
 
-from trialbed.alignment import AlignedCall, align_gold_calls
 from trialbed.records import GoldCall, Json
-from trialbed.tool_calls import AskedCall
+from trialbed.tool_calls import AlignedCall, AskedCall, align_gold_calls
 
 
 def call(name: str, arguments: Json, problem: str = "", started: float = 0.0) -> AskedCall:

@@ -11,8 +11,8 @@ from datetime import UTC, date, datetime, time
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.metrics._patterns import matches_whole
-from trialbed.metrics._rules import (
+from trialbed.tool_calls._patterns import matches_whole
+from trialbed.tool_calls._rules import (
     NO_SCHEMA,
     Rule,
     Schema,

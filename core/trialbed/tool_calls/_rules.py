@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.metrics._patterns import compiled
 from trialbed.suggestions import closest, did_you_mean
+from trialbed.tool_calls._patterns import compiled
 
 RULES = {
     "exact": "the same JSON value; 1 and 1.0 are the same, 1 and true are not, the order of keys does not matter",
