@@ -78,19 +78,24 @@ def count(folders: list[Path]) -> list[Habit]:
         if "tests" in file.parts:
             continue
         for kind, line, text in read(file):
-            place = f"{file.relative_to(ROOT)}:{line}: {text.splitlines()[0] if text else ''}"
+            place = f"{file.relative_to(ROOT)}:{line}"
             if kind == "name":
                 participle.among += 1
                 if PARTICIPLE.fullmatch(text) and text.strip("_") not in NO_PARTICIPLES:
-                    participle.cases.append(place)
+                    participle.cases.append(f"{place}: {text}")
                 continue
             if kind == "docstring":
                 opening.among += 1
-                opening.cases += [place] if OPENING.match(text) else []
+                opening.cases += [f"{place}: {_line(text, 0)}"] if OPENING.match(text) else []
             for habit, pattern in ((clause, CLAUSE), (telling, TELLING)):
                 habit.among += len(text.split())
-                habit.cases += [place] * len(pattern.findall(text))
+                habit.cases += [f"{place}: {_line(text, found.start())}" for found in pattern.finditer(text)]
     return [opening, clause, telling, participle]
+
+
+def _line(text: str, place: int) -> str:
+    """The line of a text that a place is in."""
+    return text[text.rfind("\n", 0, place) + 1 :].partition("\n")[0].strip()
 
 
 def main(arguments: list[str]) -> int:

@@ -22,10 +22,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
-from trialbed.worker import supervised, worker_command
+from trialbed.worker import supervised_command, worker_command
 
 SERVER = [sys.executable, "-m", "trialbed_server"]
-SUPERVISOR = supervised([])
+SUPERVISOR = supervised_command([])
 WORKER = worker_command("")[:-1]
 FRAMEWORKS = ("reference", "langgraph")
 """Those whose adapters the forking process has imported; the workers of others are executed."""

@@ -1,4 +1,4 @@
-"""The digest of an adapter's code and of what it runs with; nothing of it is imported."""
+"""The digest of an adapter's code and of the packages that it runs with; nothing of it is imported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SKIPPED = ("__pycache__", ".egg-info", ".dist-info")
 """Ends of folders' names that hold no code of the adapter."""
 
 _FINDER = re.compile(r"^MAPPING[^=]*= (\{.*\})$", re.MULTILINE)
-"""Where setuptools writes the folders of an editable install."""
+"""Setuptools writes the folders of an editable install here."""
 
 
 def adapter_digest(framework: str, environment: Environment | None = None) -> str:
@@ -65,7 +65,7 @@ def _adapter(name: str, environment: Environment | None) -> tuple[EntryPoint, Di
 
 
 def _search_path(environment: Environment) -> list[str]:
-    """Where the environment's interpreter looks for packages that are installed."""
+    """The folders in which the environment's interpreter looks for installed packages."""
     places: list[str] = []
     for site in package_folders(environment.python):
         places.append(str(site))
@@ -99,7 +99,7 @@ def _places(module: str, search: Sequence[str] | None) -> list[Path]:
     """The folder or file of a module; several folders if it is spread over them."""
     spec = _spec(module, search)
     if spec is None:
-        return [Path(place) for site in search or () for place in _mapped(Path(site), module)]
+        return [Path(place) for site in search or () for place in _mapped_folder(Path(site), module)]
     if spec.submodule_search_locations is not None:
         return [Path(place) for place in spec.submodule_search_locations]
     return [Path(spec.origin)] if spec.origin else []
@@ -113,7 +113,7 @@ def _spec(module: str, search: Sequence[str] | None) -> ModuleSpec | None:
     return None
 
 
-def _mapped(site: Path, module: str) -> Iterator[str]:
+def _mapped_folder(site: Path, module: str) -> Iterator[str]:
     """The folder of a package that is installed as editable by a finder of setuptools."""
     for finder in sorted(site.glob("__editable__*_finder.py")):
         match = _FINDER.search(finder.read_text(encoding="utf-8", errors="replace"))
@@ -140,7 +140,7 @@ def _file_digest(path: Path) -> str:
 def _versions(adapter: Distribution) -> list[str]:
     """``name==version`` of the packages that the adapter needs and those that they need, sorted.
 
-    Trialbed and what it needs are left out: its version is part of a run's configuration.
+    Trialbed and its own requirements are left out: its version is part of a run's configuration.
     """
     known: dict[tuple[str, str], str] = {}
     waiting = [] if canonicalize_name(adapter.name) == OWN else list(_needs(adapter.requires or (), ""))

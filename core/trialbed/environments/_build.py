@@ -65,7 +65,7 @@ async def resolve(uv: Uv, request: Request) -> tuple[str, ...]:
             stdin="\n".join(request.requirements),
         )
     except UvFailed as failure:
-        raise EnvironmentFailed(_unresolved(request.framework, failure)) from failure
+        raise EnvironmentFailed(_explain_unresolved(request.framework, failure)) from failure
     return requirements(found)
 
 
@@ -87,7 +87,7 @@ async def with_distributions(uv: Uv, request: Request) -> Request:
         try:
             await uv(*install, *_refresh_options([line]), "--requirement", "-", stdin=line)
         except UvFailed as failure:
-            raise EnvironmentFailed(_unresolved(spec, failure)) from failure
+            raise EnvironmentFailed(_explain_unresolved(spec, failure)) from failure
         found = (declared_distributions(item, spec.name) for item in distributions(path=[folder]))
         return replace(request, framework=replace(spec, declared=next(filter(None, found), ())))
 
@@ -108,7 +108,7 @@ async def build(
         on_wait: called if another process is building the same environment.
 
     Raises:
-        EnvironmentFailed: it cannot be installed, or does not have what was asked for.
+        EnvironmentFailed: it cannot be installed, or lacks a requested package.
     """
     lock = lock_text(lines)
     name = folder_name(framework.name, lock_digest(lock))
@@ -146,12 +146,12 @@ async def _install(uv: Uv, folder: Path, framework: FrameworkSpec, lines: tuple[
 
 
 def _refresh_options(lines: Iterable[str]) -> list[str]:
-    """Options that keep uv from using what it built of a local folder before."""
+    """Options that keep uv from using an earlier build of a local folder."""
     names = [_NAMED.match(line) for line in lines if (path := local_path(local_url(line) or "")) and path.is_dir()]
     return [f"--refresh-package={name[1]}" for name in names if name]
 
 
-def _unresolved(framework: FrameworkSpec, failure: UvFailed) -> str:
+def _explain_unresolved(framework: FrameworkSpec, failure: UvFailed) -> str:
     text = f"{framework.text}: its requirements cannot be resolved. uv says: {failure}\n"
     if is_machine_failure(failure.stderr):
         return f"{text}{SPACE_AND_NETWORK}"

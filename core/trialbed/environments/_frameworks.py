@@ -134,17 +134,19 @@ def declared_distributions(adapter: Distribution, name: str) -> tuple[str, ...]:
 
 
 def runs_here(text: str) -> bool:
-    """Whether the framework, and its release if one is asked for, is installed in this interpreter.
+    """Return whether the framework, and its release if one is asked for, is installed in this interpreter.
 
     Reads metadata and imports nothing.
 
     Raises:
         UsageError: the text does not have the form of a framework.
     """
-    if framework_package(text) in _installed() and not text.endswith("=="):
+    if framework_package(text) in _installed_adapters() and not text.endswith("=="):
         return True
     spec = FrameworkSpec.parse(text)
-    return spec.name in _installed() and spec.release is not None and _is_installed(spec.release, spec.packages)
+    return (
+        spec.name in _installed_adapters() and spec.release is not None and _is_installed(spec.release, spec.packages)
+    )
 
 
 def adapter_info(name: str) -> DriverInfo:
@@ -168,10 +170,10 @@ def check_name(spec: FrameworkSpec) -> None:
         DriverNotFound: it looks like a misspelt name, and anyone could own the package of that name.
         UsageError: the framework is a part of Trialbed.
     """
-    adapter = _installed().get(spec.name)
+    adapter = _installed_adapters().get(spec.name)
     if adapter is not None and adapter.distribution == OWN:
         raise UsageError(f"{spec.name} is a part of trialbed and runs where trialbed is installed")
-    names = {*FIRST_PARTY, *_installed()}
+    names = {*FIRST_PARTY, *_installed_adapters()}
     if spec.name not in names and difflib.get_close_matches(spec.name, names, n=1):
         adapter_info(spec.name)
 
@@ -188,7 +190,7 @@ def adapter_distribution(name: str) -> str:
 
 def adapter_requirement(name: str) -> str:
     """The requirement that installs a framework's adapter: as it is installed here, else from Trialbed's own origin."""
-    installed = _installed().get(name)
+    installed = _installed_adapters().get(name)
     if installed is not None and canonicalize_name(installed.distribution) != OWN:
         return requirement_of(installed_distribution(installed.distribution))
     return _beside(direct_url(installed_distribution(OWN)), name) or adapter_distribution(name)
@@ -216,13 +218,13 @@ def _how_to_install(name: str, close: str | None, installed: Sequence[str]) -> s
     )
 
 
-def _installed() -> dict[str, DriverInfo]:
+def _installed_adapters() -> dict[str, DriverInfo]:
     """The adapters that are installed here, by framework; the first of a name counts."""
     return {framework_name(driver.name): driver for driver in reversed(list_drivers("frameworks"))}
 
 
 def _declared_here(name: str) -> tuple[str, ...]:
-    adapter = _installed().get(name)
+    adapter = _installed_adapters().get(name)
     return () if adapter is None else declared_distributions(installed_distribution(adapter.distribution), name)
 
 

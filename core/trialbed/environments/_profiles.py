@@ -27,7 +27,7 @@ def profiles_of(name: str, environment: Environment | None = None) -> tuple[str,
 
 
 def known_profiles(name: str) -> tuple[str, ...]:
-    """The profiles of a framework, by what is installed here or, if nothing is, by what is published with Trialbed."""
+    """The profiles of a framework, as installed here or, if none is, as published with Trialbed."""
     here = profiles_of(name)
     absent = name in FIRST_PARTY and not any(framework_name(entry) == name for entry in _entry_names(None))
     return (CONTROLLED, NATIVE) if absent else here

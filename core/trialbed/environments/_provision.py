@@ -54,7 +54,7 @@ async def provide(
 
     async def one(request: Request) -> InstalledEnvironment:
         async with slots:
-            return await _provided(store, request, progress)
+            return await _provide_one(store, request, progress)
 
     wanted = list(requests)
     ended = await asyncio.gather(*map(one, wanted), return_exceptions=True)
@@ -67,17 +67,17 @@ async def provide(
     }
 
 
-async def _provided(store: EnvironmentStore, request: Request, progress: Progress) -> InstalledEnvironment:
+async def _provide_one(store: EnvironmentStore, request: Request, progress: Progress) -> InstalledEnvironment:
     framework = request.framework.text
     began = time.monotonic()
     is_new = False
     try:
         # Without the mutex at first: environments can be found in a folder that cannot be written.
-        installed = _found(store, request)
+        installed = _find_usable(store, request)
         if installed is None:
             # One process at a time resolves a request; the next one finds its environment.
             async with acquired(store.mutex_path(request.key), partial(progress.waiting, framework)):
-                installed = _found(store, request)
+                installed = _find_usable(store, request)
                 if installed is None:
                     installed, is_new = await _new(store, store.with_last_choices(request), progress)
     except OSError as error:
@@ -90,7 +90,7 @@ async def _provided(store: EnvironmentStore, request: Request, progress: Progres
     return installed
 
 
-def _found(store: EnvironmentStore, request: Request) -> InstalledEnvironment | None:
+def _find_usable(store: EnvironmentStore, request: Request) -> InstalledEnvironment | None:
     return None if request.refresh or request.lock else store.find(request)
 
 

@@ -1,7 +1,7 @@
 """Requirements of environments, as lines of a requirements file.
 
 Where an installed distribution came from, so that another environment gets the same one; what a user gives as
-``--adapter``; which state of a local file or folder a line means, which its text does not tell; and lines without
+``--adapter``; which state of a local file or folder a line means, which its text does not say; and lines without
 credentials. Installers record the origin beside the package (``direct_url.json``); a package without it came from an
 index.
 """
@@ -77,7 +77,7 @@ def direct_url(installed: Distribution) -> DirectUrl:
 
 
 def is_editable(direct: DirectUrl) -> bool:
-    """Whether the distribution is installed as editable."""
+    """Return whether the distribution is installed as editable."""
     return bool(direct.get("dir_info", {}).get("editable"))
 
 

@@ -68,7 +68,7 @@ class Request:
 
 
 class CachedResolution(Record):
-    """Which environment a request was given.
+    """The environment that a request was given.
 
     Attributes:
         label: the framework as asked for.
@@ -128,11 +128,11 @@ class EnvironmentStore:
         return request
 
     def resolution(self, request: Request) -> CachedResolution | None:
-        """Which environment the request was given last."""
+        """Return the environment that the request was given last."""
         return _read(self._resolution_path(request.key))
 
     def resolutions(self) -> Iterator[CachedResolution]:
-        """Which environment each request was given last."""
+        """Return the environment that each request was given last."""
         found = map(_read, sorted(self.folder.glob(".answers/*.json")))
         return (cached for cached in found if cached is not None)
 

@@ -82,7 +82,7 @@ class Uv:
         self._offline = False
 
     async def __call__(self, *arguments: str, stdin: str = "") -> str:
-        """Run uv with these arguments; returns what it printed.
+        """Run uv with these arguments; returns its output.
 
         Args:
             stdin: its standard input.
@@ -129,12 +129,12 @@ class Uv:
 
 
 def is_network_failure(stderr: str) -> bool:
-    """Whether uv failed for lack of a network."""
+    """Return whether uv failed for lack of a network."""
     return _NETWORK.search(stderr) is not None
 
 
 def is_machine_failure(stderr: str) -> bool:
-    """Whether uv failed because of the network or the disk, and not because of the requirements."""
+    """Return whether uv failed because of the network or the disk, and not because of the requirements."""
     return is_network_failure(stderr) or _MACHINE.search(stderr) is not None
 
 
@@ -149,17 +149,17 @@ def failure_reason(stderr: str) -> str:
             sentences.append(f"(hint: {text})" if mark and mark["word"] == "hint:" else text)
         else:
             sentences[-1] += f" {text}"
-    return _shortened(_joined(sentences)) or "uv gave no reason"
+    return _shorten(_join(sentences)) or "uv gave no reason"
 
 
-def _joined(sentences: list[str]) -> str:
+def _join(sentences: list[str]) -> str:
     text = ""
     for sentence in sentences:
         text += sentence if not text else f" {sentence}" if sentence.startswith("(") else f": {sentence}"
     return re.sub(r":+ ?:", ":", text)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH // 2]} […] {text[-MAX_LENGTH // 2 :]}"
 
 

@@ -21,7 +21,7 @@ from trialbed.worker._messages import (
     read_reply,
     written,
 )
-from trialbed.worker._supervisor import SUPERVISED, supervised
+from trialbed.worker._supervisor import SUPERVISED, supervised_command
 from trialbed.worker._trial import Trial
 
 __all__ = [
@@ -41,7 +41,7 @@ __all__ = [
     "load_agent",
     "read_command",
     "read_reply",
-    "supervised",
+    "supervised_command",
     "worker_command",
     "worker_environment",
     "written",

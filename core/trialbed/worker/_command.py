@@ -43,7 +43,7 @@ class CommandSpec(Record):
 
     Attributes:
         arguments: the program's path and its arguments.
-        version: tells it from its other versions.
+        version: distinguishes it from its other versions.
     """
 
     arguments: tuple[str, ...]
@@ -55,7 +55,7 @@ class CommandFailed(Exception):
 
 
 class CommandAgent(BaseAgent):
-    """Starts the program, writes the task to its standard input, and takes what it prints for the answer."""
+    """Starts the program, writes the task to its standard input, and takes its output for the answer."""
 
     contract = "3"
     command: ClassVar[CommandSpec]
@@ -88,7 +88,7 @@ class CommandAgent(BaseAgent):
             "query": query,
             "instructions": self.system_prompt,
             "endpoint": self.endpoint.model_dump(mode="json"),
-            "tools": [_described(tool) for tool in self._tools],
+            "tools": [_describe(tool) for tool in self._tools],
             "tools_url": self._server_url,
             "mcp_url": url,
             "mcp_command": [sys.executable, "-m", "trialbed.wire.mcp", url],
@@ -121,7 +121,7 @@ class CommandAgent(BaseAgent):
             streams = _Streams(process, task)
             code = process.wait()
         finally:
-            # What it has left running holds its output open. All else that it started is ended with the trial.
+            # Processes that it has left running hold its output open. All else that it started is ended with the trial.
             end_group(process)
         streams.join()
         if streams.too_much:
@@ -189,7 +189,7 @@ class _Streams:
 
 
 def _is_empty(pipe: IO[bytes] | None) -> bool:
-    """Whether a pipe holds nothing that could be read now; False where the system does not tell."""
+    """Return whether a pipe holds nothing that could be read now; False where the system does not say."""
     try:
         import fcntl
         import termios
@@ -227,7 +227,7 @@ def _document(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and ("final_answer" in value or "answer" in value) else None
 
 
-def _described(tool: Tool) -> dict[str, Any]:
+def _describe(tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
         "description": tool.description,

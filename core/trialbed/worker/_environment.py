@@ -60,12 +60,12 @@ def worker_environment(
     ``PYTHONPATH`` are made absolute, since a worker has a working directory of its own.
 
     Args:
-        mark: tells this worker from others.
+        mark: distinguishes this worker from others.
         base: what to start from; default: this process's environment.
         own_packages: the worker's interpreter has packages of its own, which this one's must not shadow.
     """
     variables = dict(os.environ if base is None else base)
-    kept = {name: value for name, value in variables.items() if not _unwanted(name, value)}
+    kept = {name: value for name, value in variables.items() if not _is_unwanted(name, value)}
     kept |= OPT_OUTS
     kept |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1", WORKER_MARK: mark}
     if _may_have_proxies(kept):
@@ -78,12 +78,12 @@ def worker_environment(
     return kept
 
 
-def _unwanted(name: str, value: str) -> bool:
+def _is_unwanted(name: str, value: str) -> bool:
     return name.upper().startswith((*VENDOR_PREFIXES, OWN_PREFIX)) or name in PLACES or is_secret(name, value)
 
 
 def _may_have_proxies(variables: Mapping[str, str]) -> bool:
-    """Whether HTTP clients may find a proxy: elsewhere than on Linux, the system may name one too.
+    """Return whether HTTP clients may find a proxy: elsewhere than on Linux, the system may name one too.
 
     Hosts without a proxy are not named for nothing: a client of httpx takes half as long again to be made then.
     """

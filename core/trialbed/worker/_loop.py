@@ -53,7 +53,7 @@ def serve(framework: str, command: str | None = None) -> int:
         detail = "".join(traceback.format_exception(error))
         channel.send(Failed(nonce=hello.nonce, error=name, message=str(error), detail=detail))
         return 0
-    # What was loaded until here stays: to look through it for garbage takes longer than a short trial.
+    # All that was loaded until here stays: to look through it for garbage takes longer than a short trial.
     gc.freeze()
     channel.send(Ready(nonce=hello.nonce, info=info))
     return _run_trials(channel, hello.nonce, agent_class)
@@ -180,17 +180,17 @@ def _cancel_leaked_tasks(runner: asyncio.Runner) -> bool:
     """Cancel the tasks that the trial left; returns whether all ended. If not, the worker must run no other trial."""
     loop = runner.get_loop()
     try:
-        # One turn, for what the trial's end has put off, such as the closing of connections.
+        # One turn, for work that the trial's end has put off, such as the closing of connections.
         loop.call_soon(loop.stop)
         loop.run_forever()
         tasks = asyncio.all_tasks(loop)
-        return not tasks or runner.run(_cancelled(tasks))
+        return not tasks or runner.run(_cancel(tasks))
     except BaseException:  # noqa: BLE001 - a leaked task may raise SystemExit; then the worker is not used again
         traceback.print_exc()
         return False
 
 
-async def _cancelled(tasks: set[asyncio.Task[object]]) -> bool:
+async def _cancel(tasks: set[asyncio.Task[object]]) -> bool:
     for task in tasks:
         task.cancel()
     _, pending = await asyncio.wait(tasks, timeout=SETTLE)

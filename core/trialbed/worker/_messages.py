@@ -13,7 +13,7 @@
     begin {spec}             →    …
     (end of input)           →    the worker ends, busy or not
 
-Every reply carries the nonce of ``hello``, so that what a framework prints by accident is not taken for one.
+Every reply carries the nonce of ``hello``, so that no accidental print of a framework is taken for one.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ WATCHED = (
 
 
 class ProcessState:
-    """The state after the adapter was loaded: what its framework changes until then holds for every trial."""
+    """The state after the adapter was loaded: changes of its framework until then hold for every trial."""
 
     def __init__(self) -> None:
         self._loaded, self._modules = sys.modules, frozenset(sys.modules)
@@ -43,7 +43,7 @@ class ProcessState:
         self._unchanged = self._counters.read()
 
     def change(self) -> str:
-        """What has been removed or replaced since, so that another trial would not find it; empty if nothing."""
+        """Name the first part that was removed or replaced since and that another trial would miss; empty if none."""
         versions = self._counters.read()
         if versions is not None and versions == self._unchanged and sys.modules is self._loaded:
             return ""
@@ -66,7 +66,7 @@ class _Functions:
         self._names, self._functions = list(functions), list(functions.values())
 
     def replaced(self) -> str:
-        """The name of the first that is not what it was; empty if all are."""
+        """Name the first that is another one now; empty if there is none."""
         get = vars(self.module).get
         # Without a loop in Python.
         if all(map(is_, map(get, self._names), self._functions)):

@@ -38,7 +38,7 @@ PAUSE = 0.01
 """Number of searches for processes to end, and seconds between them."""
 
 
-def supervised(command: Sequence[str]) -> list[str]:
+def supervised_command(command: Sequence[str]) -> list[str]:
     """The command that runs a worker's command under a supervisor, where there is one."""
     return [sys.executable, "-I", "-S", __file__, *command] if SUPERVISED else [*command]
 
@@ -67,7 +67,7 @@ def supervise(command: Sequence[str]) -> NoReturn:
 
 
 class Supervisor:
-    """Waits until the worker has ended, or its executor has closed the worker's input, and ends what is left."""
+    """Waits until the worker has ended, or its executor has closed its input, and ends all processes that are left."""
 
     def __init__(self, worker: int) -> None:
         self._worker = worker

@@ -30,7 +30,7 @@ class Trial:
 
     Args:
         owner_only: ends the process if it is a fork; called wherever an agent hands control back.
-        clock: told when the agent's work begins (True) and ends (False).
+        clock: called when the agent's work begins (True) and ends (False).
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Trial:
         except BaseException as error:
             await _close_after(agent, error)
             raise
-        await _settled(agent.close())
+        await _settle(agent.close())
         return self._outcome(answer=_writable(read_answer(value, answer_names(self._spec.tools))))
 
     def failed(self, error: BaseException) -> Outcome:
@@ -73,7 +73,7 @@ class Trial:
             agent.bind_tools(tools, server_url=self._spec.server_url)
             if inspect.iscoroutinefunction(agent.answer):
                 return await agent.answer(self._spec.query)
-            return await _settled(await asyncio.to_thread(self._blocking_answer, agent))
+            return await _settle(await asyncio.to_thread(self._blocking_answer, agent))
         finally:
             self._ended, self._cpu_ended = time.perf_counter(), _processor_time()
             self._owner_only()
@@ -97,7 +97,7 @@ class Trial:
 def _processor_time() -> float:
     """Processor seconds of this process so far, in all threads, and of the children that it has waited for."""
     spent = os.times()
-    # The time of children is told in hundredths of a second.
+    # The time of children is given in hundredths of a second.
     return time.process_time() + spent.children_user + spent.children_system
 
 
@@ -139,11 +139,11 @@ def _writable(answer: Answer) -> Answer:
     try:
         answer.model_dump_json()
     except (ValueError, RecursionError):
-        return _cleaned(answer)
+        return _clean_answer(answer)
     return answer
 
 
-def _cleaned(answer: Answer) -> Answer:
+def _clean_answer(answer: Answer) -> Answer:
     try:
         cleaned = Answer.model_validate(_clean_texts(answer.model_dump()))
         cleaned.model_dump_json()
@@ -193,10 +193,10 @@ def _clean_texts(value: Any) -> Any:
 async def _close_after(agent: BaseAgent, error: BaseException) -> None:
     """Close an agent that failed; a further error becomes a note on the first."""
     try:
-        await _settled(agent.close())
+        await _settle(agent.close())
     except Exception as second:  # noqa: BLE001 - the first error is the one to report
         error.add_note(f"close() then raised {type(second).__name__}: {second}")
 
 
-async def _settled(value: Any) -> Any:
+async def _settle(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value

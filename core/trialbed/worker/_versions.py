@@ -35,7 +35,7 @@ def _field(dictionary: dict[str, Any]) -> Any:
 
 
 def _are_kept() -> bool:
-    """Whether the field is there and changes with the dictionary, and only then."""
+    """Return whether the field is there and changes with the dictionary, and only then."""
     if sys.implementation.name != "cpython":
         return False
     tried: dict[str, Any] = {"name": None, "other": None}

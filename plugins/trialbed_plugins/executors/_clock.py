@@ -11,7 +11,7 @@ HELD_UP = 1.0
 class Deadline:
     """A number of seconds, not counting time in which this process did not run.
 
-    A process that is stopped, or that gets no processor, cannot see what a worker does meanwhile, so that time is
+    A process that is stopped, or that gets no processor, cannot see a worker's work meanwhile, so that time is
     not the worker's. It shows as a gap between checks that is longer than they ask for.
 
     Args:
@@ -67,7 +67,7 @@ class Stopwatch:
         self.reset()
 
     def reset(self) -> None:
-        """The worker is told to begin another trial."""
+        """Start the clock of another trial as the worker is asked to begin it."""
         self._told = self._now()
         self._began: float | None = None
         self._ended: float | None = None
@@ -90,8 +90,8 @@ class Stopwatch:
 
         Args:
             held: seconds in which this process did not run. The last message may have arrived in them.
-            claimed: the worker's own figure. It may be longer than what was measured, since the work can have begun as
-                soon as the worker was told; shorter only by ``held``.
+            claimed: the worker's own figure. It may be longer than the measured time, since the work can have begun as
+                soon as the worker was asked; shorter only by ``held``.
         """
         if self._began is None:
             return 0.0

@@ -1,4 +1,4 @@
-"""The condition of a worker: what it holds open, and whether a trial changed what the next one relies on."""
+"""The condition of a worker: its open descriptors, and whether a trial changed anything that the next one relies on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ T = TypeVar("T")
 class Condition:
     """A process's open descriptors, threads, resource limits and working directory; None where they cannot be read.
 
-    Only Linux tells the limits of another process. There, the folder also says whether it was removed.
+    Only Linux shows the limits of another process. There, the folder also says whether it was removed.
     """
 
     descriptors: int | None
@@ -68,7 +68,7 @@ class Condition:
             )
 
     def worse(self, later: Condition) -> str:
-        """What makes a later condition unfit for another trial; empty if nothing does."""
+        """Return the reason why a later condition is unfit for another trial; empty if it is fit."""
         if _grown(self.descriptors, later.descriptors, DESCRIPTORS):
             return f"it has {later.descriptors} open descriptors, and had {self.descriptors}"
         if _grown(self.threads, later.threads, THREADS):

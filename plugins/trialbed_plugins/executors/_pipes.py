@@ -22,7 +22,7 @@ LAST_OUTPUT = 0.5
 """Seconds in which output may still arrive after the process has ended; a stray child may keep the pipes open."""
 
 READS = 8
-"""Turns of the event loop in which what is in the pipes is read."""
+"""Turns of the event loop in which the pipes are read."""
 
 SIGNALLED = 128
 
@@ -43,7 +43,7 @@ class Pipes(asyncio.SubprocessProtocol):
     """Reads a worker's replies and drains what else it writes.
 
     Attributes:
-        shell_codes: the process tells that its worker was ended by a signal with the code 128 + its number.
+        shell_codes: the process reports a worker that a signal ended with the code 128 + its number.
         stopwatch: times the trial, by when its ``clock`` messages arrive.
         exited: set when the process has ended and been waited for.
         disconnected: set when all its pipes are closed too.
@@ -74,7 +74,7 @@ class Pipes(asyncio.SubprocessProtocol):
         return item
 
     async def arrived(self) -> bool:
-        """Read what is in the pipes now; returns whether there is a reply, so that ``message`` does not wait."""
+        """Read the pipes now; returns whether there is a reply, so that ``message`` does not wait."""
         for _ in range(READS):
             if self._arrived.qsize():
                 return True
@@ -82,9 +82,9 @@ class Pipes(asyncio.SubprocessProtocol):
         return False
 
     def hang_up(self) -> None:
-        """Close the process's input at once, without what it has not read yet."""
+        """Close the process's input at once, without waiting for it to read the rest."""
         if 0 not in self._closed:
-            # A pipe that broke is gone one turn of the loop before that is told here, and cannot be aborted then.
+            # A pipe that broke is gone one turn of the loop before this is called, and cannot be aborted then.
             with suppress(AttributeError):
                 pipe(self._transport, 0).abort()
 
@@ -99,7 +99,7 @@ class Pipes(asyncio.SubprocessProtocol):
 
     @property
     def usable(self) -> bool:
-        """Whether there was no fault, and no reply without a command."""
+        """Return whether there was no fault, and no reply without a command."""
         return not (self._faulty or self.exited.is_set() or self._arrived.qsize())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -121,13 +121,13 @@ class Pipes(asyncio.SubprocessProtocol):
         if self.exited.is_set():
             self._gone_when_read()
         elif fd == 1:
-            asyncio.get_running_loop().call_later(LAST_OUTPUT, self._gone)
+            asyncio.get_running_loop().call_later(LAST_OUTPUT, self._exit)
 
     def process_exited(self) -> None:
         """The process has ended; its last output may still be in the pipes."""
         self.exited.set()
         self._gone_when_read()
-        asyncio.get_running_loop().call_later(LAST_OUTPUT, self._gone)
+        asyncio.get_running_loop().call_later(LAST_OUTPUT, self._exit)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """The process and its pipes are gone."""
@@ -135,9 +135,9 @@ class Pipes(asyncio.SubprocessProtocol):
 
     def _gone_when_read(self) -> None:
         if {1, 2} <= self._closed:
-            self._gone()
+            self._exit()
 
-    def _gone(self) -> None:
+    def _exit(self) -> None:
         code = self._transport.get_returncode()
         self._fail(crash(SIGNALLED - code if self.shell_codes and code is not None and code > SIGNALLED else code))
 

@@ -67,7 +67,7 @@ def _resident_bytes(pid: int) -> int:
 
 
 def read_file(file: str) -> bytes:
-    """What a file of ``/proc`` holds, without the objects of a stream: it is read after every trial.
+    """Read a file of ``/proc`` without the objects of a stream: it is read after every trial.
 
     Raises:
         OSError: its process is gone, or is another user's.
@@ -167,6 +167,6 @@ def _children(pid: int) -> Iterator[int]:
 
 @lru_cache(maxsize=1)
 def _lists_children() -> bool:
-    """Whether this Linux has the files that list the children of a thread."""
+    """Return whether this Linux has the files that list the children of a thread."""
     own = os.getpid()
     return os.path.exists(f"/proc/{own}/task/{own}/children")

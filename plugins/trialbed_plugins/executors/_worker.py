@@ -29,7 +29,7 @@ from trialbed.worker import (
     Hello,
     Ready,
     Started,
-    supervised,
+    supervised_command,
     worker_command,
     worker_environment,
     written,
@@ -122,7 +122,7 @@ class Worker:
         with contextlib.ExitStack() as stack:
             launched = await asyncio.to_thread(stack.enter_context, preparing(command, environment, folder))
             await self._launch(launched, folder)
-            info = await self._described()
+            info = await self._describe()
             held = launched.held()
         if launched.sandbox is not None and not held:
             raise WorkerFault("protocol", "the worker answered without a report of its sandbox")
@@ -147,7 +147,7 @@ class Worker:
         try:
             self._transport, _ = await asyncio.get_running_loop().subprocess_exec(
                 lambda: self._pipes,
-                *supervised(launched.command),
+                *supervised_command(launched.command),
                 env=launched.environment,
                 cwd=folder,
                 pass_fds=launched.descriptors,
@@ -157,7 +157,7 @@ class Worker:
             raise WorkerFault("adapter", f"{launched.command[0]} cannot be started: {error}") from error
         self._pipes.shell_codes = launched.shell_codes
 
-    async def _described(self) -> FrameworkInfo:
+    async def _describe(self) -> FrameworkInfo:
         self._send(Hello(nonce=self._nonce))
         reply = await self._reply(START_LIMIT, f"loading the adapter took more than {START_LIMIT:.0f} s")
         if isinstance(reply, Failed):
@@ -173,19 +173,19 @@ class Worker:
 
     @property
     def fresh(self) -> bool:
-        """Whether it has not begun a trial yet."""
+        """Return whether it has not begun a trial yet."""
         return self._trials == 0
 
     @property
     def usable(self) -> bool:
-        """Whether the worker can take another trial: alive, silent, and not half way to its memory limit.
+        """Return whether the worker can take another trial: alive, silent, and not half way to its memory limit.
 
         Its processes are those that the last search found.
         """
         return self._pipes.usable and self._resident_bytes(self._family) < self._memory_limit / 2
 
     def spent(self, most_trials: int | None) -> str:
-        """Why the worker should take no other trial after those it ran; empty if it can take one.
+        """Return the reason why the worker should take no other trial; empty if it can take one.
 
         Args:
             most_trials: number of trials that a worker runs; None for a hundred, or more if they are very short.
@@ -198,7 +198,7 @@ class Worker:
         """Run one trial.
 
         Args:
-            time_waited: tells by how many seconds the deadline of the trial is later.
+            time_waited: returns by how many seconds the deadline of the trial is later.
 
         Raises:
             NotBegun: the worker did not start it, because of an earlier trial.
@@ -209,7 +209,7 @@ class Worker:
         reply = await self._reply(spec.limits.timeout, late, partial(time_waited, spec.trial))
         if isinstance(reply, Done) and reply.trial == spec.trial:
             self._spent = reply.spent
-            return self._timed(reply.outcome)
+            return self._with_wall_time(reply.outcome)
         raise WorkerFault("protocol", f"the worker ended the trial with {reply.type!r} for another trial")
 
     async def strays(self) -> int:
@@ -227,7 +227,7 @@ class Worker:
     def failed(self, fault: WorkerFault, started_at: datetime) -> Outcome:
         """The outcome of a trial that ended its worker, with the end of the worker's standard error."""
         failure = Failure(kind=fault.kind, message=redact(fault.message), detail=redact(self._pipes.tail()))
-        return self._timed(Outcome(started_at=started_at, wall_time=0.0, failure=failure))
+        return self._with_wall_time(Outcome(started_at=started_at, wall_time=0.0, failure=failure))
 
     def tail(self) -> str:
         """The end of standard error, redacted."""
@@ -257,7 +257,7 @@ class Worker:
         self._transport.close()
         await self._pipes.disconnected.wait()
 
-    def _timed(self, outcome: Outcome) -> Outcome:
+    def _with_wall_time(self, outcome: Outcome) -> Outcome:
         """The outcome with the wall time of this process's clock: the worker's can be changed by what runs in it."""
         seconds = self._pipes.stopwatch.seconds(self._held, outcome.wall_time)
         self._trial_seconds += seconds

@@ -47,7 +47,8 @@ class LocalExecutor(Executor):
     """Runs each trial in a worker process of its framework, and uses workers again.
 
     A trial costs at most its worker: a worker whose trial failed in any way, left processes behind, or changed or
-    used up what the next trial needs is ended with everything that it started, and the next trial gets a new one.
+    used up resources that the next trial needs is ended with everything that it started, and the next trial gets a new
+    one.
 
     Args:
         worker_trials: trials that a worker runs before it is replaced; default: ``TRIALBED_WORKER_TRIALS``, else 100,
@@ -112,9 +113,9 @@ class LocalExecutor(Executor):
             text = f"frameworks: {framework!r} cannot be loaded: {error}\n{error.detail}"
             raise DriverBroken(text.rstrip()) from error
         self._idle.append(worker)
-        return self._labelled(worker.info, framework)
+        return self._with_label(worker.info, framework)
 
-    def _labelled(self, info: FrameworkInfo, framework: str) -> FrameworkInfo:
+    def _with_label(self, info: FrameworkInfo, framework: str) -> FrameworkInfo:
         environment = self.environments.get(framework)
         lock = {"lock": environment.lock, "lock_digest": environment.lock_digest} if environment else {}
         return info.model_copy(update={"name": framework, **lock})
@@ -137,7 +138,7 @@ class LocalExecutor(Executor):
         reusable, first = False, worker.fresh
         try:
             outcome = _as_told(await worker.run(spec, self.time_waited))
-            reusable = await self._left_nothing(worker, spec) and self._trusted(outcome) and self._fit(worker)
+            reusable = await self._left_nothing(worker, spec) and self._is_trusted(outcome) and self._fit(worker)
         except WorkerFault as fault:
             outcome = worker.failed(fault, started_at)
         finally:
@@ -160,8 +161,8 @@ class LocalExecutor(Executor):
             )
         return not count
 
-    def _trusted(self, outcome: Outcome) -> bool:
-        """Whether a worker can go on after this end of a trial: what failed may have left anything behind."""
+    def _is_trusted(self, outcome: Outcome) -> bool:
+        """Return whether a worker can go on after this end of a trial: a failed one may have left anything behind."""
         return outcome.failure is None
 
     def _fit(self, worker: Worker) -> bool:
@@ -219,7 +220,7 @@ class LocalExecutor(Executor):
         await worker.start(environment.python if environment else None, folder, preparing)
 
     def _start_fault(self, fault: WorkerFault, framework: str, tail: str) -> WorkerFault:
-        """Whose fault it is that a worker did not start: an adapter that has loaded before is not slow by itself."""
+        """Decide whose fault a failed start of a worker is: an adapter that has loaded before is not slow by itself."""
         if fault.kind == "server":
             return fault
         if fault.kind == "timeout" and framework in self._loaded:
@@ -291,21 +292,21 @@ def _not_started(error: StartFailed | WorkerFault, started_at: datetime) -> Outc
     kind: FailureKind = "adapter" if isinstance(error, StartFailed) else error.kind
     detail = error.failed.detail if isinstance(error, StartFailed) else error.detail
     failure = Failure(kind=kind, message=str(error), detail=detail)
-    return _redacted(Outcome(started_at=started_at, wall_time=0.0, failure=failure, first=True))
+    return _redact(Outcome(started_at=started_at, wall_time=0.0, failure=failure, first=True))
 
 
 def _as_told(outcome: Outcome) -> Outcome:
-    """What a worker says of its trial, without secrets.
+    """Mask the secrets in a worker's reply about its trial.
 
     Whether the endpoint or the server failed is not for it to say: that would spare it a score.
     """
     failure = outcome.failure
     if failure is not None and failure.kind in NOT_MEASURED:
         outcome = outcome.model_copy(update={"failure": failure.model_copy(update={"kind": "agent"})})
-    return _redacted(outcome)
+    return _redact(outcome)
 
 
-def _redacted(outcome: Outcome) -> Outcome:
+def _redact(outcome: Outcome) -> Outcome:
     failure = outcome.failure
     if failure is None:
         return outcome

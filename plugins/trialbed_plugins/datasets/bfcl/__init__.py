@@ -1,4 +1,4 @@
-"""The Berkeley Function-Calling Leaderboard: its test sets and its rules of what is right."""
+"""The Berkeley Function-Calling Leaderboard: its test sets and its rules of correctness."""
 
 from trialbed_plugins.datasets.bfcl._checker import problem_of
 from trialbed_plugins.datasets.bfcl._driver import BfclDriver

@@ -33,13 +33,13 @@ IGNORED = re.compile(r"[ ,./\-_*^]")
 def problem_of(
     category: str, functions: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]], calls: Sequence[Call]
 ) -> str:
-    """Why calls are wrong; empty if they are right.
+    """Explain why calls are wrong; empty if they are right.
 
     Args:
         category: the test set, such as ``live_parallel_multiple``.
         functions: the functions on offer, as the leaderboard describes them.
         answers: one for each call: the function's name with the values that each parameter may have.
-        calls: what the model called, in its order.
+        calls: those that the model made, in its order.
     """
     if "irrelevance" in category:
         return "no function is needed, but one was called" if calls else ""
@@ -100,7 +100,7 @@ def _is_right(described: Mapping[str, Any], allowed: Sequence[Any], value: Any, 
         value = language.read(value, kind, of_items)
     elif kind == "float" and type(value) is int:
         value = float(value)
-    typed, otherwise = _typed(value, allowed, expected, inner)
+    typed, otherwise = _check_type(value, allowed, expected, inner)
     if not typed:
         return False
     if otherwise:
@@ -116,8 +116,8 @@ def _is_right(described: Mapping[str, Any], allowed: Sequence[Any], value: Any, 
     return value in allowed
 
 
-def _typed(value: Any, allowed: Sequence[Any], expected: type, inner: type | None) -> tuple[bool, bool]:
-    """Whether a value has a type that is right, and whether that is another than the one described."""
+def _check_type(value: Any, allowed: Sequence[Any], expected: type, inner: type | None) -> tuple[bool, bool]:
+    """Return whether a value has a type that is right, and whether that is another than the one described."""
     answered = next((type(answer) for answer in allowed if answer != ""), None)
     otherwise = answered is not None and answered is not expected
     if type(value) is expected and (inner is None or any(_all_typed(value, answer, inner) for answer in allowed)):
@@ -126,7 +126,7 @@ def _typed(value: Any, allowed: Sequence[Any], expected: type, inner: type | Non
 
 
 def _all_typed(value: Any, answer: Any, inner: type) -> bool:
-    return type(answer) is not list or all(_typed(item, answer, inner, None)[0] for item in value)
+    return type(answer) is not list or all(_check_type(item, answer, inner, None)[0] for item in value)
 
 
 def _is_dict(value: Mapping[str, Any], allowed: Sequence[Any]) -> bool:

@@ -23,10 +23,10 @@ class Language:
     Attributes:
         name: as descriptions have it.
         reader: the module of the wheel that reads its values, and the function there.
-        types: a type's name -> what a value of it is read as.
+        types: a type's name -> the Python type that its values are read as.
         lists: the types that have items.
         quoted: the types whose values are in quotation marks, as items of a list.
-        suffixes: a type's name -> what its numbers end with.
+        suffixes: a type's name -> the suffix of its numbers.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Language:
 
     @property
     def hint(self) -> str:
-        """What the descriptions of functions end with."""
+        """The end of the descriptions of functions."""
         version = "Java 8 SDK" if self is JAVA else self.name
         return f" Note that the provided function is in {version} syntax."
 

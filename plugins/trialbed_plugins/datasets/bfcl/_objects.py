@@ -61,7 +61,7 @@ class CaseObjects:
             )
 
     def call(self, function: str, named: Mapping[str, Any], given: Sequence[Any] = ()) -> Any:
-        """Call a function; what it returns, or its error as the leaderboard words it.
+        """Call a function; returns its result, or its error as the leaderboard words it.
 
         Args:
             named: the arguments that have names.
@@ -79,12 +79,12 @@ class CaseObjects:
             return f"Error during execution: {error}"
 
     def response(self, function: str, named: Mapping[str, Any], given: Sequence[Any] = ()) -> str:
-        """What the leaderboard compares of a call's result: its text."""
+        """Write a call's result as text, which is what the leaderboard compares."""
         return text_of(self.call(function, named, given))
 
     def state(self) -> dict[str, Any]:
         """The objects as JSON, to be shown."""
-        return {name: _shown(_public(made)) for name, made in self.by_class.items()}
+        return {name: _as_json(_public(made)) for name, made in self.by_class.items()}
 
     def differences(self, right: CaseObjects) -> Iterator[str]:
         """The attributes that are other than in the objects that are right."""
@@ -136,13 +136,13 @@ def _public(made: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(made).items() if not name.startswith("_")}
 
 
-def _shown(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _shown(item) for key, item in value.items()}
+        return {str(key): _as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_shown(item) for item in value]
+        return [_as_json(item) for item in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if hasattr(value, "__dict__"):  # a folder knows the one that it is in
-        return {name: _shown(item) for name, item in _public(value).items() if name != "parent"}
+        return {name: _as_json(item) for name, item in _public(value).items() if name != "parent"}
     return str(value)

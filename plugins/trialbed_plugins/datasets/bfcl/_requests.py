@@ -23,7 +23,7 @@ TASK = (
 )
 
 MORE = "I have updated some more functions you can choose from. What about now?"
-"""What the leaderboard says when functions come later."""
+"""The leaderboard's message when functions come later."""
 
 HOW = f"Call them with {TOOL}_{USE}:"
 
@@ -62,7 +62,7 @@ def _functions(row: Row, documents: Mapping[str, list[dict[str, Any]]]) -> dict[
 
 
 def start_of(row: Row) -> dict[str, Any]:
-    """What the objects of a case of several turns begin as."""
+    """Return the initial state of the objects of a case of several turns."""
     return {
         "classes": list(row["involved_classes"]),
         "config": row["initial_config"],
@@ -100,14 +100,14 @@ def _gold_calls(row: Row, later: Sequence[Row]) -> Iterator[GoldCall]:
         if place:
             yield GoldCall(api=NEXT_API.ref, arguments={})
         for name, given, named in map(right_call, turn):
-            arguments = _named((here | there)[name], given, named)
+            arguments = _name_arguments((here | there)[name], given, named)
             if name in here:
                 yield GoldCall(api=ref_of(name), arguments=arguments)
             else:
                 yield GoldCall(api=USE_API.ref, arguments={"function": name, "arguments": arguments})
 
 
-def _named(function: Row, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+def _name_arguments(function: Row, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a right call, each with its name."""
     return dict(zip(function["parameters"]["properties"], given, strict=False)) | dict(named)
 

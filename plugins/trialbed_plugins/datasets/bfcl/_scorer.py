@@ -21,7 +21,7 @@ INSTEAD = ("error", "server_error", "rate_limit", "hang")
 """Faults on purpose that take the place of an answer."""
 
 NUMBER = re.compile(r"_\d+(-\d+-\d+)?$")
-"""What follows the test set's name in the id of a case."""
+"""The part of a case's id after the test set's name."""
 
 
 @hookimpl
@@ -42,15 +42,15 @@ async def score_trial(context: ScoreContext) -> list[Score]:
     if row is None:
         return []
     if category in TURNS:
-        turns = turns_of(_made(context))
+        turns = turns_of(_made_calls(context))
         problem = await asyncio.to_thread(problem_of_turns, start_of(row), row.get("answers", ()), turns)
     else:
-        problem = problem_of(category, row["function"], row.get("answers", ()), _asked(context))
+        problem = problem_of(category, row["function"], row.get("answers", ()), _asked_calls(context))
     return [Score(name=SCORE, value=0.0 if problem else 1.0, detail={"problem": problem})]
 
 
-def _asked(context: ScoreContext) -> list[Call]:
-    """What the model called."""
+def _asked_calls(context: ScoreContext) -> list[Call]:
+    """List the calls that the model asked for."""
     names = {tool.name: tool.api.api_name for tool in context.tools}
     return [
         (call.api.api_name if call.api else names.get(call.name, call.name), cast("Any", call.arguments))
@@ -58,7 +58,7 @@ def _asked(context: ScoreContext) -> list[Call]:
     ]
 
 
-def _made(context: ScoreContext) -> list[Call]:
+def _made_calls(context: ScoreContext) -> list[Call]:
     """The calls that reached the objects, in the order in which the model made them.
 
     A fault on purpose that took the place of an answer kept its call from them.

@@ -34,13 +34,13 @@ TURNS = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "mu
 """The test sets of several turns."""
 
 CATEGORY, TOOL = "BFCL", "bfcl"
-"""What all functions have in common as Apis."""
+"""Fields that all functions have in common as Apis."""
 
 TYPES = {"tuple": "ARRAY", "any": "STRING"}
 """Types of the leaderboard -> the words of datasets, where those are others."""
 
 CONSTRAINTS = ("items", "properties", "required", "format", "minimum", "maximum")
-"""What a parameter's schema says beyond its type and its values; it goes into the description."""
+"""Collect the keywords of a parameter's schema beyond type and values; they go into the description."""
 
 
 def data_folder() -> Path | None:

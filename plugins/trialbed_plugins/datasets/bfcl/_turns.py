@@ -1,7 +1,7 @@
 """The leaderboard's rules of which calls are right in a test set of several turns.
 
 Those of its own checker (``bfcl-eval`` 2026.3.23): after each turn the objects are as the right calls leave them, and
-what the right calls of the turn returned is among what the calls so far returned.
+the results of the right calls of the turn are among the results of the calls so far.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def right_call(text: str) -> RightCall:
 
 
 def problem_of_turns(start: Mapping[str, Any], right: Sequence[Sequence[str]], made: Sequence[Sequence[Call]]) -> str:
-    """Why calls are wrong; empty if they are right.
+    """Explain why calls are wrong; empty if they are right.
 
     Args:
-        start: what the objects of the case begin as.
+        start: the initial state of the objects of the case.
         right: the right calls of each turn. After a turn that has none, nothing is checked.
-        made: what the model called in each turn, in its order. What it called after the last turn belongs to that.
+        made: the model's calls in each turn, in its order. Those after the last turn belong to that.
     """
     try:
         turns = [[right_call(text) for text in turn] for turn in right]
@@ -62,7 +62,7 @@ class _Replay:
         self._responses: Counter[str] = Counter()
 
     def problem(self, right: Sequence[RightCall], made: Sequence[Call]) -> str:
-        """What is wrong with the calls of the next turn."""
+        """Explain what makes the calls of the next turn wrong."""
         self._responses.update(self._found.response(name, arguments) for name, arguments in made)
         wanted = Counter(self._right.response(name, named, given) for name, given, named in right)
         if not right:

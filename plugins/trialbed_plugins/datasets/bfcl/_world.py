@@ -16,7 +16,7 @@ NO_MORE = "There are no more requests. Give your answer."
 
 
 class CaseWorld(World):
-    """The objects of one case, which get what the model sent, as the leaderboard's do.
+    """The objects of one case, which get the model's arguments, as the leaderboard's do.
 
     Args:
         start: what they begin as, with the ``requests`` after the first.

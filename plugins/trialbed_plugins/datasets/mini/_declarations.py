@@ -15,7 +15,7 @@ class TableFile(Record):
     """One table.
 
     Attributes:
-        noun: what a row is, for error texts (``no city named 'X'``).
+        noun: names a row in error texts (``no city named 'X'``).
         key: the column that identifies a row.
         references: column -> table whose key it holds.
     """
@@ -27,14 +27,14 @@ class TableFile(Record):
 
 
 class Select(Record):
-    """Which rows of a table an Api reads.
+    """Selects the rows of a table that an Api reads.
 
     Attributes:
         where: ``column operator value``; a value is a parameter or, where the parameter is looked up, a path
             from its row (``city.city_id``). A condition on a parameter that was left out does not apply.
         order: the column to sort by, with ``-`` in front for descending; else the table's order.
         limit: the parameter that bounds the number of rows.
-        key: what the list of rows is called in the response; empty: the table's name.
+        key: names the list of rows in the response; empty: the table's name.
         first: whether the response is the first row itself; none is an API error.
     """
 
@@ -55,7 +55,7 @@ class Product(Record):
 
 
 class Endpoint(Record):
-    """How an Api is answered.
+    """Declares the answers of an Api.
 
     Attributes:
         lookups: parameter -> ``table.column``: the row that the parameter names; none is an API error.

@@ -84,7 +84,7 @@ class _Call:
         yield lambda row: test(self.world.value(row, path), wanted)
 
     def _value(self, source: str) -> Json:
-        """What a parameter, or a path from the row it names, stands for."""
+        """Look up the value that a parameter, or a path from the row it names, stands for."""
         name, _, path = source.partition(".")
         return self.world.value(self.found[name], path) if path else self.arguments[name]
 
@@ -117,7 +117,7 @@ OPERATORS: dict[Operator, Callable[[Any, Any], bool]] = {
     "in": lambda value, wanted: _contains(wanted, value),
     "all": lambda value, wanted: all(_contains(value, item) for item in wanted),
 }
-"""How a column's value is compared with what was asked for."""
+"""Compare a column's value with the one asked for."""
 
 
 def _with_defaults(api: Api, arguments: Mapping[str, Json]) -> dict[str, Json]:

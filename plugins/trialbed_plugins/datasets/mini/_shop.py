@@ -1,4 +1,4 @@
-"""A shop that can be ordered from: Apis that change something, and queries about what is left afterwards."""
+"""A shop that can be ordered from: Apis that change something, and queries about the stock afterwards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Basket(World):
         self._orders: list[Json] = []
 
     def call(self, api: Api, arguments: Mapping[str, Json]) -> Json:
-        """Do what an Api of the shop does."""
+        """Carry out a call of an Api of the shop."""
         product = str(arguments.get("product", ""))
         quantity = int(str(arguments.get("quantity", 1)))
         match api.api_name:
@@ -111,7 +111,7 @@ class ShopSimulator(Simulator):
 
 
 class ShopDataset(Dataset):
-    """Ten queries that are solved by what the shop's basket and orders are in the end."""
+    """Ten queries that are solved by the final state of the shop's basket and orders."""
 
     name = "mini"
     test_set = NAME
@@ -212,7 +212,7 @@ _TASKS: tuple[tuple[str, tuple[Step, ...], str], ...] = (
         "63.0",
     ),
 )
-"""Text, gold calls, and what the answer must say. The final state is what the gold calls leave."""
+"""Text, gold calls, and the facts of the answer. The final state is the one that the gold calls leave."""
 
 
 @cache

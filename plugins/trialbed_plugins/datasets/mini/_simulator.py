@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 MAX_ERROR = 500
-"""Characters of an API error; it repeats what was sent, which may be long."""
+"""Characters of an API error; it repeats the arguments, which may be long."""
 
 
 class MiniSimulator(Simulator):
@@ -67,7 +67,7 @@ def _path(api: Api) -> str:
 
 
 def _violation(api: Api, arguments: dict[str, Json]) -> str:
-    """What is wrong with the arguments by the Api's schema, empty if nothing is; the first parameter's fault."""
+    """Explain the first violation of the Api's schema by the arguments; empty if there is none."""
     from jsonschema import Draft202012Validator  # takes long to import, and not all who look for datasets need it
 
     validator = Draft202012Validator(api.parameters_schema())

@@ -52,7 +52,7 @@ class World:
         return None if values is None else Row(declared, values)
 
     def value(self, row: Row, path: str) -> Json:
-        """What stands at a path from a row: a column, or through references (``city_id.region_id.name``)."""
+        """Look up the value at a path from a row: a column, or through references (``city_id.region_id.name``)."""
         column, _, rest = path.partition(".")
         value = row.values[column]
         if not rest or value is None:

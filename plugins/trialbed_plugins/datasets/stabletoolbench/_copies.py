@@ -2,8 +2,8 @@
 
 Below the driver's folder, ``CURRENT`` names the folder of the last import: ``queries/<test set>.json`` in
 Trialbed's own form, ``tools/<Category>.json`` with lists of Apis, ``catalog`` with the same Apis, each of which is read
-when it is needed, and ``descriptions.json`` with what each tool is for. An import writes a new folder and then replaces
-``CURRENT``, so that a reader finds all of it or none, and one that fails leaves everything as it was.
+when it is needed, and ``descriptions.json`` with the purpose of each tool. An import writes a new folder and then
+replaces ``CURRENT``, so that a reader finds all of it or none, and one that fails leaves everything as it was.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Copies:
         return list(_apis(self._current))
 
     def descriptions(self) -> dict[str, dict[str, str]]:
-        """Category -> tool name -> what the tool is for; of imported tool documents."""
+        """Category -> tool name -> purpose of the tool, from imported tool documents."""
         path = self._current / "descriptions.json"
         return validate(path, _DESCRIPTIONS, read_text(path)) if path.is_file() else {}
 

@@ -74,7 +74,7 @@ class StableToolBenchDriver(DatasetDriver):
         return StableToolBenchDataset(test_set, _copies(data_dir))
 
     def recognises(self, folder: Path) -> bool:
-        """Whether there are query files or tool documents below the folder."""
+        """Return whether there are query files or tool documents below the folder."""
         return folder.is_dir() and holds_data(folder)
 
     def documents(self, folder: Path) -> Sequence[Path]:

@@ -38,11 +38,11 @@ def find(folder: Path) -> Findings:
     Raises:
         DataError: two files give the same test set.
     """
-    return Findings(_named(list(_query_files(folder))), tuple(_documents(folder)))
+    return Findings(_files_by_name(list(_query_files(folder))), tuple(_documents(folder)))
 
 
 def holds_data(folder: Path) -> bool:
-    """Whether there is any query file or tool document below a folder; stops at the first."""
+    """Return whether there is any query file or tool document below a folder; stops at the first."""
     return any(True for _ in _query_files(folder)) or any(True for _ in _documents(folder))
 
 
@@ -80,7 +80,7 @@ def _json_files(folder: Path) -> list[Path]:
 
 
 def _looks_like_queries(path: Path) -> bool:
-    """Whether a file begins like a list of queries, even if it is broken further down.
+    """Return whether a file begins like a list of queries, even if it is broken further down.
 
     Raises:
         DataError: the file cannot be read.
@@ -93,7 +93,7 @@ def _looks_like_queries(path: Path) -> bool:
     return head.lstrip().startswith("[") and ('"api_list"' in head or '"query_id"' in head)
 
 
-def _named(files: list[Path]) -> dict[str, Path]:
+def _files_by_name(files: list[Path]) -> dict[str, Path]:
     whole = {path.stem for path in files if EXAMPLES not in path.parts}
     named: dict[str, Path] = {}
     for path in files:

@@ -69,7 +69,7 @@ def command(
 
 
 def mounts(interpreter: Interpreter, hidden: Iterable[Path]) -> Iterator[str]:
-    """The arguments that show a worker what it may read, and then cover what is hidden in there."""
+    """The arguments that show a worker its readable files, and then cover the hidden ones among them."""
     secret = {*interpreter.hidden, *hidden}
     covered: set[Path] = set()
     shown: set[Path] = set()
@@ -77,12 +77,13 @@ def mounts(interpreter: Interpreter, hidden: Iterable[Path]) -> Iterator[str]:
         yield from ("--symlink", os.readlink(path), str(path))
     folders = (path for path in SYSTEM if not path.is_symlink())
     for path in dict.fromkeys((*folders, *SETTINGS, *interpreter.readable)):
-        # What is in a folder that is shown is there already; a link, to which nothing can be bound, may be among it.
+        # The entries of a folder that is shown are there already; a link, to which nothing can be bound, may be among
+        # it.
         if path.exists() and not is_hidden(path, secret) and shown.isdisjoint(path.parents):
             below = set(masks(path, secret))
             complete = all(other.exists() for other in below)
             covered |= below if complete else set()
-            # What is not there yet cannot be covered: only what is beside it is shown.
+            # A file that does not exist yet cannot be covered: only its neighbours are shown.
             for part in (path,) if complete else view([path], secret).whole:
                 shown.add(part)
                 yield from ("--ro-bind", str(part), str(part))

@@ -49,9 +49,9 @@ class View:
 
 
 def view(readable: Iterable[Path], hidden: Collection[Path]) -> View:
-    """What is readable, without what is hidden: a folder that contains something hidden is split into its entries.
+    """Leave hidden files out of the readable ones: a folder that contains a hidden one is split into its entries.
 
-    What is put into such a folder later is not seen, so a hidden file need not exist yet.
+    Files that are put into such a folder later are not seen, so a hidden file need not exist yet.
     """
     whole: list[Path] = []
     listed: list[Path] = []
@@ -61,12 +61,12 @@ def view(readable: Iterable[Path], hidden: Collection[Path]) -> View:
 
 
 def masks(path: Path, hidden: Iterable[Path]) -> Iterator[Path]:
-    """What is hidden below a folder."""
+    """Yield the hidden files and folders below a folder."""
     return (other for other in hidden if other != path and other.is_relative_to(path))
 
 
 def is_hidden(path: Path, hidden: Iterable[Path]) -> bool:
-    """Whether it is hidden, or in something that is."""
+    """Return whether it is hidden, or in something that is."""
     return any(path.is_relative_to(other) for other in hidden)
 
 
@@ -78,6 +78,6 @@ def _take_apart(path: Path, hidden: Collection[Path], whole: list[Path], listed:
         return
     listed.append(path)
     for child in sorted(path.iterdir()):
-        # A link could lead to what is hidden; what it leads to is seen if it is readable itself.
+        # A link could lead to a hidden file; its target is seen if it is readable itself.
         if not child.is_symlink():
             _take_apart(child, hidden, whole, listed)

@@ -37,9 +37,10 @@ class Interpreter:
     """An interpreter with its packages.
 
     Attributes:
-        readable: what it needs to read.
+        readable: files and folders that it needs to read.
         listed: folders of which it needs to know the names, beside those in ``readable``.
-        hidden: what a worker must not see of these: the packages of datasets, and packages of other interpreters.
+        hidden: those among them that a worker must not see: the packages of datasets, and packages of other
+            interpreters.
         needed: files without which it would not run, or would run as another interpreter.
     """
 
@@ -50,7 +51,7 @@ class Interpreter:
 
 
 def own_interpreter(python_path: str = "") -> Interpreter:
-    """This process's interpreter, with what is on its path beside its own packages.
+    """This process's interpreter, with the entries of its path beside its own packages.
 
     Args:
         python_path: the worker's ``PYTHONPATH``.
@@ -68,8 +69,8 @@ def environment_interpreter(python: str, lock: str = "") -> Interpreter:
     folder = Path(python).parent.parent
     packages = [found.resolve() for found in sorted(folder.glob("lib*/python3*/site-packages"))]
     editable = [Path(url2pathname(urlsplit(url).path)).resolve() for url in _EDITABLE.findall(lock)]
-    sources = [source for source in _linked(packages) if _is_in(source, editable)]
-    modules = {name: path for name, path in _mapped(packages).items() if _is_in(path, editable)}
+    sources = [source for source in _linked_folders(packages) if _is_in(source, editable)]
+    modules = {name: path for name, path in _mapped_modules(packages).items() if _is_in(path, editable)}
     return _interpreter(python, [folder], packages, sources, modules)
 
 
@@ -82,17 +83,17 @@ def _own(prefix: str, python_path: str) -> Interpreter:
         packages.append(Path(site.getusersitepackages()))
     packages = [folder.resolve() for folder in packages if folder.is_dir()]
     sources = [Path(entry).resolve() for entry in python_path.split(os.pathsep) if entry]
-    sources += [folder for folder in _linked(packages) if not _is_in(folder, [Path(prefix)])]
-    return _interpreter(sys.executable, [Path(prefix), *packages], packages, sources, _mapped(packages))
+    sources += [folder for folder in _linked_folders(packages) if not _is_in(folder, [Path(prefix)])]
+    return _interpreter(sys.executable, [Path(prefix), *packages], packages, sources, _mapped_modules(packages))
 
 
 def _interpreter(
     python: str, folders: Iterable[Path], packages: list[Path], sources: list[Path], modules: dict[str, Path]
 ) -> Interpreter:
-    """Put together what is known of an interpreter.
+    """Describe an interpreter.
 
     Args:
-        folders: what is its own.
+        folders: its own.
         packages: the folders of its packages; none that ``folders`` do not hold.
         sources: folders on its path, from which no package was copied.
         modules: module -> where it is, for modules that are on no path.
@@ -114,7 +115,7 @@ def _interpreter(
 
 @cache
 def _base(python: str) -> tuple[str, ...]:
-    # Neither packages nor .pth files are loaded: they may be what the sandbox is for.
+    # Neither packages nor .pth files are loaded: they may be the very code that the sandbox is for.
     done = subprocess.run([python, "-I", "-S", "-c", ASK], capture_output=True, text=True, check=True)
     return tuple(json.loads(done.stdout))
 
@@ -134,7 +135,7 @@ def _shares_system_packages(prefix: Path) -> bool:
     return re.search(r"^include-system-site-packages\s*=\s*true", text, re.MULTILINE | re.IGNORECASE) is not None
 
 
-def _linked(packages: Iterable[Path]) -> Iterator[Path]:
+def _linked_folders(packages: Iterable[Path]) -> Iterator[Path]:
     """The folders that ``.pth`` files add."""
     for folder in packages:
         for file in sorted(folder.glob("*.pth")):
@@ -145,7 +146,7 @@ def _linked(packages: Iterable[Path]) -> Iterator[Path]:
                         yield path.resolve()
 
 
-def _mapped(packages: Iterable[Path]) -> dict[str, Path]:
+def _mapped_modules(packages: Iterable[Path]) -> dict[str, Path]:
     """Module -> where it is, for what setuptools installed editable."""
     found: dict[str, Path] = {}
     for folder in packages:
@@ -157,7 +158,7 @@ def _mapped(packages: Iterable[Path]) -> dict[str, Path]:
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    """What is in a folder of sources, which may be a project's: nothing whose name begins with a dot."""
+    """List a folder of sources, which may be a project's, without the entries whose names begin with a dot."""
     if folder.is_dir():
         yield from (child for child in sorted(folder.iterdir()) if not child.name.startswith("."))
     elif folder.exists():
@@ -172,7 +173,7 @@ def _gold(roots: Iterable[Path], modules: dict[str, Path]) -> set[Path]:
     hidden: set[Path] = set()
     for point in found:
         if point.group in GOLD:
-            hidden |= set(_located(_hidden_module(point, agents), roots, modules))
+            hidden |= set(_locate(_hidden_module(point, agents), roots, modules))
     return hidden
 
 
@@ -183,7 +184,7 @@ def _hidden_module(point: EntryPoint, agents: Iterable[str]) -> str:
     return package
 
 
-def _located(module: str, roots: Iterable[Path], modules: dict[str, Path]) -> Iterator[Path]:
+def _locate(module: str, roots: Iterable[Path], modules: dict[str, Path]) -> Iterator[Path]:
     first, *rest = module.split(".")
     starts = [root / first for root in roots]
     if first in modules:

@@ -1,4 +1,4 @@
-"""How a worker is started, in a sandbox or without one."""
+"""Starts workers, in a sandbox or without one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Launch:
 
     @property
     def shell_codes(self) -> bool:
-        """Whether a worker that a signal ended is reported with the exit code 128 + its number, as shells do."""
+        """Return whether a worker that a signal ended is reported with the exit code 128 + its number, as shells do."""
         return self.sandbox is not None and self.sandbox.mode == CONTAINER
 
     def held(self) -> tuple[str, ...]:
@@ -65,18 +65,19 @@ def launch(
     environment_lock: str | None = None,
     files: Sequence[Path] = (),
 ) -> Iterator[Launch]:
-    """How to start a worker. Leave the context once the worker is ready: it closes the descriptors.
+    """Prepare the start of a worker. Leave the context once the worker is ready: it closes the descriptors.
 
     Args:
         command: of the worker.
         environment: of the worker.
         folder: the worker's own, the only one that it may write to.
-        server: what the worker may connect to; needed if there is a sandbox.
+        server: the only one that the worker may connect to; needed if there is a sandbox.
         environment_lock: the lock of the worker's own environment; None if it runs in this interpreter.
-        files: what the worker may read beside its interpreter.
+        files: those that the worker may read beside its interpreter.
 
     Raises:
-        UsageError: the sandbox cannot reach a server there, or what must be hidden holds the worker's packages.
+        UsageError: the sandbox cannot reach a server there, or a folder that must be hidden holds the worker's
+            packages.
         SandboxUnavailable: something that the sandbox needs is missing.
     """
     if sandbox is None or server is None:
@@ -85,7 +86,7 @@ def launch(
     python_path = environment.get("PYTHONPATH", "")
     own = environment_lock is None
     interpreter = own_interpreter(python_path) if own else environment_interpreter(command[0], environment_lock or "")
-    interpreter = replace(interpreter, readable=(*interpreter.readable, *_resolved(files)))
+    interpreter = replace(interpreter, readable=(*interpreter.readable, *_with_targets(files)))
     _check_hidden(sandbox, interpreter)
     server.check(sandbox.mode)
     with Descriptors() as descriptors:
@@ -96,7 +97,7 @@ def launch(
         yield Launch(parts, sandboxed_environment(environment, folder), descriptors.passed, sandbox, readable)
 
 
-def _resolved(files: Sequence[Path]) -> list[Path]:
+def _with_targets(files: Sequence[Path]) -> list[Path]:
     """Files, and what they are links to."""
     return [place for path in files for place in dict.fromkeys((path, path.resolve()))]
 

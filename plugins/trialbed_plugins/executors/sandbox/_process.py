@@ -98,7 +98,7 @@ def _user(interpreter: Interpreter, folder: Path) -> dict[str, Any] | None:
 
 
 def readable_by(path: Path, uid: int, gid: int) -> bool:
-    """Whether the permissions of a file and of the folders above it let a user read it."""
+    """Return whether the permissions of a file and of the folders above it let a user read it."""
     return _permits(path, uid, gid, 4) and all(_permits(parent, uid, gid, 1) for parent in path.parents)
 
 
@@ -117,5 +117,5 @@ def _has_capability(number: int) -> bool:
 def _hand_over(folder: Path, uid: int, gid: int) -> None:
     for path in (folder, *folder.rglob("*")):
         os.chown(path, uid, gid)
-    # The folder of all workers: what is in it can be reached, but not listed.
+    # The folder of all workers: its entries can be reached, but not listed.
     folder.parent.chmod(0o711)

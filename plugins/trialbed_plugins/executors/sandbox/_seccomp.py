@@ -13,7 +13,7 @@ REFUSED = (
     # Other processes: their memory, their files, their limits.
     *("kcmp", "pidfd_getfd", "pidfd_send_signal", "process_madvise", "process_mrelease"),
     *("process_vm_readv", "process_vm_writev", "ptrace", "setpriority"),
-    # What the processes of a user share beside files.
+    # Objects that the processes of a user share beside files.
     *("add_key", "keyctl", "request_key"),
     *("mq_open", "mq_unlink", "msgget", "semget", "shmat", "shmget"),
     # File systems and namespaces.

@@ -28,7 +28,7 @@ class ServerAddress:
 
     @property
     def is_name(self) -> bool:
-        """Whether the host has to be looked up."""
+        """Return whether the host has to be looked up."""
         try:
             ip_address(self.host)
         except ValueError:
@@ -37,7 +37,7 @@ class ServerAddress:
 
     @property
     def is_ipv6(self) -> bool:
-        """Whether the host is an IPv6 address."""
+        """Return whether the host is an IPv6 address."""
         return ":" in self.host
 
     def check(self, sandbox: str) -> None:

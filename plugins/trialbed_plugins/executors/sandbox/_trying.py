@@ -28,7 +28,7 @@ def check_sandbox(sandbox: Sandbox) -> tuple[str, ...]:
     """Start this interpreter in a sandbox; returns the mechanisms that hold.
 
     Raises:
-        SandboxUnavailable: it cannot be made here; says what is missing and how to get it.
+        SandboxUnavailable: it cannot be made here; names the missing part and how to get it.
     """
     _find_parts(sandbox.mode)
     with tempfile.TemporaryDirectory(prefix="trialbed-") as parent:
@@ -36,10 +36,10 @@ def check_sandbox(sandbox: Sandbox) -> tuple[str, ...]:
         folder.mkdir()
         command = [sys.executable, "-I", "-S", "-c", "pass"]
         with launch(command, {}, folder, sandbox, NOWHERE) as launched:
-            return _tried(sandbox.mode, launched, folder)
+            return _try(sandbox.mode, launched, folder)
 
 
-def _tried(mode: str, launched: Launch, folder: Path) -> tuple[str, ...]:
+def _try(mode: str, launched: Launch, folder: Path) -> tuple[str, ...]:
     done = subprocess.run(
         launched.command,
         env=dict(launched.environment),

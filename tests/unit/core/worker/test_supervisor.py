@@ -11,13 +11,13 @@ import psutil
 import pytest
 from support.processes import wait_until_ended
 
-from trialbed.worker._supervisor import SUPERVISED, descendants, supervised
+from trialbed.worker._supervisor import SUPERVISED, descendants, supervised_command
 
 pytestmark = pytest.mark.skipif(not SUPERVISED, reason="only Linux has subreapers")
 
 
 def start(code):
-    command = supervised([sys.executable, "-I", "-S", "-c", "import os, signal, sys\n" + code])
+    command = supervised_command([sys.executable, "-I", "-S", "-c", "import os, signal, sys\n" + code])
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
@@ -38,7 +38,7 @@ def test_the_supervisor_ends_as_the_worker_does(code, status):
 
 
 def test_a_command_that_cannot_be_run_is_named():
-    command = supervised(["/nowhere/python"])
+    command = supervised_command(["/nowhere/python"])
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as supervisor:
         assert supervisor.wait(60) == 126
         assert b"/nowhere/python cannot be started" in supervisor.stderr.read()

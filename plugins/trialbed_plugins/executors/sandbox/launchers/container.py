@@ -20,7 +20,7 @@ from threading import BoundedSemaphore, Thread
 from typing import Any, NoReturn
 
 CONNECTIONS = 64
-"""How many connections of a worker are carried at once; more wait."""
+"""Connections of a worker that are carried at once; more wait."""
 
 CHUNK = 1 << 16
 CONNECT_LIMIT = 10.0

@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> NoReturn:
 
 
 def confine(policy: Mapping[str, Any]) -> list[str]:
-    """Give up what the policy says; returns the mechanisms that hold from now on."""
+    """Give up the rights that the policy names; returns the mechanisms that hold from now on."""
     abi = LIBC.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), VERSION)
     if abi < NETWORK_ABI:
         fail(f"the kernel's Landlock cannot restrict the network (ABI {abi}, {NETWORK_ABI} is needed)")
@@ -77,8 +77,8 @@ def confine(policy: Mapping[str, Any]) -> list[str]:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if policy["user"] is not None:
         switch_user(**policy["user"])
-    done(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-    done(LIBC.syscall(RESTRICT_SELF, ruleset, 0), "Landlock")
+    check_result(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    check_result(LIBC.syscall(RESTRICT_SELF, ruleset, 0), "Landlock")
     os.close(ruleset)
     seccomp(base64.b64decode(policy["seccomp"]))
     status = own_status()
@@ -95,17 +95,17 @@ def landlock(abi: int, files: Mapping[str, Iterable[str]], port: int) -> int:
     scopes = ABSTRACT_SOCKETS | SIGNALS if abi >= SCOPES_ABI else 0
     attributes = struct.pack("QQQ", handled, BIND_TCP | CONNECT_TCP, scopes)
     size = ctypes.c_size_t(24 if abi >= SCOPES_ABI else 16)
-    ruleset = done(LIBC.syscall(CREATE_RULESET, attributes, size, 0), "Landlock")
+    ruleset = check_result(LIBC.syscall(CREATE_RULESET, attributes, size, 0), "Landlock")
     for right, paths in files.items():
         for path in paths:
             add_path(ruleset, path, RIGHTS[right] & handled)
     rule = struct.pack("QQ", CONNECT_TCP, port)
-    done(LIBC.syscall(ADD_RULE, ruleset, NET_PORT, rule, 0), f"Landlock's rule for port {port}")
+    check_result(LIBC.syscall(ADD_RULE, ruleset, NET_PORT, rule, 0), f"Landlock's rule for port {port}")
     return ruleset
 
 
 def add_path(ruleset: int, path: str, rights: int) -> None:
-    """Allow what is at and below a path; one that is not there needs no rule."""
+    """Allow a path and all below it; one that is not there needs no rule."""
     try:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -114,7 +114,7 @@ def add_path(ruleset: int, path: str, rights: int) -> None:
         if not os.path.isdir(path):
             rights &= ON_FILES
         rule = struct.pack("=Qi", rights, opened)
-        done(LIBC.syscall(ADD_RULE, ruleset, PATH_BENEATH, rule, 0), f"Landlock's rule for {path}")
+        check_result(LIBC.syscall(ADD_RULE, ruleset, PATH_BENEATH, rule, 0), f"Landlock's rule for {path}")
     finally:
         os.close(opened)
 
@@ -126,22 +126,22 @@ def switch_user(uid: int, gid: int, *, read_any: bool) -> None:
         # Ends at the last one of this kernel; without CAP_SETPCAP there is nothing to lose here.
         if capability != kept and LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
             break
-    done(LIBC.prctl(PR_SET_KEEPCAPS, int(read_any), 0, 0, 0), "keeping a capability")
+    check_result(LIBC.prctl(PR_SET_KEEPCAPS, int(read_any), 0, 0, 0), "keeping a capability")
     os.setgroups([])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
     if kept is not None:
         mask = 1 << kept
         header, data = struct.pack("Ii", CAPABILITY_VERSION, 0), struct.pack("6I", mask, mask, mask, 0, 0, 0)
-        done(LIBC.capset(header, data), "dropping capabilities")
-        done(LIBC.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, kept, 0, 0), "keeping CAP_DAC_READ_SEARCH")
+        check_result(LIBC.capset(header, data), "dropping capabilities")
+        check_result(LIBC.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, kept, 0, 0), "keeping CAP_DAC_READ_SEARCH")
 
 
 def seccomp(program: bytes) -> None:
     """Install a filter of system calls."""
     instructions = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(instructions))
-    done(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
+    check_result(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
 
 
 def check(policy: Mapping[str, Any]) -> None:
@@ -155,12 +155,12 @@ def check(policy: Mapping[str, Any]) -> None:
     for what, attempt in {"read every folder": read_root, "use UDP": use_udp}.items():
         if attempt():
             fail(f"the sandbox does not hold: a worker could {what}")
-    if connected(policy["family"], policy["port"] % 65535 + 1):
+    if can_connect(policy["family"], policy["port"] % 65535 + 1):
         fail("the sandbox does not hold: a worker could connect to other ports")
 
 
 def read_root() -> bool:
-    """Whether the root folder can be listed."""
+    """Return whether the root folder can be listed."""
     try:
         return bool(os.listdir("/"))
     except PermissionError:
@@ -168,7 +168,7 @@ def read_root() -> bool:
 
 
 def use_udp() -> bool:
-    """Whether a UDP socket can be made."""
+    """Return whether a UDP socket can be made."""
     try:
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
     except PermissionError:
@@ -176,8 +176,8 @@ def use_udp() -> bool:
     return True
 
 
-def connected(family: int, port: int) -> bool:
-    """Whether the kernel lets a connection to this port be tried."""
+def can_connect(family: int, port: int) -> bool:
+    """Return whether the kernel lets a connection to this port be tried."""
     with socket.socket(family, socket.SOCK_STREAM) as connection:
         connection.setblocking(False)
         host = "::1" if family == socket.AF_INET6 else "127.0.0.1"
@@ -185,12 +185,12 @@ def connected(family: int, port: int) -> bool:
 
 
 def own_status() -> dict[str, str]:
-    """What the kernel says of this process."""
+    """Read what the kernel says about this process."""
     with open("/proc/self/status", encoding="utf-8") as file:
         return {name: value.strip() for name, _, value in (line.partition(":") for line in file)}
 
 
-def done(result: int, what: str) -> int:
+def check_result(result: int, what: str) -> int:
     """The result of a call of the C library.
 
     Raises:
