@@ -7,7 +7,17 @@ from collections.abc import Callable
 from parts._commands import commands, run_settings, settings
 from parts._metrics import argument_rules, conversation_formats, conversation_names, metric_names
 from parts._notebook import notebook
-from parts._python import api_objects, benchmark, contract_classes, hooks, kit_names, public_names, reading, wire_names
+from parts._python import (
+    api_objects,
+    benchmark,
+    contract_classes,
+    dialect_names,
+    hooks,
+    kit_names,
+    public_names,
+    reading,
+    wire_names,
+)
 from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, policies
 from parts._scores import scores
 from parts._vendors import (
@@ -29,6 +39,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "argument-rules": argument_rules,
     "benchmark": benchmark,
     "call-reasons": call_reasons,
+    "dialect-names": dialect_names,
     "wire-names": wire_names,
     "checks": checks,
     "commands": commands,

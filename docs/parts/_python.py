@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import trialbed
 import trialbed_adapter_lab
 from parts._markdown import docstring, first_paragraph, table
 from trialbed import contracts, hookspecs, wire
+from trialbed.wire.dialects import chat_completions
 
 FAMILY = re.compile(r"^# -- (.+?) -+$")
 
@@ -71,12 +73,24 @@ def api_objects() -> str:
 
 def wire_names() -> str:
     """Every name that ``trialbed.wire`` offers."""
+    return _names_of(wire)
+
+
+def dialect_names() -> str:
+    """Every name that chat completions have, as the first dialect."""
+    return _names_of(chat_completions)
+
+
+def _names_of(module: ModuleType) -> str:
     constants = {
         "ANSWERED": "the outcomes that are answers",
         "DONE_EVENT": "the event that ends a stream",
+        "NAME": "of the dialect",
         "Outcome": "the type of an outcome",
+        "PATH": "of its requests, below `/v1`",
+        "PIECE": "characters of text or arguments in one chunk, where nothing else is said",
     }
-    rows = [(f"`{name}`", constants.get(name) or first_paragraph(getattr(wire, name))) for name in wire.__all__]
+    rows = [(f"`{name}`", constants.get(name) or first_paragraph(getattr(module, name))) for name in module.__all__]
     return table(("name", "what it is"), rows)
 
 

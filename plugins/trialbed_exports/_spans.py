@@ -9,7 +9,8 @@ from typing import Any
 
 from trialbed.records import ApiCall, ModelCall, TrialResult
 from trialbed.store import StoredRun
-from trialbed.wire import first_message, parse_json, read_body, read_stream
+from trialbed.wire import parse_json
+from trialbed.wire.dialects.chat_completions import first_message, read_body, read_stream
 from trialbed_exports._trials import each_trial
 
 INTERNAL, CLIENT = 1, 3

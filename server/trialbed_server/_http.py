@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from trialbed.wire import error_document
+from trialbed.wire.dialects.chat_completions import write_error
 
 LINGER_SECONDS, LINGER_BYTES = 5.0, 256 * 2**20
 """How long, and how much, is still read of a request that was refused for its size."""
@@ -47,7 +47,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
 
 def openai_error_response(message: str, status: int, kind: str = "invalid_request_error") -> JSONResponse:
     """An error as OpenAI's clients read it."""
-    return JSONResponse(error_document(message, kind, code=str(status)), status)
+    return JSONResponse(write_error(message, kind, code=str(status)), status)
 
 
 async def send_json(body: bytes, status: int, send: Send, more: Sequence[tuple[bytes, bytes]] = ()) -> None:

@@ -12,7 +12,8 @@ from trialbed.errors import ModelFailed
 from trialbed.model_access._budget import ModelBudget, ModelUse
 from trialbed.model_access._cache import CompletionCache
 from trialbed.records import ModelEndpoint
-from trialbed.wire import ChatClient, Reading, first_message, usage_of
+from trialbed.wire import ChatClient, Reading
+from trialbed.wire.dialects.chat_completions import first_message, usage_of
 
 Messages = Sequence[Mapping[str, Any]]
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from typing import Any
 from trialbed.evidence import Passages, evidence_values
 from trialbed.records import Json, ModelCall, WireLog
 from trialbed.tool_calls._uses import MAX_VALUES
-from trialbed.wire import first_message, read_body, read_stream
+from trialbed.wire.dialects.chat_completions import first_message, read_body, read_stream
 from trialbed.wire_log import failed
 
 

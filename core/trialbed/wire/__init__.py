@@ -1,11 +1,7 @@
-"""The chat-completions protocol: reading, building and asking for completions.
+"""What is sent to models and what they send: requests, answers, streams of events, and a client.
 
-Everything in Trialbed that reads or writes a chat completion does it with this package:
-
-* ``StreamReader`` reads a streamed answer from bytes that may be cut anywhere, ``read_stream`` one that is complete,
-  ``read_body`` one that was not streamed. Each gives a ``Reading`` with exactly one outcome, whatever was sent.
-* ``Completion`` is written as a document or as the events of a stream.
-* ``ChatClient`` sends requests and gives readings.
+``ModelRequest``, ``ModelMessage``, ``ModelAnswer`` and ``Call`` are the same for all dialects; the modules
+of ``trialbed.wire.dialects`` read and write them. Any response becomes a ``Reading`` with exactly one outcome.
 
 The names are loaded when they are first used: importing the package loads neither an HTTP client nor a JSON library.
 """

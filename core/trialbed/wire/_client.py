@@ -11,11 +11,12 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_
 from tenacity.wait import wait_base, wait_exponential, wait_random
 
 from trialbed.tools import tls_for
-from trialbed.wire._documents import offered_functions, read_body
 from trialbed.wire._httpx import httpx
 from trialbed.wire._readings import Reading, failed
 from trialbed.wire._retry_after import retry_after
-from trialbed.wire._streams import StreamReader
+from trialbed.wire.dialects.chat_completions._answers import read_body
+from trialbed.wire.dialects.chat_completions._requests import offered_functions
+from trialbed.wire.dialects.chat_completions._streams import StreamReader
 from trialbed.wire.redaction import redact
 
 ATTEMPTS = 4

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from trialbed.wire._exchange import ModelAnswer
+
 Outcome = Literal["tool_calls", "stop", "other", "protocol_error", "transport_error", "timeout"]
 """The terminal outcomes; every exchange ends in exactly one.
 
@@ -16,6 +18,9 @@ answer that breaks the protocol, ``transport_error`` a failed connection or an H
 
 ANSWERED: frozenset[Outcome] = frozenset(("tool_calls", "stop", "other"))
 """The outcomes that are answers; the rest are failures."""
+
+
+NO_ANSWER = ModelAnswer(created=0, finish_reason=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +40,12 @@ class Reading:
     """The reading of one response.
 
     Attributes:
-        response: the completion, whole or assembled from its stream as far as it came; None if there is none.
+        response: the document, whole or assembled from its stream as far as it came; None if there is none.
         finish_reason: of the first choice.
         first_token: when the first token with content, arguments or reasoning came, on the caller's clock.
         notes: peculiarities that are not failures, such as calls delivered with another finish reason.
         excerpts: note -> the bytes of an example, where they say more than the response.
+        answer: what the response says, in whatever dialect, as far as it came.
     """
 
     outcome: Outcome
@@ -49,6 +55,7 @@ class Reading:
     first_token: float | None = None
     notes: tuple[str, ...] = field(default=())
     excerpts: Mapping[str, str] = field(default_factory=dict)
+    answer: ModelAnswer = NO_ANSWER
 
 
 def outcome_of(finish_reason: str) -> Outcome:

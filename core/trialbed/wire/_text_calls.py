@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from trialbed.wire._documents import Call
+from trialbed.wire._exchange import Call
 
 LONGEST = 200_000
 """Characters of a text that are read."""

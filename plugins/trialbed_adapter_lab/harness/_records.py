@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from trialbed.records import Answer, Failure, ToolSpec
-from trialbed.wire import offered_functions
+from trialbed.wire.dialects.chat_completions import offered_functions
 from trialbed.wire.offers import Offers
 
 

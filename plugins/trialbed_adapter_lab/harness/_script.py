@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trialbed.records import ApiRef, ToolSpec, Usage
-from trialbed.wire import Call, Completion, error_document, usage_document
+from trialbed.wire import Call
+from trialbed.wire.dialects.chat_completions import Completion, usage_document, write_error
 from trialbed_adapter_lab.harness._records import ModelRequest, ToolCall
 
 USAGE = Usage(prompt_tokens=11, completion_tokens=3)
@@ -119,7 +120,7 @@ def call(name: str, arguments: Mapping[str, Any] | str = "{}", *, id: str = "") 
 
 def fails(status: int) -> Raw:
     """The model's endpoint refuses the request with this status, as vendors do."""
-    return Raw(status, json.dumps(error_document(f"the harness refuses with {status}", "harness_error")))
+    return Raw(status, json.dumps(write_error(f"the harness refuses with {status}", "harness_error")))
 
 
 def forever(reply: Reply | Raw) -> Forever:

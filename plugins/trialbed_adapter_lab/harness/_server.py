@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from aiohttp import web
 
 from trialbed.records import ApiRef
-from trialbed.wire import Completion, error_document, wants_usage
+from trialbed.wire.dialects.chat_completions import Completion, wants_usage, write_error
 from trialbed_adapter_lab.harness._mcp import OfferedTools, serve_mcp
 from trialbed_adapter_lab.harness._records import ModelRequest, ToolCall
 from trialbed_adapter_lab.harness._script import ApiReply, Line, Raw, Reply, Script, ScriptedTool
@@ -107,7 +107,7 @@ class TrialSession:
         # As the gateway: a request that is not answered with 200 does not count.
         if self._steps >= self._max_steps or seen.number >= self._max_steps + RUNAWAY:
             seen.refused = True
-            return Raw(403, json.dumps(error_document(PAST_LIMIT.format(self._steps), "invalid_request_error")))
+            return Raw(403, json.dumps(write_error(PAST_LIMIT.format(self._steps), "invalid_request_error")))
         self._steps += 1
         reply = await self._script.reply(seen)
         self._steps -= isinstance(reply, Raw) and reply.status != 200

@@ -17,7 +17,7 @@ import httpx
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Limits, ModelEndpoint, ModelFailed, Tool, Usage, finish_of
 from trialbed.tools import tls_for
-from trialbed.wire import first_message, read_body, usage_of
+from trialbed.wire.dialects.chat_completions import first_message, read_body, usage_of
 
 MAX_ERROR_TEXT = 500
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trialbed.wire import Call, Completion, offered_functions, usage_document
+from trialbed.wire import Call
+from trialbed.wire.dialects.chat_completions import Completion, offered_functions, usage_document
 from trialbed_scripted.faults._arguments import valid_arguments
 
 TEXT = "This needs no tool. Here is what there is to say about it."

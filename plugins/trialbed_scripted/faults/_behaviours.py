@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from trialbed.wire import Call, offered_functions
+from trialbed.wire import Call
+from trialbed.wire.dialects.chat_completions import offered_functions
 from trialbed_scripted.faults._answers import LETTERS, Answer, usage_of
 from trialbed_scripted.faults._script import Fault
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from trialbed.wire import Call, offered_functions, usage_document
+from trialbed.wire import Call
+from trialbed.wire.dialects.chat_completions import offered_functions, usage_document
 from trialbed_scripted.faults._answers import LETTERS, TEXT, Answer, right_answer, usage_of
 from trialbed_scripted.faults._arguments import valid_arguments
 from trialbed_scripted.faults._solutions import Solution

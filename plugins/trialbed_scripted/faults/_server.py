@@ -17,7 +17,8 @@ from typing import Any, Self
 from aiohttp import web
 
 from trialbed.errors import ServerUnavailable
-from trialbed.wire import DONE_EVENT, Completion, error_document, event_bytes
+from trialbed.wire import DONE_EVENT, event_bytes
+from trialbed.wire.dialects.chat_completions import Completion, write_error
 from trialbed_scripted.faults._answers import right_answer
 from trialbed_scripted.faults._behaviours import refused_parameter, seen_by
 from trialbed_scripted.faults._changes import (
@@ -102,11 +103,11 @@ class FaultServer:
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
         if self._expected is not None and not hmac.compare_digest(sent, self._expected):
-            return web.json_response(error_document(NO_TOKEN, "authentication_error", code="401"), status=401)
+            return web.json_response(write_error(NO_TOKEN, "authentication_error", code="401"), status=401)
         body = await request.read()
         document, refusal = _parsed(body)
         if refusal:
-            return web.json_response(error_document(refusal, "invalid_request_error", code="400"), status=400)
+            return web.json_response(write_error(refusal, "invalid_request_error", code="400"), status=400)
         known = hashlib.blake2b(body, digest_size=16).digest()
         attempt = self._attempts[known]
         self._attempts[known] += 1
@@ -116,7 +117,7 @@ class FaultServer:
         refused = refused_parameter(fault, document)
         if refused is not None:
             message = f"the parameter {refused!r} is not supported"
-            return web.json_response(error_document(message, "invalid_request_error", code="400"), status=400)
+            return web.json_response(write_error(message, "invalid_request_error", code="400"), status=400)
         seen, inverted = seen_by(fault, document), self._script.inverts(body, attempt)
         solution = self._solutions.of(document)
         if solution is None:
@@ -149,7 +150,7 @@ class FaultServer:
                 kind = EVENTS if document.get("stream") else "application/json"
                 return web.Response(body=b"", content_type=kind)
             case "error_body":
-                return web.json_response(error_document("the model is overloaded", "server_error", code="500"))
+                return web.json_response(write_error("the model is overloaded", "server_error", code="500"))
             case "slow":
                 await self._wait(fault.settings["seconds"])
         if document.get("stream"):
@@ -205,7 +206,7 @@ MIDWAY = ("reset_midstream", "cut_stream", "malformed_event", "error_event")
 async def _midway(request: web.Request, response: web.StreamResponse, fault: Fault) -> web.StreamResponse:
     if fault.name in ("reset_midstream", "cut_stream"):
         return _hang_up(request, reset=fault.name == "reset_midstream", response=response)
-    error = event_bytes(error_document("the model failed", "server_error", code="500"))
+    error = event_bytes(write_error("the model failed", "server_error", code="500"))
     event = b'data: {"choices": [{"delta"\n\n' if fault.name == "malformed_event" else error
     await response.write(event + DONE_EVENT)
     await response.write_eof()
@@ -218,9 +219,7 @@ def _refusal(request: web.Request, fault: Fault) -> web.Response:
     wait = fault.settings.get("retry_after")
     headers = {"Retry-After": f"{wait:g}"} if wait else {}
     message = f"simulated status {status} {said}".strip()
-    return web.json_response(
-        error_document(message, "scripted_error", code=str(status)), status=status, headers=headers
-    )
+    return web.json_response(write_error(message, "scripted_error", code=str(status)), status=status, headers=headers)
 
 
 def _hang_up(request: web.Request, *, reset: bool, response: web.StreamResponse | None = None) -> web.StreamResponse:

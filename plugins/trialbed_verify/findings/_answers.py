@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from trialbed.wire import answered_calls, first_choice, first_message, usage_of, wants_usage
+from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message, usage_of, wants_usage
 
 Json = Any
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from trialbed.wire import offered_functions
+from trialbed.wire.dialects.chat_completions import offered_functions
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
 from trialbed_verify.findings._kinds import CALL_REASONS

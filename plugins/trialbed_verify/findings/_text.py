@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 
-from trialbed.wire import offered_functions, text_calls
+from trialbed.wire import text_calls
+from trialbed.wire.dialects.chat_completions import offered_functions
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
 

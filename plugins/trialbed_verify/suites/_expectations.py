@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from trialbed.wire import first_choice, first_message
+from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed_verify.suites._markers import leaked_marker
 
 Row = Mapping[str, Any]

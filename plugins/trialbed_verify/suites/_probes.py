@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from trialbed.wire import first_choice, first_message
+from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed_verify.suites._expectations import REFUSED, misses, sent_body
 
 Row = Mapping[str, Any]

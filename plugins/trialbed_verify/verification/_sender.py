@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trialbed.errors import DriverBroken, TrialbedError
-from trialbed.wire import ANSWERED, Reading, answered_calls, first_choice, first_message
+from trialbed.wire import ANSWERED, Reading
+from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._retries import BreakerOpen, CircuitBreaker, RetryPolicy, VendorDown
 from trialbed_verify.verification.cases import CallVerdict, Case, SchemaChecker, declared_schemas

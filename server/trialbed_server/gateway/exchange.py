@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec
-from trialbed.wire import offered_functions
+from trialbed.wire.dialects.chat_completions import offered_functions
 from trialbed.wire.offers import Offers
 from trialbed.wire.spans import Span
 from trialbed_server.gateway.observation import Observation, observe, offered_names

@@ -7,15 +7,13 @@ from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from trialbed.records import Cause, SentCall, Usage
-from trialbed.wire import (
-    Call,
-    Reading,
+from trialbed.wire import Call, Reading, text_calls
+from trialbed.wire.dialects.chat_completions import (
     first_message,
     offered_functions,
     read_body,
     read_stream,
     sent_calls,
-    text_calls,
     usage_of,
 )
 from trialbed_server.gateway.causes import cause_of_problem

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.types import Receive, Send
 
 from trialbed.records import Cause
-from trialbed.wire import error_document
+from trialbed.wire.dialects.chat_completions import write_error
 from trialbed_server.gateway.exchange import Exchange
 
 Header = tuple[bytes, bytes]
@@ -65,7 +65,7 @@ class ResponseWriter:
             code: the error's own code; the status by default.
         """
         self.exchange.failed(message, cause)
-        await self.document(error_document(message, kind, code=code or str(status)), status, [FINAL])
+        await self.document(write_error(message, kind, code=code or str(status)), status, [FINAL])
 
 
 async def while_connected(receive: Receive, exchange: Exchange, work: Coroutine[Any, Any, None]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.records import Usage
-from trialbed.wire import Completion, offered_functions, usage_document, wants_usage
+from trialbed.wire.dialects.chat_completions import Completion, offered_functions, usage_document, wants_usage
 from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted.policies.planned_calls import Tools
 from trialbed_scripted.policies.policies import POLICIES, PolicyInput, Turn

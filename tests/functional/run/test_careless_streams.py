@@ -11,7 +11,8 @@ import pytest
 from support.bench import Bench
 from support.endpoints import Request, Response, serving
 
-from trialbed.wire import DONE_EVENT, Completion, event_bytes
+from trialbed.wire import DONE_EVENT, event_bytes
+from trialbed.wire.dialects.chat_completions import Completion
 
 USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
 

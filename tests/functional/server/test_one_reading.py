@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from support.examples import examples
 from tenacity import wait_none
 
-from trialbed.wire import ChatClient, Reading, StreamReader, read_body, read_stream, sent_calls
+from trialbed.wire import ChatClient, Reading
+from trialbed.wire.dialects.chat_completions import StreamReader, read_body, read_stream, sent_calls
 from trialbed_server.gateway.exchange import Exchange
 from trialbed_server.trials import LogBudget
 

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 from trialbed.records import ApiCall, ModelCall, WireLog
 from trialbed.report.inspection._problems import as_text
-from trialbed.wire import first_message, offered_functions, parse_json, read_body, read_stream
+from trialbed.wire import parse_json
+from trialbed.wire.dialects.chat_completions import first_message, offered_functions, read_body, read_stream
 
 THOUGHTS = ("reasoning_content", "reasoning")
 """Keys under which endpoints give what a model thinks."""

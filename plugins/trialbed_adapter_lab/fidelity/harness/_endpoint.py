@@ -10,7 +10,8 @@ from typing import Any
 
 from aiohttp import web
 
-from trialbed.wire import Call, Completion, usage_document
+from trialbed.wire import Call
+from trialbed.wire.dialects.chat_completions import Completion, usage_document
 
 REFUSING = "refuse-"
 """The model ``refuse-429`` is refused with status 429, and ``refuse-429-once/<any>`` at its first request."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from trialbed.wire import ANSWERED, Reading, hidden_tokens, usage_of
+from trialbed.wire import ANSWERED, Reading
+from trialbed.wire.dialects.chat_completions import hidden_tokens, usage_of
 from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS, UNRELIABLE_COUNT, examine
 from trialbed_verify.verification.cases import CallVerdict, Case, all_valid
 from trialbed_verify.verification.targets import Target

@@ -12,7 +12,8 @@ from typing import Any
 
 import aiohttp
 
-from trialbed.wire import Outcome, Problem, Reading, StreamReader, dump_json, failed, is_html, read_body, retry_after
+from trialbed.wire import Outcome, Problem, Reading, dump_json, failed, is_html, retry_after
+from trialbed.wire.dialects.chat_completions import StreamReader, read_body
 from trialbed.wire.redaction import redact
 from trialbed_verify.verification.wire._attempts import Attempt
 from trialbed_verify.verification.wire._encodings import Decoder, UndecodableBody

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from trialbed import Answer, BaseAgent, ClaimedCall, ModelFailed, Tool, Usage
-from trialbed.wire import ChatClient, first_message, usage_of
+from trialbed.wire import ChatClient
+from trialbed.wire.dialects.chat_completions import first_message, usage_of
 
 
 class StreamingAgent(BaseAgent):

@@ -8,7 +8,8 @@ import httpx
 import pytest
 from tenacity import wait_none
 
-from trialbed.wire import Call, ChatClient, Completion, Reading, event_bytes, first_message, sent_calls
+from trialbed.wire import Call, ChatClient, Reading, event_bytes
+from trialbed.wire.dialects.chat_completions import Completion, first_message, sent_calls
 
 HELLO = Completion(model="m", id="i", content="hello")
 EVENTS = b"".join(HELLO.events())

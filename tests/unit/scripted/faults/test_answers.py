@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.wire import Completion, read_body, read_stream
+from trialbed.wire.dialects.chat_completions import Completion, read_body, read_stream
 from trialbed_scripted.faults import FAULTS, Fault, FaultScript
 from trialbed_scripted.faults._answers import right_answer
 from trialbed_scripted.faults._changes import changed, changed_chunks, changed_document

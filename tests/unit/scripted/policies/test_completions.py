@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from trialbed.records import Usage
-from trialbed.wire import DONE_EVENT, Call, Completion, usage_document
+from trialbed.wire import DONE_EVENT, Call
+from trialbed.wire.dialects.chat_completions import Completion, usage_document
 from trialbed_scripted.policies.policies import Turn
 from trialbed_server.gateway.observation import observe
 from trialbed_server.gateway.scripted_model import completion_of, estimated_usage

@@ -11,7 +11,8 @@ from support.chat import ODD_JSON
 from support.examples import examples
 from support.verification import target
 
-from trialbed.wire import Problem, Reading, StreamReader, read_body
+from trialbed.wire import Problem, Reading
+from trialbed.wire.dialects.chat_completions import StreamReader, read_body
 from trialbed_verify.verification import CallVerdict, Case
 from trialbed_verify.verification.results import CompletedCase, result_row
 from trialbed_verify.verification.wire import Attempt, Prepared

@@ -26,6 +26,6 @@ def test_every_outcome_is_explained() -> None:
 
 
 def test_every_kind_of_problem_is_explained() -> None:
-    found = "".join((READERS["_documents"], READERS["_streams"], SOURCES["_exchange"]))
+    found = "".join((READERS["_bodies"], READERS["_answers"], READERS["_streams"], SOURCES["_exchange"]))
     kinds = {kind for kinds in KIND.findall(found) for kind in kinds if kind}
     assert {"http_<status>" if kind.startswith("http_") else kind for kind in kinds} == set(PROBLEMS)

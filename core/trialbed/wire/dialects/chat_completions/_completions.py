@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from trialbed.wire._documents import Call, Document
 from trialbed.wire._events import DONE_EVENT, event_bytes
+from trialbed.wire._exchange import Document, ModelAnswer
 
 PIECE = 8
 """Characters of text or arguments in one chunk of a stream."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Completion:
+class Completion(ModelAnswer):
     """A completion with one choice, before it is written.
 
+    Calls without an id get one: ``call_0``, ``call_1`` … Reasoning is sent as ``reasoning_content``.
+
     Attributes:
-        id: of the completion, such as ``chatcmpl-1``.
-        created: seconds since 1970.
-        content: the message's text.
-        calls: their ids are given to the client; those that are empty become ``call_0``, ``call_1`` …
-        finish_reason: None leaves the answer unfinished.
-        usage: as reported; None reports none.
-        reasoning: what a reasoning model sends as ``reasoning_content``.
         raw: whether it answers a raw prompt: its choice has a text instead of a message.
         message_fields: further fields of the message, as vendors add them; a stream has them only where the whole
             message comes in one chunk.
@@ -32,18 +27,17 @@ class Completion:
         fields: further fields of the document and of each chunk.
     """
 
-    model: str
-    id: str
-    created: int = 1
-    content: str | None = None
-    calls: tuple[Call, ...] = ()
-    finish_reason: str | None = "stop"
-    usage: Mapping[str, Any] | None = None
-    reasoning: str = ""
     raw: bool = False
     message_fields: Mapping[str, Any] = field(default_factory=dict)
     choice_fields: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, answer: ModelAnswer) -> Completion:
+        """The completion that says what an answer does."""
+        if isinstance(answer, cls):
+            return answer
+        return cls(**{part.name: getattr(answer, part.name) for part in fields(answer)})
 
     def message(self) -> Document:
         """The assistant's message."""
@@ -115,13 +109,23 @@ class Completion:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model, **self.fields}
 
 
+def write_document(answer: ModelAnswer) -> Document:
+    """The answer to a request that does not stream."""
+    return Completion.of(answer).document()
+
+
+def write_events(answer: ModelAnswer, *, piece: int | None = PIECE, with_usage: bool = True) -> Iterator[bytes]:
+    """The answer as the events of a stream, ``[DONE]`` included; the arguments are those of ``Completion.chunks``."""
+    return Completion.of(answer).events(piece=piece, with_usage=with_usage)
+
+
 def usage_document(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:
     """The usage of a completion, with its total."""
     total = prompt_tokens + completion_tokens
     return {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "total_tokens": total}
 
 
-def error_document(message: str, kind: str, *, code: str | None = None, param: str | None = None) -> Document:
+def write_error(message: str, kind: str, *, code: str | None = None, param: str | None = None) -> Document:
     """An error as OpenAI's clients read it.
 
     Args:

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from support.chat import ODD_JSON
 
-from trialbed.wire import StreamReader, first_choice, first_message, hidden_tokens, read_body, usage_of
+from trialbed.wire.dialects.chat_completions import (
+    StreamReader,
+    first_choice,
+    first_message,
+    hidden_tokens,
+    read_body,
+    usage_of,
+)
 
 KIND = "application/json"
 MESSAGE = {"role": "assistant", "content": "hi"}
@@ -75,3 +82,17 @@ def test_nothing_that_a_vendor_sends_is_more_than_an_outcome(value: Any) -> None
         usage_of(reading.response)
         hidden_tokens(reading.response)
         assert (reading.problem is None) == (reading.outcome in ("tool_calls", "stop", "other"))
+
+
+def test_an_answer_says_what_came_even_where_it_is_broken() -> None:
+    reading = read_body(
+        b'{"choices": [{"message": {"content": "hi", "reasoning": "why"}}], "usage": {"prompt_tokens": 3}}'
+    )
+    assert reading.outcome == "protocol_error"
+    assert (reading.answer.text, reading.answer.reasoning, reading.answer.finish_reason) == ("hi", "why", None)
+    assert reading.answer.usage == {"prompt_tokens": 3}
+
+
+def test_what_is_no_completion_says_nothing() -> None:
+    assert read_body(b"<html>").answer.source is None
+    assert read_body(b'{"choices": []}').answer.source is None

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.wire import Call, Completion, dump_json, first_message, read_body, read_stream, sent_calls, usage_document
+from trialbed.wire import Call, dump_json
+from trialbed.wire.dialects.chat_completions import (
+    Completion,
+    first_message,
+    read_body,
+    read_stream,
+    sent_calls,
+    usage_document,
+)
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 COMPLETIONS = st.builds(

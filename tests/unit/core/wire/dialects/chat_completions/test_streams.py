@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.wire import Reading, StreamReader
+from trialbed.wire import Reading
+from trialbed.wire.dialects.chat_completions import StreamReader
 
 DONE = b"data: [DONE]\n\n"
 NAMES = ("get_weather", "get_time")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.wire import hidden_tokens, usage_of
+from trialbed.wire.dialects.chat_completions import hidden_tokens, usage_of
 
 COUNTS = {"prompt_tokens": 3, "completion_tokens": 4}
 

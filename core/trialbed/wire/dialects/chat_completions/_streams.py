@@ -16,14 +16,13 @@ from collections.abc import Collection
 from enum import Enum
 from typing import Any
 
-from trialbed.wire._assembly import Assembly
-from trialbed.wire._errors import reports_error
+from trialbed.wire._bodies import shown
 from trialbed.wire._events import DONE, Event, EventReader
 from trialbed.wire._json import parse_json_fast
 from trialbed.wire._readings import Problem, Reading, outcome_of
-
-SHOWN = 300
-"""Bytes of a broken event that its message shows."""
+from trialbed.wire.dialects.chat_completions._answers import read_answer
+from trialbed.wire.dialects.chat_completions._assembly import Assembly
+from trialbed.wire.dialects.chat_completions._errors import reports_error
 
 
 class State(Enum):
@@ -114,7 +113,7 @@ class StreamReader:
             self._take(event, now)
             self._note("last_event_unfinished")
         elif self.state is State.WAITING and _are_events(event.data):
-            self._broken("malformed_event", f"no blank line ends any of the events: {_shown(event.data)}")
+            self._broken("malformed_event", f"no blank line ends any of the events: {shown(event.data)}")
         elif self.state is State.DONE:
             self._event = event.data
             self._note("bytes_after_done")
@@ -122,28 +121,28 @@ class StreamReader:
     def _note(self, kind: str) -> None:
         """Note a peculiarity, with the event in which it was seen first."""
         if kind not in self._notes:
-            self._notes[kind] = _shown(self._event)
+            self._notes[kind] = shown(self._event)
 
     def _note_strays(self) -> None:
         for before, line in self._events.strays:
             after_done = self._done_after is not None and before >= self._done_after
-            self._notes.setdefault("bytes_after_done" if after_done else "line_without_field", _shown(line))
+            self._notes.setdefault("bytes_after_done" if after_done else "line_without_field", shown(line))
 
     def _chunk(self, event: Event, now: float) -> None:
         if event.name == "error":
-            self._broken("error_event", f"the stream reports an error: {_shown(event.data)}")
+            self._broken("error_event", f"the stream reports an error: {shown(event.data)}")
             return
         if event.data.startswith(BOM_UTF8):
             self._note("byte_order_mark")
         try:
             chunk = parse_json_fast(event.data)
         except ValueError as error:
-            self._broken("malformed_event", f"an event is not JSON ({error}): {_shown(event.data)}")
+            self._broken("malformed_event", f"an event is not JSON ({error}): {shown(event.data)}")
             return
         if not isinstance(chunk, dict):
-            self._broken("malformed_event", f"an event is not a JSON object: {_shown(event.data)}")
+            self._broken("malformed_event", f"an event is not a JSON object: {shown(event.data)}")
         elif reports_error(chunk):
-            self._broken("error_event", f"the stream reports an error: {_shown(event.data)}")
+            self._broken("error_event", f"the stream reports an error: {shown(event.data)}")
         else:
             self._add(chunk, now)
 
@@ -166,7 +165,7 @@ class StreamReader:
 
     def _ended_early(self, cut: str | None) -> None:
         if self.state is State.WAITING and cut is None:
-            line = f", with {_shown(self._events.strays[0][1])}" if self._events.strays else ""
+            line = f", with {shown(self._events.strays[0][1])}" if self._events.strays else ""
             self._broken("empty_stream", f"the body ended before the first event{line}")
         elif self.state is State.FINISHED:
             self._broken("no_done", f"the stream ended after the finish reason, without [DONE]{_because(cut)}")
@@ -178,17 +177,23 @@ class StreamReader:
         self._problem = Problem(kind, message)
 
     def _reading(self) -> Reading:
-        reason = self._assembly.finish_reason
+        reason, response = self._assembly.finish_reason, self._assembly.completion()
         return Reading(
             outcome="protocol_error" if self._problem or reason is None else outcome_of(reason),
             finish_reason=reason,
-            response=self._assembly.completion(),
+            response=response,
             problem=self._problem,
             first_token=self.first_token,
             # In an order that does not depend on where the network cut the stream.
             notes=tuple(sorted(self._notes)),
             excerpts=dict(self._notes),
+            answer=read_answer(response),
         )
+
+
+def open_stream(names: Collection[str]) -> StreamReader:
+    """A reader of a streamed answer to a request that offers tools with these names."""
+    return StreamReader(names)
 
 
 def read_stream(body: bytes, names: Collection[str] = ()) -> Reading:
@@ -214,10 +219,6 @@ def _is_json(data: bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _shown(data: bytes) -> str:
-    return data[:SHOWN].decode("utf-8", "replace")
 
 
 def _because(cut: str | None) -> str:

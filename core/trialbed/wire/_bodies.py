@@ -1,0 +1,59 @@
+"""Bodies of answers that are not streamed, before a dialect reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from trialbed.wire._exchange import Document
+from trialbed.wire._json import parse_json
+from trialbed.wire._readings import Reading, failed
+
+SHOWN = 300
+"""Bytes of a broken body that its message shows."""
+
+JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json\b")
+
+
+def read_object(body: bytes, content_type: str) -> Document | Reading:
+    """The JSON object that a body is, or the reading of one that is none.
+
+    Args:
+        body: of a response with an HTTP status of 2xx.
+        content_type: as the response gives it, in lower case.
+    """
+    if is_html(body, content_type):
+        return failed("html", f"the body is HTML: {shown(body)}")
+    if not body.strip():
+        return failed("empty_body", "the body is empty")
+    try:
+        document = parse_json(body)
+    except ValueError as error:
+        return failed("malformed_body", f"the body is not JSON ({error}): {shown(body)}")
+    if not isinstance(document, dict):
+        return failed("malformed_body", f"the body is not a JSON object: {shown(body)}")
+    return document
+
+
+def is_html(body: bytes, content_type: str) -> bool:
+    """Whether a body is a web page, regardless of what was requested; an object that is only called one is not."""
+    first = body.lstrip()[:1]
+    return first == b"<" or (content_type.startswith("text/html") and first != b"{")
+
+
+def oddities(body: bytes, content_type: str) -> dict[str, str]:
+    """Peculiarities of the bytes of a body, with their beginning."""
+    found: dict[str, str] = {}
+    encoding = json.detect_encoding(body)
+    if encoding == "utf-8-sig":
+        found["byte_order_mark"] = r"\xef\xbb\xbf"
+    elif encoding != "utf-8":
+        found["body_not_utf8"] = repr(body[:40])
+    if not JSON_TYPE.match(content_type):
+        found["content_type_wrong"] = content_type or "no content type"
+    return found
+
+
+def shown(body: bytes) -> str:
+    """The beginning of a body or an event, for a message about it."""
+    return body[:SHOWN].decode("utf-8", "replace")

@@ -1,0 +1,180 @@
+"""Requests to models and their answers in one form, whatever dialect they are written in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call as a model sends it.
+
+    Attributes:
+        arguments: as text, which need not be JSON.
+        id: empty where there is none.
+    """
+
+    name: str
+    arguments: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """A tool as a request offers it.
+
+    Attributes:
+        parameters: the JSON Schema of its arguments, as it came.
+        source: the tool as the dialect writes it, with further fields.
+    """
+
+    name: str
+    description: str = ""
+    parameters: Any = None
+    source: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+
+class ToolChoice(NamedTuple):
+    """Whether the model may, must or must not call a tool: ``auto``, ``required`` or ``none``; a name means one."""
+
+    mode: str = "auto"
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelMessage:
+    """A message of a conversation.
+
+    Attributes:
+        role: ``system``, ``user``, ``assistant``, ``tool`` or a vendor's own; empty where the message has none.
+        content: a text, a list of parts, or None, as it came.
+        calls: the calls that the model asks for.
+        call_id: of the call whose result this is.
+        reasoning: what the model writes of its reasoning.
+        refusal: the model's own words with which it refuses.
+        source: the message as the dialect writes it, with further fields; None where there is none.
+    """
+
+    role: str = "assistant"
+    content: Any = None
+    calls: tuple[Call, ...] = ()
+    call_id: str = ""
+    reasoning: str = ""
+    refusal: str = ""
+    source: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of the content, one for each part that has one."""
+        return tuple(_texts(self.content))
+
+    @property
+    def text(self) -> str:
+        """The text of the content; empty where it has none."""
+        return self.content if isinstance(self.content, str) else "".join(_texts(self.content))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelAnswer(ModelMessage):
+    """A model's answer, read or to be written.
+
+    Attributes:
+        id: of the answer, not of its calls.
+        created: seconds since 1970.
+        finish_reason: ``stop``, ``tool_calls``, ``length``, ``content_filter`` or a vendor's own; None leaves the
+            answer unfinished.
+        usage: tokens by name, such as ``prompt_tokens`` and ``completion_tokens``; None where none are reported.
+    """
+
+    model: str = ""
+    id: str = ""
+    created: int = 1
+    finish_reason: str | None = "stop"
+    usage: Mapping[str, Any] | None = None
+
+
+class ModelRequest(ABC):
+    """A request to a model. Its parts are read from the document when they are asked for.
+
+    Args:
+        document: the request's body as its dialect has it, unknown fields too.
+        problem: why the body is not a JSON object; empty if it is one.
+    """
+
+    def __init__(self, document: Mapping[str, Any], problem: str = "") -> None:
+        self.document = document
+        self._unread = problem
+
+    @property
+    def model(self) -> str:
+        """The name of the model; empty where the request has none."""
+        name = self.document.get("model")
+        return name if isinstance(name, str) else ""
+
+    @property
+    def stream(self) -> bool:
+        """Whether the answer shall come as a stream of events."""
+        return bool(self.document.get("stream"))
+
+    @property
+    def problem(self) -> str:
+        """Why the request cannot be answered; empty if it can."""
+        return self._unread or self._problem()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of the tools on offer."""
+        return frozenset(tool.name for tool in self.tools)
+
+    @property
+    def is_continued(self) -> bool:
+        """Whether the conversation goes on after an answer of the model."""
+        return any(message.role == "assistant" for message in self.messages)
+
+    @cached_property
+    @abstractmethod
+    def messages(self) -> tuple[ModelMessage, ...]:
+        """The conversation, instructions first."""
+
+    @cached_property
+    @abstractmethod
+    def tools(self) -> tuple[OfferedTool, ...]:
+        """The tools on offer; those without a name are left out."""
+
+    @property
+    @abstractmethod
+    def tool_choice(self) -> ToolChoice:
+        """Whether the model may call them."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """The rest: sampling settings, limits and fields of vendors, by the dialect's own names."""
+
+    @property
+    @abstractmethod
+    def prompt(self) -> Mapping[str, Any]:
+        """The part of the document that the model reads: the conversation and the tools."""
+
+    @property
+    @abstractmethod
+    def wants_usage(self) -> bool:
+        """Whether a stream shall end with the usage."""
+
+    @abstractmethod
+    def _problem(self) -> str:
+        """Why the document is no request of the dialect."""
+
+
+def _texts(content: Any) -> Iterable[str]:
+    if isinstance(content, str):
+        yield content
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and isinstance(text := part.get("text"), str):
+            yield text

@@ -1,0 +1,30 @@
+"""Reads the bodies that the wire log keeps of a request to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trialbed.records import ModelCall
+from trialbed.wire._exchange import ModelRequest
+from trialbed.wire._json import parse_json
+from trialbed.wire._readings import Reading
+from trialbed.wire.dialects import dialect
+
+
+def recorded_request(call: ModelCall) -> ModelRequest | None:
+    """The request of a call; None where its body, as far as the log keeps it, is not a JSON object."""
+    try:
+        document = parse_json(call.request.encode(errors="replace"))
+    except ValueError:
+        return None
+    return dialect().read_request(document) if isinstance(document, Mapping) else None
+
+
+def recorded_answer(call: ModelCall) -> Reading:
+    """The answer of a call, as far as the log keeps it."""
+    body = call.response.encode(errors="replace")
+    if not call.stream or call.status != 200:
+        return dialect().read_body(body)
+    reader = dialect().open_stream(())
+    reader.feed(body)
+    return reader.end()

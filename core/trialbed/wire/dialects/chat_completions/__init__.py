@@ -1,0 +1,57 @@
+"""Chat completions: ``POST …/chat/completions``, as OpenAI specified them and as vendors send them."""
+
+from trialbed.wire.dialects.chat_completions._answers import (
+    answered_calls,
+    first_choice,
+    first_message,
+    hidden_tokens,
+    read_answer,
+    read_body,
+    sent_calls,
+    usage_of,
+)
+from trialbed.wire.dialects.chat_completions._completions import (
+    PIECE,
+    Completion,
+    usage_document,
+    write_document,
+    write_error,
+    write_events,
+)
+from trialbed.wire.dialects.chat_completions._requests import (
+    NAME,
+    PATH,
+    ChatRequest,
+    offered_functions,
+    read_message,
+    read_request,
+    wants_usage,
+)
+from trialbed.wire.dialects.chat_completions._streams import StreamReader, open_stream, read_stream
+
+__all__ = [
+    "NAME",
+    "PATH",
+    "PIECE",
+    "ChatRequest",
+    "Completion",
+    "StreamReader",
+    "answered_calls",
+    "first_choice",
+    "first_message",
+    "hidden_tokens",
+    "offered_functions",
+    "open_stream",
+    "read_answer",
+    "read_body",
+    "read_message",
+    "read_request",
+    "read_stream",
+    "sent_calls",
+    "usage_document",
+    "usage_of",
+    "wants_usage",
+    "write_document",
+    "write_error",
+    "write_events",
+]

@@ -1,0 +1,132 @@
+"""Completions as JSON documents, including those of careless vendors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeGuard
+
+from trialbed.wire._bodies import oddities, read_object, shown
+from trialbed.wire._exchange import Call, Document, ModelAnswer
+from trialbed.wire._readings import Problem, Reading, outcome_of
+from trialbed.wire.dialects.chat_completions._errors import reports_error
+from trialbed.wire.dialects.chat_completions._requests import message_calls, message_reasoning
+
+MOST_TOKENS = 10**9
+"""Tokens that an answer can have; larger counts are ignored."""
+
+
+def read_body(body: bytes, content_type: str = "application/json") -> Reading:
+    """Read an answer that was not streamed; the completion is kept as it came, unknown fields too.
+
+    Args:
+        body: of a response with an HTTP status of 2xx.
+        content_type: as the response gives it, in lower case.
+    """
+    document = read_object(body, content_type)
+    if isinstance(document, Reading):
+        return document
+    reading = _read_completion(document, body)
+    return replace(reading, notes=tuple(notes), excerpts=notes) if (notes := oddities(body, content_type)) else reading
+
+
+def read_answer(document: Document | None) -> ModelAnswer:
+    """Read what a completion says, as far as it is one; without a message its ``source`` is None."""
+    choice, message = first_choice(document), first_message(document)
+    head, reason, refusal = document or {}, choice.get("finish_reason"), message.get("refusal")
+    model, identity, created = head.get("model"), head.get("id"), head.get("created")
+    return ModelAnswer(
+        model=model if isinstance(model, str) else "",
+        id=identity if isinstance(identity, str) else "",
+        created=created if isinstance(created, int) else 0,
+        content=message.get("content") if message else choice.get("text"),
+        calls=message_calls(message),
+        finish_reason=reason if isinstance(reason, str) and reason else None,
+        usage=usage_of(document) or None,
+        reasoning=message_reasoning(message),
+        refusal=refusal if isinstance(refusal, str) else "",
+        source=message or None,
+    )
+
+
+def first_choice(response: Document | None) -> Document:
+    """The choice of index 0, else the first one; empty if there is none."""
+    choices = (response or {}).get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict) and choices[0].get("index", 0) == 0:
+        first: Document = choices[0]
+        return first
+    objects = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    return next((choice for choice in objects if choice.get("index", 0) == 0), objects[0] if objects else {})
+
+
+def first_message(response: Document | None) -> Document:
+    """The message of the first choice; empty if there is none."""
+    message = first_choice(response).get("message")
+    return message if isinstance(message, dict) else {}
+
+
+def sent_calls(response: Document | None) -> tuple[Call, ...]:
+    """The tool calls of the first choice, in order. What is not text is empty, or JSON where it is arguments."""
+    return message_calls(first_message(response))
+
+
+def answered_calls(response: Document | None) -> list[Any]:
+    """What the first choice has as calls, as it came; a legacy ``function_call`` is a call without an id."""
+    message = first_message(response)
+    calls, function = message.get("tool_calls"), message.get("function_call")
+    if isinstance(calls, list) and calls:
+        return calls
+    return [{"type": "function", "function": function}] if isinstance(function, dict) and function else []
+
+
+def usage_of(response: Document | None) -> dict[str, int]:
+    """The token counts of a completion, wherever it has them; only those that are whole numbers."""
+    found: dict[str, int] = {}
+    for place in _usages(response or {}):
+        found |= {key: value for key, value in place.items() if key.endswith("_tokens") and _is_count(value)}
+    if "total_tokens" not in found and {"prompt_tokens", "completion_tokens"} <= found.keys():
+        found["total_tokens"] = found["prompt_tokens"] + found["completion_tokens"]
+    return found
+
+
+def hidden_tokens(response: Document | None) -> int:
+    """The tokens of reasoning that was not sent; they were generated before the first token came."""
+    message = first_message(response)
+    if any(message.get(key) for key in ("reasoning_content", "reasoning", "reasoning_details")):
+        return 0
+    details = [place.get("completion_tokens_details") for place in _usages(response or {})]
+    counts: list[Any] = [found.get("reasoning_tokens") for found in details if isinstance(found, dict)]
+    return next((count for count in reversed(counts) if _is_count(count)), 0)
+
+
+def _read_completion(document: Document, body: bytes) -> Reading:
+    choice = first_choice(document)
+    if reports_error(document):
+        return _broken("error_body", f"the body reports an error: {shown(body)}", document)
+    if not choice:
+        return _broken("no_choices", f"the completion has no choice, or an empty one: {shown(body)}", document)
+    reason = choice.get("finish_reason")
+    if not isinstance(choice.get("message"), dict) and not isinstance(choice.get("text"), str):
+        return _broken("null_message", f"the first choice has no message: {shown(body)}", document, reason)
+    if not isinstance(reason, str) or not reason:
+        return _broken("no_finish_reason", f"the first choice has no finish reason: {shown(body)}", document)
+    return Reading(outcome_of(reason), reason, document, answer=read_answer(document))
+
+
+def _broken(kind: str, message: str, document: Document, reason: Any = None) -> Reading:
+    known = reason if isinstance(reason, str) else None
+    return Reading("protocol_error", known, document, Problem(kind, message), answer=read_answer(document))
+
+
+def _usages(response: Document) -> list[Document]:
+    """The places where vendors put usage, least trusted first."""
+    groq = response.get("x_groq")
+    places = [
+        first_choice(response).get("usage"),
+        groq.get("usage") if isinstance(groq, dict) else None,
+        response.get("usage"),
+    ]
+    return [place for place in places if isinstance(place, dict)]
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS

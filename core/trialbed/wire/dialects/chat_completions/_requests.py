@@ -1,0 +1,125 @@
+"""Requests for chat completions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from trialbed.wire._exchange import Call, Document, ModelMessage, ModelRequest, OfferedTool, ToolChoice
+
+NAME = "chat_completions"
+PATH = "chat/completions"
+
+REASONING = ("reasoning_content", "reasoning")
+"""Keys under which endpoints give what a model writes of its reasoning."""
+
+READ = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream_options"))
+"""Fields of a request that are no settings."""
+
+
+class ChatRequest(ModelRequest):
+    """A request for a chat completion."""
+
+    @cached_property
+    def messages(self) -> tuple[ModelMessage, ...]:
+        """The conversation."""
+        found = self.document.get("messages")
+        return tuple(map(read_message, found)) if isinstance(found, list) else ()
+
+    @cached_property
+    def tools(self) -> tuple[OfferedTool, ...]:
+        """The tools on offer; those without a name are left out."""
+        return tuple(map(_tool, offered_functions(self.document)))
+
+    @property
+    def tool_choice(self) -> ToolChoice:
+        """Whether the model may call them."""
+        choice = self.document.get("tool_choice")
+        if isinstance(choice, dict):
+            function = choice.get("function")
+            name = function.get("name") if isinstance(function, dict) else None
+            return ToolChoice("required", name if isinstance(name, str) else "")
+        return ToolChoice(choice) if isinstance(choice, str) else ToolChoice()
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The rest."""
+        return {key: value for key, value in self.document.items() if key not in READ}
+
+    @property
+    def prompt(self) -> Mapping[str, Any]:
+        """The messages and the tools."""
+        return {"messages": self.document.get("messages", []), "tools": self.document.get("tools", [])}
+
+    @property
+    def wants_usage(self) -> bool:
+        """Whether a last chunk with the usage is asked for."""
+        return wants_usage(self.document)
+
+    def _problem(self) -> str:
+        return "" if isinstance(self.document.get("messages"), list) else "'messages' must be a list"
+
+
+def read_request(document: Mapping[str, Any], problem: str = "") -> ChatRequest:
+    """The request that a body has; ``problem``: why it is not a JSON object."""
+    return ChatRequest(document, problem)
+
+
+def offered_functions(request: Any) -> Iterator[Document]:
+    """The functions that a request offers as tools; those without a name are left out."""
+    tools = request.get("tools") if isinstance(request, Mapping) else None
+    for tool in tools if isinstance(tools, list) else ():
+        function = tool.get("function") if isinstance(tool, dict) else None
+        if isinstance(function, dict) and isinstance(function.get("name"), str):
+            yield function
+
+
+def wants_usage(request: Mapping[str, Any]) -> bool:
+    """Whether a request asks for a last chunk with the usage."""
+    options = request.get("stream_options")
+    return isinstance(options, dict) and bool(options.get("include_usage"))
+
+
+def read_message(message: Any) -> ModelMessage:
+    """Read a message, as careless as it may be; what is not an object is the content of a message without a role."""
+    if not isinstance(message, Mapping):
+        return ModelMessage(role="", content=message, source=message)
+    role, call_id = message.get("role"), message.get("tool_call_id")
+    return ModelMessage(
+        role=role if isinstance(role, str) else "",
+        content=message.get("content"),
+        calls=message_calls(message),
+        call_id=call_id if isinstance(call_id, str) else "",
+        reasoning=message_reasoning(message),
+        refusal=refusal if isinstance(refusal := message.get("refusal"), str) else "",
+        source=message,
+    )
+
+
+def message_calls(message: Mapping[str, Any]) -> tuple[Call, ...]:
+    """The calls of a message, in order. What is not text is empty, or JSON where it is arguments."""
+    calls = message.get("tool_calls")
+    return tuple(_call(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, dict))
+
+
+def message_reasoning(message: Mapping[str, Any]) -> str:
+    """The reasoning that a message has as text."""
+    return "\n".join(text for key in REASONING if isinstance(text := message.get(key), str) and text)
+
+
+def _tool(function: Document) -> OfferedTool:
+    description = function.get("description")
+    text = description if isinstance(description, str) else ""
+    return OfferedTool(function["name"], text, function.get("parameters"), function)
+
+
+def _call(call: Document) -> Call:
+    found = call.get("function")
+    function = found if isinstance(found, dict) else {}
+    name, arguments, identity = function.get("name"), function.get("arguments"), call.get("id")
+    if not isinstance(arguments, str):
+        # Some vendors send the arguments as an object.
+        arguments = "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+    return Call(name if isinstance(name, str) else "", arguments, identity if isinstance(identity, str) else "")
