@@ -90,18 +90,6 @@ def thresholds() -> Iterable[str]:
     return [f"{name}=" for name in scores()]
 
 
-def metrics() -> Iterable[str]:
-    """The metrics of recorded conversations."""
-    from trialbed.metrics import METRICS
-
-    return METRICS
-
-
-def metric_thresholds() -> Iterable[str]:
-    """Metrics and scores, ready for a threshold."""
-    return [f"{name}=" for name in {*metrics(), *scores()}]
-
-
 def profiles() -> Iterable[str]:
     """The profiles that the frameworks that come with Trialbed have."""
     from trialbed.records import CONTROLLED, NATIVE

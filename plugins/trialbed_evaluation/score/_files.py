@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,15 +22,25 @@ from trialbed_evaluation.score._rules import check_used, parse_rules
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from trialbed.conversations import Sample
-    from trialbed.metrics import MetricSummary, SampleScores, ScoringOptions, StepModel
     from trialbed.views import Table
+    from trialbed_evaluation.conversations import Sample
+    from trialbed_evaluation.metrics import MetricSummary, SampleScores, ScoringOptions, StepModel
 
 OWN = ("judge", "base_url", "api_key_env")
 """The settings of a judge that have options of their own here, whose help speaks of files too."""
 
 SHARED = tuple(name for name in JUDGE_SETTINGS if name not in (*OWN, "judge_votes", "judge_prompts"))
 """Options for stored runs that are for files too: those of the model that is asked."""
+
+
+def _metrics() -> Iterable[str]:
+    from trialbed_evaluation.metrics import METRICS
+
+    return METRICS
+
+
+def _metric_thresholds() -> Iterable[str]:
+    return [f"{name}=" for name in {*_metrics(), *completion.scores()}]
 
 
 def options() -> list[click.Option]:
@@ -41,7 +51,7 @@ def options() -> list[click.Option]:
             multiple=True,
             metavar="NAME",
             help="A metric; may be repeated. [default: all for which the file has what they need]",
-            shell_complete=completes(completion.metrics),
+            shell_complete=completes(_metrics),
         ),
         SingleOption(
             ["--order"],
@@ -92,7 +102,7 @@ def options() -> list[click.Option]:
             multiple=True,
             metavar="METRIC=X",
             help="Exit with 1 if the mean is lower; may be repeated.",
-            shell_complete=completes(completion.metric_thresholds),
+            shell_complete=completes(_metric_thresholds),
         ),
     ]
 
@@ -123,7 +133,7 @@ def score(path: Path, given: Mapping[str, Any]) -> int:
 
 
 def _samples(path: Path, reference: Path | None) -> list[Sample]:
-    from trialbed.conversations import read_references, read_samples
+    from trialbed_evaluation.conversations import read_references, read_samples
 
     samples = read_samples(path)
     if reference is None:
@@ -143,7 +153,7 @@ def settings(given: Mapping[str, Any]) -> ScoringOptions:
     Raises:
         UsageError, DataError: an option or the file of tools is wrong.
     """
-    from trialbed.metrics import ScoringOptions
+    from trialbed_evaluation.metrics import ScoringOptions
 
     rules = parse_rules(given["rules"])
     if rules and given["compat"]:
@@ -152,7 +162,7 @@ def settings(given: Mapping[str, Any]) -> ScoringOptions:
 
 
 def _tools(path: Path | None) -> Mapping[str, Mapping[str, Any]]:
-    from trialbed.conversations import read_tools
+    from trialbed_evaluation.conversations import read_tools
 
     if path is None:
         return {}
@@ -173,7 +183,7 @@ async def scored(
     Raises:
         UsageError: no sample has what a metric needs, or an option is wrong.
     """
-    from trialbed.metrics import METRICS, lacking, score_samples, summarize
+    from trialbed_evaluation.metrics import METRICS, lacking, score_samples, summarize
 
     async with _model(given) as model:
         options = replace(options, model=model, at_once=given["concurrency"])
@@ -200,7 +210,7 @@ async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
     names = (*OWN, *SHARED)
     settings = RunSettings(**{name: given[name] for name in names if given[name] is not None})
     from trialbed.engine import standing_judge
-    from trialbed.metrics import ChatModel
+    from trialbed_evaluation.metrics import ChatModel
 
     async with standing_judge(settings) as (judge, _):
         if judge.model is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from trialbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from trialbed.conversations import Sample, ToolCall
+    from trialbed_evaluation.conversations import Sample, ToolCall
 
 
 def parse_rules(given: Iterable[str]) -> dict[str, str]:
@@ -17,7 +17,7 @@ def parse_rules(given: Iterable[str]) -> dict[str, str]:
     Raises:
         UsageError: one is malformed, an argument has two, or a rule does not exist.
     """
-    from trialbed.metrics import parse_rule
+    from trialbed_evaluation.metrics import parse_rule
 
     rules: dict[str, str] = {}
     for text in given:

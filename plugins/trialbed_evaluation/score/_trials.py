@@ -10,7 +10,7 @@ from trialbed_evaluation.score import _files
 from trialbed_evaluation.score._rules import check_used
 
 if TYPE_CHECKING:
-    from trialbed.conversations import Sample
+    from trialbed_evaluation.conversations import Sample
 
 
 def score(target: str, given: Mapping[str, Any]) -> int:
@@ -47,11 +47,11 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 def _samples(target: str, given: Mapping[str, Any]) -> tuple[str, dict[str, list[Sample]]]:
     """The run's id, and the samples of each framework."""
     from trialbed.engine import run_queries
-    from trialbed.metrics import trial_sample
     from trialbed.run_settings import RunSettings
     from trialbed.settings import store_file
     from trialbed.store import open_store
     from trialbed.tool_calls import unasked_calls
+    from trialbed_evaluation.metrics import trial_sample
 
     folder = RunSettings(**({"data_dir": given["data_dir"]} if given["data_dir"] else {})).data_dir
     found: dict[str, list[Sample]] = {}

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from trialbed.conversations import ToolCall
 from trialbed.errors import DataError, JudgeError, UsageError
-from trialbed.metrics import (
+from trialbed_evaluation.conversations import ToolCall
+from trialbed_evaluation.metrics import (
     Step,
     agent_goal_accuracy_with_reference,
     agent_goal_accuracy_without_reference,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from support.conversations import CALL, DOCUMENT, OPENAI, RAGAS, TOOL, only, written
 
-from trialbed.conversations import ToolCall, read_samples
-from trialbed.metrics import tool_call_f1
+from trialbed_evaluation.conversations import ToolCall, read_samples
+from trialbed_evaluation.metrics import tool_call_f1
 
 
 def test_openai_messages_are_whole(tmp_path: Path) -> None:

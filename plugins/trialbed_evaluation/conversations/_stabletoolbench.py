@@ -9,12 +9,12 @@ from pathlib import PurePath
 from typing import Any
 
 from trialbed.answers import read_answer
-from trialbed.conversations._calls import items, kind, read_call
-from trialbed.conversations._messages import calls_in, read_messages
-from trialbed.conversations._records import read_tools
-from trialbed.conversations._types import Message, Sample, ToolCall
 from trialbed.errors import DataError
 from trialbed.standard_names import change_name, standardize
+from trialbed_evaluation.conversations._calls import items, kind, read_call
+from trialbed_evaluation.conversations._messages import calls_in, read_messages
+from trialbed_evaluation.conversations._records import read_tools
+from trialbed_evaluation.conversations._types import Message, Sample, ToolCall
 
 FINISH = "Finish"
 RAW = "stabletoolbench-raw"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from trialbed.conversations import (
+from trialbed.errors import DataError, UsageError
+from trialbed_evaluation.conversations import (
     Message,
     Sample,
     ToolCall,
@@ -16,7 +17,6 @@ from trialbed.conversations import (
     read_record,
     read_reference,
 )
-from trialbed.errors import DataError, UsageError
 
 Compat = Literal["ragas"]
 Order = Literal["strict", "flexible"]

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trialbed.conversations._calls import items, kind, read_call, read_calls
-from trialbed.conversations._types import Message, Role, ToolCall
 from trialbed.errors import DataError
+from trialbed_evaluation.conversations._calls import items, kind, read_call, read_calls
+from trialbed_evaluation.conversations._types import Message, Role, ToolCall
 
 ROLES: Mapping[str, Role] = {
     "system": "system",

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trialbed.conversations._json import read_json
-from trialbed.conversations._types import ToolCall
 from trialbed.errors import DataError
+from trialbed_evaluation.conversations._json import read_json
+from trialbed_evaluation.conversations._types import ToolCall
 
 ARGUMENTS = ("args", "arguments", "input", "parameters")
 """The keys under which formats keep arguments, in the order in which they are looked for."""

@@ -9,11 +9,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from trialbed.conversations import Message
 from trialbed.errors import DataError, JudgeError
-from trialbed.metrics._inputs import Compat, check_compat, messages_of, reference_in
-from trialbed.metrics._rendering import rendered, rendered_as_ragas
-from trialbed.metrics._steps import Step, StepModel, ask
+from trialbed_evaluation.conversations import Message
+from trialbed_evaluation.metrics._inputs import Compat, check_compat, messages_of, reference_in
+from trialbed_evaluation.metrics._rendering import rendered, rendered_as_ragas
+from trialbed_evaluation.metrics._steps import Step, StepModel, ask
 
 Mode = Literal["precision", "recall", "f1"]
 NAME = "topic_adherence"

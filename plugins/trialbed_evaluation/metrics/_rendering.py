@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from trialbed.conversations import Message, ToolCall
+from trialbed_evaluation.conversations import Message, ToolCall
 
 
 def rendered(messages: Sequence[Message]) -> str:

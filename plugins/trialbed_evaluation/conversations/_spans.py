@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trialbed.conversations._calls import items, kind, read_call
-from trialbed.conversations._json import read_json
-from trialbed.conversations._messages import read_messages
-from trialbed.conversations._records import read_tools
-from trialbed.conversations._types import Message, Sample, ToolCall
 from trialbed.errors import DataError
+from trialbed_evaluation.conversations._calls import items, kind, read_call
+from trialbed_evaluation.conversations._json import read_json
+from trialbed_evaluation.conversations._messages import read_messages
+from trialbed_evaluation.conversations._records import read_tools
+from trialbed_evaluation.conversations._types import Message, Sample, ToolCall
 
 FORMAT = "opentelemetry"
 ASKS = ("chat", "generate_content", "text_completion")

@@ -9,16 +9,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from trialbed.conversations import Sample
 from trialbed.errors import DataError, JudgeError, UsageError
-from trialbed.metrics._goals import INFERENCE as GOAL_STEP
-from trialbed.metrics._goals import agent_goal_accuracy
-from trialbed.metrics._inputs import Compat, Order
-from trialbed.metrics._semantic import atool_call_accuracy, atool_call_f1
-from trialbed.metrics._steps import StepModel, replayed
-from trialbed.metrics._tool_calls import tool_call_accuracy, tool_call_f1
-from trialbed.metrics._topics import EXTRACTION as TOPICS_STEP
-from trialbed.metrics._topics import topic_adherence
+from trialbed_evaluation.conversations import Sample
+from trialbed_evaluation.metrics._goals import INFERENCE as GOAL_STEP
+from trialbed_evaluation.metrics._goals import agent_goal_accuracy
+from trialbed_evaluation.metrics._inputs import Compat, Order
+from trialbed_evaluation.metrics._semantic import atool_call_accuracy, atool_call_f1
+from trialbed_evaluation.metrics._steps import StepModel, replayed
+from trialbed_evaluation.metrics._tool_calls import tool_call_accuracy, tool_call_f1
+from trialbed_evaluation.metrics._topics import EXTRACTION as TOPICS_STEP
+from trialbed_evaluation.metrics._topics import topic_adherence
 
 METRICS = {
     "tool_call_accuracy": "points of all calls over the number of calls",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed.conversations._calls import items, kind
-from trialbed.conversations._messages import calls_in
-from trialbed.conversations._stabletoolbench import answer_messages
-from trialbed.conversations._types import Sample, ToolCall
 from trialbed.errors import DataError
+from trialbed_evaluation.conversations._calls import items, kind
+from trialbed_evaluation.conversations._messages import calls_in
+from trialbed_evaluation.conversations._stabletoolbench import answer_messages
+from trialbed_evaluation.conversations._types import Sample, ToolCall
 
 FORMAT = "trialbed"
 

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trialbed.conversations._calls import kind
-from trialbed.conversations._json import check_depth, decoder
-from trialbed.conversations._records import (
+from trialbed.errors import DataError, NothingMeasured
+from trialbed.files import read_text
+from trialbed_evaluation.conversations._calls import kind
+from trialbed_evaluation.conversations._json import check_depth, decoder
+from trialbed_evaluation.conversations._records import (
     conversation_of,
     identity,
     is_conversation,
@@ -18,10 +20,8 @@ from trialbed.conversations._records import (
     read_record,
     references,
 )
-from trialbed.conversations._spans import Span, is_export, is_span, read_export, read_span, samples_of
-from trialbed.conversations._types import Sample
-from trialbed.errors import DataError, NothingMeasured
-from trialbed.files import read_text
+from trialbed_evaluation.conversations._spans import Span, is_export, is_span, read_export, read_span, samples_of
+from trialbed_evaluation.conversations._types import Sample
 
 FORMATS = {
     "calls": "lines of `{id, predicted, reference}`",
@@ -85,7 +85,7 @@ def read_references(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _right(value: Mapping[str, Any], place: str) -> dict[str, Any]:
-    from trialbed.conversations import _stabletoolbench
+    from trialbed_evaluation.conversations import _stabletoolbench
 
     if _stabletoolbench.is_query(value):
         return {"reference": _stabletoolbench.gold_calls(value, place)}
@@ -143,7 +143,7 @@ def _reader(value: Mapping[str, Any], place: str) -> Reader:
         return lambda found, at, _: read_export(found, at)
     if is_span(value):
         return lambda found, at, _: iter((read_span(found, at),))
-    from trialbed.conversations import _documents, _stabletoolbench
+    from trialbed_evaluation.conversations import _documents, _stabletoolbench
 
     if _documents.is_result_document(value):
         return lambda found, at, _: _documents.read_result_document(found, at)

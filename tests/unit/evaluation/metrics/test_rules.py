@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from trialbed.conversations import ToolCall
 from trialbed.errors import DataError, JudgeError, UsageError
-from trialbed.metrics import RULES, Step, atool_call_accuracy, atool_call_f1, tool_call_accuracy, tool_call_f1
+from trialbed_evaluation.conversations import ToolCall
+from trialbed_evaluation.metrics import (
+    RULES,
+    Step,
+    atool_call_accuracy,
+    atool_call_f1,
+    tool_call_accuracy,
+    tool_call_f1,
+)
 
 
 def one(given: Any, wanted: Any, schema: Any = None, rule: str | None = None) -> tuple[float, str, str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from support.conversations import CONVERTED, FINISH, LAST, NODE, RAW, UNFINISHED, only, written
 
-from trialbed.conversations import ToolCall, read_references, read_samples
 from trialbed.errors import DataError
+from trialbed_evaluation.conversations import ToolCall, read_references, read_samples
 
 
 def test_finish_is_no_call_but_the_answer(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trialbed.conversations import Message
 from trialbed.errors import DataError, JudgeError
-from trialbed.metrics._inputs import Compat, check_compat, messages_of, reference_in
-from trialbed.metrics._rendering import rendered, rendered_as_ragas
-from trialbed.metrics._steps import Step, StepModel, ask, text_of
+from trialbed_evaluation.conversations import Message
+from trialbed_evaluation.metrics._inputs import Compat, check_compat, messages_of, reference_in
+from trialbed_evaluation.metrics._rendering import rendered, rendered_as_ragas
+from trialbed_evaluation.metrics._steps import Step, StepModel, ask, text_of
 
 NAME = "agent_goal_accuracy"
 INFERENCE = "infer_goal_outcome"

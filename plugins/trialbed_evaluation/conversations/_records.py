@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trialbed.conversations._calls import items, kind, read_calls, read_reference
-from trialbed.conversations._messages import calls_in, is_message, read_messages
-from trialbed.conversations._types import Message, Sample
 from trialbed.errors import DataError
+from trialbed_evaluation.conversations._calls import items, kind, read_calls, read_reference
+from trialbed_evaluation.conversations._messages import calls_in, is_message, read_messages
+from trialbed_evaluation.conversations._types import Message, Sample
 
 IDS = ("id", "sample_id", "query_id", "conversation_id")
 CALLS = ("predicted", "predicted_tool_calls")

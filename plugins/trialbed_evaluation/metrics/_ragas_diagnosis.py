@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trialbed.metrics import _ragas
 from trialbed.tool_calls import ArgumentFinding, CallFinding, Diagnosis, counted
+from trialbed_evaluation.metrics import _ragas
 
 RULE = "str() of both"
 

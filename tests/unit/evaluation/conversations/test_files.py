@@ -22,8 +22,8 @@ from support.conversations import (
     written,
 )
 
-from trialbed.conversations import FORMATS, ToolCall, read_references, read_samples
 from trialbed.errors import DataError, NothingMeasured
+from trialbed_evaluation.conversations import FORMATS, ToolCall, read_references, read_samples
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trialbed.conversations import Sample
 from trialbed.errors import UsageError
-from trialbed.metrics import _ragas
-from trialbed.metrics._inputs import (
+from trialbed.tool_calls import ACCURACY, F1, Comparer, Judgements, MetricResult, ToolCall, accuracy_of, align, f1_of
+from trialbed_evaluation.conversations import Sample
+from trialbed_evaluation.metrics import _ragas
+from trialbed_evaluation.metrics._inputs import (
     Compat,
     Order,
     check_compat,
@@ -18,8 +19,7 @@ from trialbed.metrics._inputs import (
     right_calls,
     right_groups,
 )
-from trialbed.metrics._ragas_diagnosis import accuracy_diagnosis, f1_diagnosis
-from trialbed.tool_calls import ACCURACY, F1, Comparer, Judgements, MetricResult, ToolCall, accuracy_of, align, f1_of
+from trialbed_evaluation.metrics._ragas_diagnosis import accuracy_diagnosis, f1_diagnosis
 
 NO_JUDGEMENTS: Judgements = {}
 
@@ -129,7 +129,7 @@ def read_tool_schemas(tools: Any) -> Mapping[str, Mapping[str, Any]]:
     """The schemas of tools, however they are given."""
     if not tools:
         return {}
-    from trialbed.conversations import read_tools
+    from trialbed_evaluation.conversations import read_tools
 
     return read_tools(tools, "tools")
 

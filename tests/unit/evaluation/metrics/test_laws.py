@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.examples import examples
 
-from trialbed.conversations import ToolCall
-from trialbed.metrics import tool_call_accuracy, tool_call_f1
+from trialbed_evaluation.conversations import ToolCall
+from trialbed_evaluation.metrics import tool_call_accuracy, tool_call_f1
 
 NAMES = st.sampled_from(["search", "book", "rate"])
 VALUES = st.one_of(

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trialbed.conversations import Sample, ToolCall
 from trialbed.errors import JudgeError
-from trialbed.metrics._inputs import Order, made_calls, reference_in, right_groups
-from trialbed.metrics._steps import Step, StepModel, ask
-from trialbed.metrics._tool_calls import read_tool_schemas, tool_call_accuracy, tool_call_f1
 from trialbed.tool_calls import NO_SCHEMA, Comparer, Judgements, MetricResult, as_json, property_schema, same_text
+from trialbed_evaluation.conversations import Sample, ToolCall
+from trialbed_evaluation.metrics._inputs import Order, made_calls, reference_in, right_groups
+from trialbed_evaluation.metrics._steps import Step, StepModel, ask
+from trialbed_evaluation.metrics._tool_calls import read_tool_schemas, tool_call_accuracy, tool_call_f1
 
 COMPARE = "compare_argument"
 ASK_SAME = (

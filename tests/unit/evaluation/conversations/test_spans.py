@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from support.conversations import EXPORT, RUN, only, written
 
-from trialbed.conversations import ToolCall
-from trialbed.metrics import ScoringOptions, lacking
+from trialbed_evaluation.conversations import ToolCall
+from trialbed_evaluation.metrics import ScoringOptions, lacking
 
 
 def test_spans_of_a_trace_are_one_sample(tmp_path: Path) -> None:

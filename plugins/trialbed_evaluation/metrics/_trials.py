@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from trialbed.conversations import Message, Sample, ToolCall, read_call
 from trialbed.errors import UsageError
 from trialbed.hookspecs import hookimpl
-from trialbed.metrics._batch import METRICS, SampleScores, ScoringOptions, lacking, score_samples
 from trialbed.records import Answer, ApiCall, ApiRef, Failure, Query, Score, ToolSpec, WireLog
 from trialbed.scoring import ScoreContext
 from trialbed.tool_calls import AskedCall, asked_calls
+from trialbed_evaluation.conversations import Message, Sample, ToolCall, read_call
+from trialbed_evaluation.metrics._batch import METRICS, SampleScores, ScoringOptions, lacking, score_samples
 
 FORMAT = "trial"
 

@@ -9,9 +9,9 @@ import pytest
 from support.scoring import api_call, context, gold_call, model_call, sent_call
 
 from trialbed import hookspecs
-from trialbed.conversations import ToolCall
 from trialbed.errors import UsageError
-from trialbed.metrics import ScoringOptions, TrialMetrics, replayed, trial_sample
+from trialbed_evaluation.conversations import ToolCall
+from trialbed_evaluation.metrics import ScoringOptions, TrialMetrics, replayed, trial_sample
 
 GOLD = [gold_call("a", city="Pelluin", days=3), gold_call("b", id="X1")]
 STEPS = {

@@ -1,0 +1,17 @@
+from ._calls import read_call as read_call
+from ._calls import read_calls as read_calls
+from ._calls import read_reference as read_reference
+from ._files import FORMATS as FORMATS
+from ._files import read_references as read_references
+from ._files import read_samples as read_samples
+from ._messages import calls_in as calls_in
+from ._messages import is_message as is_message
+from ._messages import read_message as read_message
+from ._messages import read_messages as read_messages
+from ._records import read_record as read_record
+from ._records import read_tools as read_tools
+from ._types import Message as Message
+from ._types import Reference as Reference
+from ._types import Role as Role
+from ._types import Sample as Sample
+from ._types import ToolCall as ToolCall
