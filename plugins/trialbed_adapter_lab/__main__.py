@@ -36,8 +36,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TrialbedError as error:
         sys.stderr.write(f"{error}\n")
         return USAGE
-    for warning in report.warnings:
-        sys.stderr.write(f"warning: {warning}\n")
     sys.stdout.write(f"{report.model_dump_json() if options.json else _text(report)}\n")
     return 0 if report.ok else 1
 

@@ -128,7 +128,6 @@ class Report(Record):
         version: the framework's own.
         adapter, adapter_version: the distribution; empty if there is none.
         findings: in the order of the checks.
-        warnings: what the adapter's author should change before the next release of Trialbed.
     """
 
     framework: str
@@ -136,7 +135,6 @@ class Report(Record):
     adapter: str = ""
     adapter_version: str = ""
     findings: tuple[Finding, ...] = ()
-    warnings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Self
 
-from trialbed.contracts import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
+from trialbed.contracts import BaseAgent
 from trialbed.records import Deviation, framework_profile
 from trialbed_adapter_lab._check import ASKED_ON, FAILS_EARLY, Check, Finding, Outcome, Report
 from trialbed_adapter_lab.harness import (
@@ -169,20 +169,7 @@ def check_adapter(
         adapter=adapter,
         adapter_version=adapter_version,
         findings=tuple(findings),
-        warnings=tuple(contract_warnings(agent_class)),
     )
-
-
-def contract_warnings(agent_class: type[BaseAgent]) -> Iterator[str]:
-    """Advice on what to change in an adapter for an older contract before that contract is dropped."""
-    name = agent_class.__name__
-    if getattr(agent_class, "contract", AGENT_CONTRACT) in OLD_AGENT_CONTRACTS:
-        yield (
-            f"{name} is written for contract {agent_class.contract!r}, which the next release of Trialbed no longer "
-            f"loads: state contract = {AGENT_CONTRACT!r}"
-        )
-    if "capabilities" in vars(agent_class):
-        yield f"{name}.capabilities is deprecated: rename it to deviations"
 
 
 class _Threads(ThreadPoolExecutor):

@@ -6,17 +6,14 @@ It is loaded in every pytest run where Trialbed is installed, so it imports noth
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from trialbed_adapter_lab import Harness, Report
-    from trialbed_adapter_lab.deprecated import Stage
 
-AnyHarness = TypeVar("AnyHarness", bound="Harness")
-
-__all__ = ["REPORT", "harness", "stage"]
+__all__ = ["REPORT", "harness"]
 
 REPORT = "trialbed_conformance"
 """The user property of a test that holds its findings, as a report in JSON."""
@@ -75,27 +72,11 @@ def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
     The adapter is the one that the test's class names as ``framework`` or ``agent``, as ``AdapterConformance``
     has it, or that ``@pytest.mark.framework`` names, on the test, its class or its module.
     """
-    from trialbed_adapter_lab import Harness
-
-    yield from _opened(Harness, request)
-
-
-@pytest.fixture
-def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
-    """The fixture ``harness`` and its methods under their old names; removed in the next release."""
-    request.node.warn(DeprecationWarning('the fixture "stage" has a new name: use "harness" instead'))
-    from trialbed_adapter_lab.deprecated import Stage
-
-    yield from _opened(Stage, request)
-
-
-def _opened(kind: type[AnyHarness], request: pytest.FixtureRequest) -> Iterator[AnyHarness]:
-    """A harness, or an old stage, for the adapter of the test."""
-    from trialbed_adapter_lab import like_a_worker, named_agent
+    from trialbed_adapter_lab import Harness, like_a_worker, named_agent
 
     with like_a_worker():
         agent_class, _ = named_agent(_wanted(request))
-        with kind(agent_class) as opened:
+        with Harness(agent_class) as opened:
             yield opened
 
 

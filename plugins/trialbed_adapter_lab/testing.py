@@ -26,7 +26,6 @@ from trialbed.contracts import BaseAgent
 from trialbed.errors import UsageError
 from trialbed.records import framework_profile
 from trialbed_adapter_lab import CHECKS, Check, Finding, Kit, NetworkWatch, Report, like_a_worker, named_agent
-from trialbed_adapter_lab._kit import contract_warnings
 from trialbed_adapter_lab.pytest_plugin import REPORT
 
 __all__ = ["AdapterConformance"]
@@ -68,8 +67,6 @@ class AdapterConformance:
         """Every deviation that names a check names one that exists."""
         shared = _class_kit(request)
         misnamed = shared.kit.misnamed()
-        for warning in contract_warnings(shared.kit.agent_class):
-            request.node.warn(DeprecationWarning(warning))
         shared.note(request, *misnamed)
         if misnamed:
             pytest.fail("\n".join(finding.message for finding in misnamed), pytrace=False)

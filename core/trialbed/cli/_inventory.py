@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trialbed.cli._group import COMMANDS, load_command
-from trialbed.contracts import AGENT_CONTRACT, OLD_AGENT_CONTRACTS
+from trialbed.contracts import AGENT_CONTRACT
 from trialbed.drivers import GROUPS, DriverInfo, list_drivers, load_driver
 from trialbed.errors import DriverError
 from trialbed.plugins import empty_manager, plugin_entry_points, register
@@ -53,7 +53,7 @@ def _problem(info: DriverInfo) -> str:
         if info.kind == "commands":
             load_command(info.name, {other.target for other in list_drivers("commands") if other.name == info.name})
         else:
-            contracts = (AGENT_CONTRACT, *OLD_AGENT_CONTRACTS) if info.kind == "frameworks" else ()
+            contracts = (AGENT_CONTRACT,) if info.kind == "frameworks" else ()
             load_driver(info.kind, info.name, *contracts)
     except DriverError as error:
         return str(error)

@@ -1,6 +1,6 @@
 """The contracts of drivers: one abstract class per kind."""
 
-from trialbed.contracts._agent import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
+from trialbed.contracts._agent import AGENT_CONTRACT, BaseAgent
 from trialbed.contracts._comparer import Comparer, Comparison
 from trialbed.contracts._dataset import Dataset, DatasetDriver
 from trialbed.contracts._executor import Executor, Sandbox
@@ -22,7 +22,6 @@ from trialbed.contracts._viewer import FileView, FileViewer
 
 __all__ = [
     "AGENT_CONTRACT",
-    "OLD_AGENT_CONTRACTS",
     "STATUS_VALUES",
     "VENDOR_CONTRACT",
     "AnswerStatus",

@@ -14,14 +14,6 @@ if TYPE_CHECKING:
 AGENT_CONTRACT = "3"
 """The version of this contract; an adapter states the one it was written for as ``contract``."""
 
-OLD_AGENT_CONTRACTS = ("2", "1")
-"""Versions that still load.
-
-Up to contract 2, ``endpoint.temperature`` is always a number (0 if the user gave none), and an agent keeps the limits
-by itself. Contract 1 calls ``deviations`` ``capabilities``.
-"""
-
-
 NO_ENDPOINT = ModelEndpoint(base_url="", api_key="", model="")
 """The endpoint of an agent that brings its own model."""
 
@@ -49,12 +41,6 @@ class BaseAgent(ABC):
 
     contract: ClassVar[str]
     deviations: ClassVar[tuple[Deviation, ...]] = ()
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        # Contract 1 called them capabilities.
-        if "capabilities" in vars(cls) and "deviations" not in vars(cls):
-            cls.deviations = tuple(vars(cls)["capabilities"])
 
     def __init__(
         self, endpoint: ModelEndpoint = NO_ENDPOINT, limits: Limits = NO_LIMITS, *, system_prompt: str = ""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 
-from trialbed.contracts import AGENT_CONTRACT, OLD_AGENT_CONTRACTS, BaseAgent
+from trialbed.contracts import AGENT_CONTRACT, BaseAgent
 from trialbed.drivers import DriverInfo, driver_info, load_driver, own_line
 from trialbed.errors import DriverBroken, DriverError, DriverNotFound
 from trialbed.installed import installed_packages
@@ -69,7 +69,7 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
         DriverError: it cannot be used.
     """
     entry = _entry(framework)
-    loaded = load_driver("frameworks", entry.name, AGENT_CONTRACT, *OLD_AGENT_CONTRACTS)
+    loaded = load_driver("frameworks", entry.name, AGENT_CONTRACT)
     if not (isinstance(loaded, type) and issubclass(loaded, BaseAgent)):
         raise DriverBroken(
             f"frameworks: {framework!r} of {entry.distribution} {entry.version} names {entry.target}, which is not "

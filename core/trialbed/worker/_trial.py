@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.answers import answer_names, read_answer
-from trialbed.contracts import OLD_AGENT_CONTRACTS, BaseAgent
+from trialbed.contracts import BaseAgent
 from trialbed.errors import AnswerError, ModelFailed
-from trialbed.records import Answer, Failure, FailureKind, ModelEndpoint, Outcome, TrialSpec
+from trialbed.records import Answer, Failure, FailureKind, Outcome, TrialSpec
 from trialbed.tools import BlockingClient, Tool, connected_tools
 from trialbed.wire._httpx import httpx
 from trialbed.wire.redaction import redact
@@ -48,8 +48,7 @@ class Trial:
     ) -> Outcome:
         """Run the agent; its exceptions are raised."""
         seed_random_state(self._spec.endpoint.seed)
-        endpoint = _endpoint_for(agent_class, self._spec.endpoint)
-        agent = agent_class(endpoint, self._spec.limits, system_prompt=self._spec.system_prompt)
+        agent = agent_class(self._spec.endpoint, self._spec.limits, system_prompt=self._spec.system_prompt)
         tools = connected_tools(self._spec.tools, self._spec.server_url, client, blocking)
         try:
             value = await self._answer(agent, tools)
@@ -113,13 +112,6 @@ def failure_of(error: BaseException) -> Failure:
         message=_clean(_text(error))[:MAX_MESSAGE],
         detail=_clean(trace)[-MAX_DETAIL:],
     )
-
-
-def _endpoint_for(agent_class: type[BaseAgent], endpoint: ModelEndpoint) -> ModelEndpoint:
-    """The endpoint as the agent's contract has it: up to contract 2, the temperature is a number."""
-    if endpoint.temperature is None and agent_class.contract in OLD_AGENT_CONTRACTS:
-        return endpoint.model_copy(update={"temperature": 0.0})
-    return endpoint
 
 
 def seed_random_state(seed: int) -> None:

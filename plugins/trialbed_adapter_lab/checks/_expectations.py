@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from trialbed.differences import differences
 from trialbed.records import Answer
 from trialbed_adapter_lab._check import ASKED_ON, FAILS, FAILS_EARLY
+from trialbed_adapter_lab.differences import differences
 from trialbed_adapter_lab.harness import AFTER_THE_END, CheckFailed, ModelRequest, TrialRecord, text_of
 
 SHOWN = 300

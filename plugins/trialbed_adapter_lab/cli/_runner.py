@@ -82,8 +82,6 @@ def show_report(report: Report) -> None:
     """Print the findings, the declared deviations, the failures, and the badge; what has one cause is told once."""
     for group in [*report.by_cause("finding"), *report.by_cause("declared"), *report.by_cause(*PROBLEMS)]:
         _show(*group)
-    for warning in report.warnings:
-        click.echo(f"warning: {warning}", err=True)
     click.echo(click.style(report.badge, fg="green" if report.ok else "red"))
 
 

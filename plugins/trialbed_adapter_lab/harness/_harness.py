@@ -7,7 +7,7 @@ import inspect
 import sys
 import time
 from collections.abc import Sequence
-from typing import ClassVar, Self, TypedDict, Unpack
+from typing import Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 import httpx
@@ -154,8 +154,6 @@ class Harness:
         client: what the tools of all trials send with, as in a worker; if None, each trial has its own.
     """
 
-    _trial_class: ClassVar[type[PreparedTrial]] = PreparedTrial
-
     def __init__(self, agent_class: type[BaseAgent], network: NetworkWatch | None = None) -> None:
         self.agent_class = agent_class
         self.process_state = process_state()
@@ -201,7 +199,7 @@ class Harness:
             limits=limits,
             server_url=f"{url}/virtual",
         )
-        return self._trial_class(self.agent_class, session, spec, self.client)
+        return PreparedTrial(self.agent_class, session, spec, self.client)
 
     async def run(self, *script: Line, **conditions: Unpack[Conditions]) -> TrialRecord:
         """Run one trial with a fresh agent; the arguments are those of ``prepare``.

@@ -129,20 +129,6 @@ def test_a_report_has_the_findings_and_the_declarations_that_name_no_check():
     assert "no check has this name" in report.findings[-1].message
 
 
-def test_a_report_warns_of_the_old_contract_and_of_the_old_name():
-    class Old(ReferenceAgent):
-        contract = "1"
-        capabilities = (Deviation(check="plain_answer", text="says hello"),)
-
-    report = check_adapter(Old, [])
-    assert Old.deviations == Old.capabilities
-    assert report.warnings == (
-        "Old is written for contract '1', which the next release of Trialbed no longer loads: state contract = '3'",
-        "Old.capabilities is deprecated: rename it to deviations",
-    )
-    assert check_adapter(ReferenceAgent, []).warnings == ()
-
-
 def test_checks_share_one_event_loop_as_trials_in_a_worker_do():
     loops = []
 

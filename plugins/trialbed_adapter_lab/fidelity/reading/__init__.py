@@ -4,7 +4,7 @@ Requests are read (``body``, ``messages``, ``sent_tools``), tools that were sent
 given, and JSON values, tools, conversations and numbers of requests are compared with what they should be.
 """
 
-from trialbed.differences import Difference, differences, is_same
+from trialbed_adapter_lab.differences import Difference, differences, is_same
 from trialbed_adapter_lab.fidelity.reading._conversation import MessageChange, message_changes
 from trialbed_adapter_lab.fidelity.reading._requests import Requests, body, explain, messages
 from trialbed_adapter_lab.fidelity.reading._tools import (

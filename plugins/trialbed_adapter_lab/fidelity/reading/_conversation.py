@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from trialbed.differences import Difference, differences
 from trialbed.records import Json, Record
+from trialbed_adapter_lab.differences import Difference, differences
 
 
 class MessageChange(Record):

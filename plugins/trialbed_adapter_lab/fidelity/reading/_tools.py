@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from trialbed.differences import Difference, differences
 from trialbed.records import ToolSpec
 from trialbed.wire.offers import Offers
+from trialbed_adapter_lab.differences import Difference, differences
 from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
 
 Effect = Literal["refused", "missing", "renamed", "lost", "added", "changed", "reordered"]

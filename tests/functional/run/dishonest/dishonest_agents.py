@@ -16,7 +16,7 @@ from trialbed.drivers import load_driver
 class Cheat(BaseAgent):
     """Takes the gold calls from the installed dataset and never asks the model."""
 
-    contract = "2"
+    contract = "3"
 
     @classmethod
     def framework_version(cls) -> str:

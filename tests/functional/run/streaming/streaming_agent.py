@@ -14,7 +14,7 @@ from trialbed.wire.dialects.chat_completions import first_message, usage_of
 class StreamingAgent(BaseAgent):
     """The plainest loop, streamed."""
 
-    contract = "1"
+    contract = "3"
 
     @classmethod
     def framework_version(cls) -> str:

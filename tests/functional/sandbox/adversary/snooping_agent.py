@@ -18,7 +18,7 @@ LIMIT = 3
 
 
 class Agent(BaseAgent):
-    contract = "1"
+    contract = "3"
 
     @classmethod
     def framework_version(cls):

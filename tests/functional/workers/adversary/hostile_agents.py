@@ -22,7 +22,7 @@ from trialbed import Deviation
 class Hostile(Crashes, Hangs, Exceptions, Answers, Processes, Output, Memory, Leftovers, Clocks, Base):
     """Each method is a query."""
 
-    capabilities = (Deviation(text="does harm"),)
+    deviations = (Deviation(text="does harm"),)
 
     async def answer(self, query):
         if "HOSTILE_ASKS" in os.environ:
@@ -95,4 +95,4 @@ class Ending(Base):
 
 
 class NoAgent:
-    contract = "1"
+    contract = "3"

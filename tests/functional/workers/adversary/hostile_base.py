@@ -27,7 +27,7 @@ def end_at_the_next_command():
 
 
 class Base(BaseAgent):
-    contract = "1"
+    contract = "3"
 
     @classmethod
     def framework_version(cls):

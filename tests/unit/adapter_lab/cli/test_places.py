@@ -29,8 +29,8 @@ AGENT = """
 from trialbed import BaseAgent, Deviation
 
 class Agent(BaseAgent):
-    contract = "1"
-    capabilities = (Deviation(text="adds a line", check="prompt"), Deviation(text="sorts tools"))
+    contract = "3"
+    deviations = (Deviation(text="adds a line", check="prompt"), Deviation(text="sorts tools"))
 
     @classmethod
     def framework_version(cls):

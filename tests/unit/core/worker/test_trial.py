@@ -35,7 +35,7 @@ SPEC = TrialSpec(
 class Recorder(BaseAgent):
     """Writes down how it is used."""
 
-    contract = "1"
+    contract = "3"
     log: ClassVar[list[object]] = []
 
     @classmethod
@@ -70,7 +70,7 @@ async def test_processor_time_counts_from_the_binding_of_the_tools_to_the_answer
     spent = 0.0
 
     class Busy(BaseAgent):
-        contract = "1"
+        contract = "3"
 
         def __init__(self, *arguments, **named):
             nonlocal spent

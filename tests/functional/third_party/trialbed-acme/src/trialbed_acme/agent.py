@@ -14,7 +14,7 @@ from trialbed import Answer, BaseAgent, ClaimedCall, Deviation, ModelFailed, Too
 class AcmeAgent(BaseAgent):
     """Asks the model, makes the calls it wants one after the other, and asks again."""
 
-    contract: ClassVar[str] = "2"
+    contract: ClassVar[str] = "3"
     deviations: ClassVar[tuple[Deviation, ...]] = (
         Deviation(check="parallel_calls_overlap", text="makes parallel calls one after the other"),
     )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trialbed import hard_schemas
-from trialbed.differences import differences, is_same
+from trialbed_adapter_lab.differences import differences, is_same
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(
