@@ -58,7 +58,7 @@ IMPORTED = (
     "trialbed_plugins.datasets.mini",
     "trialbed_plugins.executors.local",
     "trialbed_plugins.frameworks.reference",
-    "trialbed_plugins.judges.rule",
+    "trialbed_evaluation.judges.rule",
     "trialbed_plugins.reporters",
     "trialbed_plugins.scorers",
     "trialbed_selection.selectors",

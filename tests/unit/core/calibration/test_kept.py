@@ -9,7 +9,7 @@ from trialbed.calibration import calibrate, calibration_of, embedded_cases, judg
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import DataError, JudgeError, NothingMeasured
 from trialbed.records import Answer, Query, WireLog
-from trialbed_plugins.judges.rule import RuleJudge
+from trialbed_evaluation.judges.rule import RuleJudge
 
 
 class Stubborn(Judge):

@@ -12,11 +12,11 @@ from trialbed.contracts import Candidate, Judge, Preference, Verdict, Vote
 from trialbed.errors import JudgeError, ModelFailed, UsageError
 from trialbed.model_access import ModelAccess
 from trialbed.records import Answer, ModelEndpoint, Query
-from trialbed_plugins.judges._gate import without_answer
-from trialbed_plugins.judges._preferences import PREFERENCE_SCHEMA, read_preference
-from trialbed_plugins.judges._prompt import PREFERENCE_INSTRUCTIONS, pair_messages
-from trialbed_plugins.judges._steering import NOTE, steers
-from trialbed_plugins.judges._votes import count_votes
+from trialbed_evaluation.judges._gate import without_answer
+from trialbed_evaluation.judges._preferences import PREFERENCE_SCHEMA, read_preference
+from trialbed_evaluation.judges._prompt import PREFERENCE_INSTRUCTIONS, pair_messages
+from trialbed_evaluation.judges._steering import NOTE, steers
+from trialbed_evaluation.judges._votes import count_votes
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed.contracts import Candidate
 from trialbed.records import Answer, ApiCall, Query, WireLog
-from trialbed_plugins.judges._steering import shown, shown_value
+from trialbed_evaluation.judges._steering import shown, shown_value
 
 MAX_CALLS = 40
 """Calls shown to the judge, the last ones where there are more."""

@@ -11,7 +11,7 @@ from typing import ClassVar
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
 from trialbed.evidence import carries, carries_fact, evidence_values, mentions, prose
 from trialbed.records import Answer, ApiCall, ApiRef, Json, Query, WireLog
-from trialbed_plugins.judges._gate import without_answer
+from trialbed_evaluation.judges._gate import without_answer
 
 ASKS_FOR_DATA = re.compile(r"\b(?:json|raw (?:data|response|output))\b", re.IGNORECASE)
 

@@ -16,8 +16,8 @@ from trialbed.contracts import STATUS_VALUES, Verdict, Vote
 from trialbed.errors import JudgeError, UsageError
 from trialbed.model_access import Unreadable
 from trialbed.records import Answer, ApiCall, ApiRef, ModelEndpoint, Query, WireLog
-from trialbed_plugins.judges._votes import count_votes, read_vote
-from trialbed_plugins.judges.llm import ModelJudge
+from trialbed_evaluation.judges._votes import count_votes, read_vote
+from trialbed_evaluation.judges.llm import ModelJudge
 
 CALL = ApiCall(
     started=0,

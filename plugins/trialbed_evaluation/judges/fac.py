@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from trialbed.contracts import Verdict, Vote
 from trialbed.model_access import Unreadable
 from trialbed.records import Answer, Json, Query, WireLog
-from trialbed_plugins.judges._asking import AskingJudge, digest
-from trialbed_plugins.judges._prompt import conversation
-from trialbed_plugins.judges._steering import shown
-from trialbed_plugins.judges._votes import STATUS, read_vote
+from trialbed_evaluation.judges._asking import AskingJudge, digest
+from trialbed_evaluation.judges._prompt import conversation
+from trialbed_evaluation.judges._steering import shown
+from trialbed_evaluation.judges._votes import STATUS, read_vote
 
 INSTRUCTIONS = """\
 You grade whether an assistant's final answer is complete. You get one JSON object: the query, and the final answer.

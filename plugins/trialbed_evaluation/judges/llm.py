@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from trialbed.contracts import Verdict, Vote
 from trialbed.records import Answer, Json, Query, WireLog
-from trialbed_plugins.judges._asking import AskingJudge, digest
-from trialbed_plugins.judges._prompt import CORRECTION, INSTRUCTIONS, messages
-from trialbed_plugins.judges._votes import SCHEMA, read_vote
+from trialbed_evaluation.judges._asking import AskingJudge, digest
+from trialbed_evaluation.judges._prompt import CORRECTION, INSTRUCTIONS, messages
+from trialbed_evaluation.judges._votes import SCHEMA, read_vote
 
 
 class ModelJudge(AskingJudge):

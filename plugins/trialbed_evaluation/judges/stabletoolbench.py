@@ -9,11 +9,11 @@ from typing import Any
 
 from trialbed.contracts import Verdict, Vote
 from trialbed.records import Answer, Json, Query, WireLog
-from trialbed_plugins.judges._asking import AskingJudge, digest
-from trialbed_plugins.judges._installed_prompts import REPLY_FORM, Prompts, read_prompts
-from trialbed_plugins.judges._prompt import conversation
-from trialbed_plugins.judges._steering import shown
-from trialbed_plugins.judges._votes import SCHEMA, read_vote
+from trialbed_evaluation.judges._asking import AskingJudge, digest
+from trialbed_evaluation.judges._installed_prompts import REPLY_FORM, Prompts, read_prompts
+from trialbed_evaluation.judges._prompt import conversation
+from trialbed_evaluation.judges._steering import shown
+from trialbed_evaluation.judges._votes import SCHEMA, read_vote
 
 CHECK = """\
 You grade an assistant's final answer to a query, without seeing how it was reached. You get one JSON object: the

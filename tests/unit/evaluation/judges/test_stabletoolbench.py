@@ -19,9 +19,9 @@ from trialbed.contracts import STATUS_VALUES, Verdict
 from trialbed.errors import JudgeError, UsageError
 from trialbed.model_access import ModelAccess
 from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
-from trialbed_plugins.judges._asking import AskingJudge
-from trialbed_plugins.judges.fac import CompletenessJudge
-from trialbed_plugins.judges.stabletoolbench import StableToolBenchJudge
+from trialbed_evaluation.judges._asking import AskingJudge
+from trialbed_evaluation.judges.fac import CompletenessJudge
+from trialbed_evaluation.judges.stabletoolbench import StableToolBenchJudge
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
 CALL = ApiCall(

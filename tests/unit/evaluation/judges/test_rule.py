@@ -8,7 +8,7 @@ import pytest
 
 from trialbed.contracts import Verdict
 from trialbed.records import Answer, ApiCall, ApiRef, GoldCall, Query, WireLog
-from trialbed_plugins.judges.rule import RuleJudge
+from trialbed_evaluation.judges.rule import RuleJudge
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
 
