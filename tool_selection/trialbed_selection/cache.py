@@ -60,7 +60,7 @@ class SelectionCache:
         """The choices for a query, if they are kept; a damaged file holds none.
 
         Args:
-            known: what each tool's name stands for; the names in lower case.
+            known: each tool's name, in lower case -> the tool that it stands for.
         """
         kept = self._read(asked.digest)
         if kept is not None:

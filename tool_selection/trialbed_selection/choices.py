@@ -38,17 +38,17 @@ class ExplainedSelector(ToolSelector):
         return [choice.api for choice in self.choices(query, max_tools=max_tools)]
 
 
-def chosen(selector: ToolSelector, query: Query, max_tools: int) -> list[Choice]:
-    """What a selector chooses, best first, each Api once; one that does not say why is named by its class."""
+def choose(selector: ToolSelector, query: Query, max_tools: int) -> list[Choice]:
+    """Ask a selector for its choice, best first, each Api once; one that gives no reason is named by its class."""
     if isinstance(selector, ExplainedSelector):
         return selector.choices(query, max_tools=max_tools)
     refs = list(dict.fromkeys(selector.select(query, max_tools=max_tools)))[:max_tools]
     return [Choice(api=ref, by=type(selector).__name__) for ref in refs]
 
 
-def explained(selector: ToolSelector, query: Query, max_tools: int) -> dict[str, Any]:
+def explain_choices(selector: ToolSelector, query: Query, max_tools: int) -> dict[str, Any]:
     """A selector's choices for a query, each with its rank and reason, and the gold Apis that are missing."""
-    choices = chosen(selector, query, max_tools)
+    choices = choose(selector, query, max_tools)
     gold = set(query.gold_apis)
     offered = {choice.api for choice in choices}
     return {

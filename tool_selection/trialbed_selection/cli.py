@@ -145,16 +145,16 @@ def _documents(
 ) -> dict[str, Any]:
     from trialbed.engine import standing_selector
     from trialbed.run_settings import RunSettings
-    from trialbed_selection.choices import explained
-    from trialbed_selection.recall import measured, rankings
+    from trialbed_selection.choices import explain_choices
+    from trialbed_selection.recall import rankings, summarize_recall
 
     found: dict[str, Any] = {}
     for name in selectors:
         with standing_selector(RunSettings(selector=name, **asking), catalog) as selector:
             if explain:
-                found[name] = [explained(selector, query, ks[-1]) for own in queries.values() for query in own]
+                found[name] = [explain_choices(selector, query, ks[-1]) for own in queries.values() for query in own]
             else:
-                found[name] = measured(list(rankings(selector, queries, ks[-1])), ks)
+                found[name] = summarize_recall(list(rankings(selector, queries, ks[-1])), ks)
     return {
         "catalog": {"apis": len(catalog), "digest": catalog.digest},
         "k": list(ks),
@@ -179,7 +179,7 @@ def _print_measures(document: dict[str, Any], ks: Sequence[int]) -> None:
 
 
 def _filled_up(document: dict[str, Any]) -> Iterator[str]:
-    """What of a selector's figures is not its model's."""
+    """Explain which part of a selector's figures is not its model's."""
     for name, rows in document["selectors"].items():
         shares = {k: share for k, share in rows[-1]["topped_up"].items() if share}
         if shares:

@@ -17,7 +17,7 @@ OTHERS = re.compile(r"[^A-Za-z0-9-]+")
 """Runs of characters that are replaced, ``_`` among them."""
 
 SUFFIX_LENGTH = 8
-"""Hexadecimal digits that tell apart Apis whose names meet."""
+"""Hexadecimal digits that distinguish Apis whose names meet."""
 
 
 def safe_name(original: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from trialbed.contracts import ToolSelector
 from trialbed.records import ApiRef, Query
 from trialbed.statistics import Estimate, bounded_mean_interval
-from trialbed_selection.choices import chosen
+from trialbed_selection.choices import choose
 
 MEASURES = ("recall", "ndcg", "coverage")
 """At each k: the share of gold Apis among the first k, their place there, and whether all are there."""
@@ -37,7 +37,7 @@ class Found:
 
 
 def rankings(selector: ToolSelector, queries: Mapping[str, Sequence[Query]], most: int) -> Iterator[Found]:
-    """What a selector chooses for each query with gold, of each test set.
+    """Measure a selector's choice for each query with gold, of each test set.
 
     Args:
         most: the largest k.
@@ -46,7 +46,7 @@ def rankings(selector: ToolSelector, queries: Mapping[str, Sequence[Query]], mos
         for query in own:
             if query.gold_apis:
                 began = time.perf_counter()
-                choices = chosen(selector, query, most)
+                choices = choose(selector, query, most)
                 seconds = time.perf_counter() - began
                 filled = frozenset(choice.api for choice in choices if choice.topped_up)
                 yield Found(test_set, query, tuple(choice.api for choice in choices), seconds, filled)
@@ -64,7 +64,7 @@ def ndcg_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> float:
     return gain / sum(1 / math.log2(place + 2) for place in range(min(k, len(wanted))))
 
 
-def measured(found: Sequence[Found], ks: Sequence[int]) -> list[dict[str, Any]]:
+def summarize_recall(found: Sequence[Found], ks: Sequence[int]) -> list[dict[str, Any]]:
     """The measures at each k, for each test set, and where there are several also for all: means with 95% intervals.
 
     A query is one observation, and so are its repeats under one id.

@@ -21,24 +21,24 @@ _DECODER = json.JSONDecoder(strict=False)
 def named_tools(reply: str, known: Mapping[str, ApiRef]) -> list[ApiRef]:
     """The Apis that a reply names, in its order, each once; names that are not known are left out.
 
-    A list of texts is what was asked for. Lists of objects, lists in objects, lists among words or cut short, and names
-    in lines of their own are read too.
+    A list of texts is the form that was asked for. Lists of objects, lists in objects, lists among words or cut short,
+    and names in lines of their own are read too.
 
     Args:
-        known: what each name stands for; the names in lower case.
+        known: each name, in lower case -> the Api that it stands for.
 
     Raises:
         ValueError: it names none.
     """
     text = THINKING.sub("", reply)
-    for names in (_listed(text), _quoted(text), _lines(text)):
+    for names in (_listed_names(text), _quoted_names(text), _lines(text)):
         found = list(dict.fromkeys(ref for name in names if (ref := known.get(name.strip().lower())) is not None))
         if found:
             return found
     raise ValueError("it names no tool of the list; reply with a JSON list of names, exactly as they are listed")
 
 
-def _listed(text: str) -> Iterator[str]:
+def _listed_names(text: str) -> Iterator[str]:
     """The names in the first JSON value of the reply that is a list, or has one."""
     for start in re.finditer(r"[\[{]", text):
         try:
@@ -61,7 +61,7 @@ def _names(value: Any) -> Iterator[str]:
             yield from (item[key] for key in NAME_KEYS if isinstance(item.get(key), str))
 
 
-def _quoted(text: str) -> Iterator[str]:
+def _quoted_names(text: str) -> Iterator[str]:
     """The quoted texts of a list that was cut short, or is no JSON; of the whole reply where there is no list."""
     for double, single, code in QUOTED.findall(text[max(text.find("["), 0) :]):
         found = double or single or code

@@ -1,4 +1,4 @@
-"""The selection stage: what a selector chose, as the tools of a trial."""
+"""The selection stage: a selector's choice as the tools of a trial."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trialbed.contracts import SelectionStage, ToolSelector
 from trialbed.errors import DataError
 from trialbed.records import Api, ApiRef, Query, ToolSpec
 from trialbed_selection.catalog import Catalog
-from trialbed_selection.choices import chosen
+from trialbed_selection.choices import choose
 
 
 class Stage:
@@ -31,7 +31,7 @@ class Stage:
         Raises:
             DataError: the selector chose an Api that neither the dataset nor the query has.
         """
-        choices = list({choice.api: choice for choice in chosen(selector, query, max_tools)}.values())[:max_tools]
+        choices = list({choice.api: choice for choice in choose(selector, query, max_tools)}.values())[:max_tools]
         try:
             tools = self._catalog.specs([choice.api for choice in choices], query.apis)
         except KeyError as error:

@@ -72,14 +72,14 @@ class ToolSelector:
         Raises:
             ModelFailed: the model cannot be reached, or refuses.
         """
-        apis, tools = _described(all_tools)
-        refs = _outside_of_a_loop(lambda: self._prepared(apis).select(_query(query), max_tools=self.max_tools))
+        apis, tools = _tools_by_api(all_tools)
+        refs = _outside_of_a_loop(lambda: self._prepare(apis).select(_query(query), max_tools=self.max_tools))
         found = [tools[ref] for ref in list(dict.fromkeys(refs))[: self.max_tools]]
         if self.verbose:
             log.info("%d of %d tools selected by %s for: %s", len(found), len(all_tools), self.model, query)
         return found
 
-    def _prepared(self, apis: Sequence[Api]) -> contracts.ToolSelector:
+    def _prepare(self, apis: Sequence[Api]) -> contracts.ToolSelector:
         digest = CatalogIndex(apis).digest
         if self._selector is None or digest != self._digest:
             names = {driver.name for driver in list_drivers("selectors")}
@@ -99,7 +99,7 @@ def _query(text: str) -> Query:
     return Query(query_id=0, text=text, apis=())
 
 
-def _described(tools: Sequence[T]) -> tuple[list[Api], dict[ApiRef, T]]:
+def _tools_by_api(tools: Sequence[T]) -> tuple[list[Api], dict[ApiRef, T]]:
     """The Api that each tool stands for; of tools with one identity, the first."""
     found: dict[ApiRef, T] = {}
     apis: list[Api] = []

@@ -17,7 +17,7 @@ class Bar:
     """A bar of parts.
 
     Attributes:
-        label: what it stands for.
+        label: its name.
         parts: name of the part -> its size, 0 or more.
     """
 
@@ -26,7 +26,7 @@ class Bar:
 
     @property
     def total(self) -> float:
-        """Of its parts."""
+        """The sum of its parts."""
         return sum(self.parts.values())
 
 
@@ -35,7 +35,7 @@ class BarPlot:
     """Bars below each other on one axis, each made of parts: filled differently, and named in the legend.
 
     Attributes:
-        title: what is shown, with the unit.
+        title: names the contents, with the unit.
         bars: one row each.
     """
 
@@ -47,7 +47,7 @@ class BarPlot:
 
     @property
     def height(self) -> int:
-        """Of the drawing."""
+        """The height of the drawing."""
         return self.bottom + AXIS
 
     @property
@@ -62,7 +62,7 @@ class BarPlot:
 
     @property
     def names(self) -> list[str]:
-        """Of all parts, each once."""
+        """The labels of all parts, each once."""
         return list(dict.fromkeys(name for bar in self.bars for name in bar.parts))
 
     @property
@@ -94,7 +94,7 @@ class Span:
 
     Attributes:
         lane: the row it is drawn in.
-        label: what it was.
+        label: its name.
         start, length: seconds.
         alarming: whether something went wrong in it.
     """
@@ -111,7 +111,7 @@ class Timeline:
     """Spans in lanes on one line of time.
 
     Attributes:
-        title: what is shown.
+        title: names the contents.
         lanes: their names, from the top.
         spans: in any order.
         total: seconds that the line is long at least.
@@ -127,7 +127,7 @@ class Timeline:
 
     @property
     def height(self) -> int:
-        """Of the drawing."""
+        """The height of the drawing."""
         return self.bottom + AXIS
 
     @property

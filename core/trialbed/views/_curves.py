@@ -24,7 +24,7 @@ class Curve:
     """A sample.
 
     Attributes:
-        label: what it is of.
+        label: its name.
         values: in any order, above 0.
     """
 
@@ -37,8 +37,8 @@ class DistributionPlot:
     """Samples as curves that rise from 0 to 1, on a logarithmic axis; each has dashes of its own beside its colour.
 
     Attributes:
-        title: what is shown.
-        x_title: what the values are, with their unit.
+        title: names the contents.
+        x_title: names the values, with their unit.
     """
 
     title: str
@@ -52,7 +52,7 @@ class DistributionPlot:
 
     @property
     def height(self) -> int:
-        """Of the drawing: with a line of the legend for each curve."""
+        """The height of the drawing, with a line of the legend for each curve."""
         return max(TOP + AREA_HEIGHT + BOTTOM, 24 + 20 * len(self.curves))
 
     @property
@@ -65,13 +65,13 @@ class DistributionPlot:
 
     @property
     def x_scale(self) -> Scale:
-        """Of the logarithms of the values."""
+        """The scale of the logarithms of the values."""
         low, high = self.ends
         return Scale(math.log10(low), math.log10(high), self.left, self.right)
 
     @property
     def y_scale(self) -> Scale:
-        """Of shares, upwards."""
+        """The scale of shares, upwards."""
         return Scale(0.0, 1.0, self.bottom, self.top)
 
     @property

@@ -13,7 +13,7 @@ class Excerpt:
     """A text as it came.
 
     Attributes:
-        label: what it is.
+        label: its name.
     """
 
     label: str

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as Xml
 from trialbed.views._figures import printable
 
 TestOutcome = Literal["passed", "failure", "error"]
-"""The end of a test: ``failure`` for a finding, ``error`` for what could not be found out."""
+"""The end of a test: ``failure`` for a finding, ``error`` where the outcome is unknown."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class TestCase:
 
     Attributes:
         kind: of the failure or error, in a word.
-        message: what is wrong, in a line.
+        message: the fault, in a line.
         text: more of it.
     """
 
@@ -36,7 +36,7 @@ class TestCase:
 
 @dataclass(frozen=True)
 class TestSuite:
-    """Tests of one subject, and what is known of it."""
+    """Tests of one subject, and its properties."""
 
     __test__ = False
 

@@ -24,7 +24,7 @@ class Point:
     """One row of a plot.
 
     Attributes:
-        label: what the row is about.
+        label: the row's name.
         value: None draws no point: it is not known.
         low, high: the interval; None where there is none.
         text: the figure in words, beside the point and for readers that do not see the plot.
@@ -42,7 +42,7 @@ class IntervalPlot:
     """Points with their intervals, one below the other, on one axis.
 
     Attributes:
-        title: what is shown; the unit too, where there is one.
+        title: names the contents, with the unit where there is one.
         points: one row each.
         limits: the ends of the axis; None is from the least to the greatest that is drawn.
         zero: where to draw a line to compare with, such as no difference.
@@ -57,12 +57,12 @@ class IntervalPlot:
 
     @property
     def width(self) -> int:
-        """Of the drawing."""
+        """The height of the drawing."""
         return LABELS + AREA + FIGURES
 
     @property
     def height(self) -> int:
-        """Of the drawing."""
+        """The height of the drawing."""
         return HEAD + ROW * len(self.points) + AXIS
 
     @property

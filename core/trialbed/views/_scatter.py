@@ -19,7 +19,7 @@ class Mark:
     """A point with both its coordinates.
 
     Attributes:
-        label: what it stands for, beside it and in the legend.
+        label: its name, beside it and in the legend.
         x, y: None draws no mark.
         text: the figures in words.
     """
@@ -32,11 +32,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class ScatterPlot:
-    """Points on two axes; each has a shape and a number beside its colour, so that none is told by colour alone.
+    """Points on two axes; each has a shape and a number beside its colour, so that colour alone distinguishes none.
 
     Attributes:
-        title: what is shown.
-        x_title, y_title: what the axes are, with their units.
+        title: names the contents.
+        x_title, y_title: name the axes, with their units.
         y_limits: the ends of the vertical axis; None is from the least to the greatest that is drawn.
     """
 
@@ -53,12 +53,12 @@ class ScatterPlot:
 
     @property
     def height(self) -> int:
-        """Of the drawing: with a line of the legend for each mark."""
+        """The height of the drawing, with a line of the legend for each mark."""
         return max(TOP + AREA_HEIGHT + BOTTOM, 24 + 20 * len(self.marks))
 
     @property
     def drawn(self) -> list[tuple[int, Mark, float, float, str]]:
-        """Number, mark, position and shape of what is drawn."""
+        """Number, mark, position and shape of all that is drawn."""
         return [
             (place, mark, self.x_scale.at(mark.x), self.y_scale.at(mark.y), SHAPES[place % len(SHAPES)])
             for place, mark in enumerate(self.marks)

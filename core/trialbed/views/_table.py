@@ -11,7 +11,7 @@ class TableRow:
     """A row of a table.
 
     Attributes:
-        label: what the row is about.
+        label: the row's name.
         cells: one text per column after the first.
         alarming: whether any text in the cells is bad news; a terminal shows it in red.
     """
@@ -25,7 +25,7 @@ class TableRow:
 class Table:
     """A table of text with a title above it and notes below it.
 
-    The texts are plain: each writer escapes what its format needs.
+    The texts are plain: each writer escapes them as its format needs.
 
     Attributes:
         title: may be empty.
@@ -33,8 +33,8 @@ class Table:
         rows: each with as many cells as there are columns after the first. None for a text that is all notes.
         notes: what readers must know beside the figures.
         pinned: how many of the first columns after the labels are repeated in each block of a folded table.
-        narrow: what a terminal shows instead where the table is wider than it; it may have one of its own.
-        legend: what the rows and figures mean, for readers who ask.
+        narrow: the table that a terminal shows instead where this one is too wide; it may have one of its own.
+        legend: the meaning of rows and figures, for readers who ask.
     """
 
     title: str
@@ -63,7 +63,7 @@ class Table:
         rows = [replace(row, cells=tuple(row.cells[place] for place in kept)) for row in self.rows]
         return replace(self, columns=(self.columns[0], *(self.columns[1:][place] for place in kept)), rows=rows)
 
-    def transposed(self) -> Table:
+    def transpose(self) -> Table:
         """The same with a row for each of its columns."""
         rows = zip(self.columns[1:], *(row.cells for row in self.rows), strict=True)
         labels = (self.columns[0], *(row.label.strip() for row in self.rows))

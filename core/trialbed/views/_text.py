@@ -28,7 +28,7 @@ def markdown(parts: Iterable[Table | Disclosures], *, level: int = 2) -> str:
     return "\n".join(line for part in parts for line in _part(part, "#" * level)).strip() + "\n"
 
 
-def placed(page: str, text: str, begin: str, end: str) -> str | None:
+def fill_between(page: str, text: str, begin: str, end: str) -> str | None:
     """A page with this text between its two marks, each on a line of its own; None if the page lacks the marks."""
     place = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
     if not place.search(page):
@@ -36,7 +36,7 @@ def placed(page: str, text: str, begin: str, end: str) -> str | None:
     return place.sub(lambda found: f"{found[1]}\n{text}\n{found[2]}", page)
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """A text that Markdown shows as it is."""
     return SPECIAL.sub(r"\\\1", printable(text))
 
@@ -61,40 +61,40 @@ def _cell(value: Any) -> Any:
 
 
 def _part(part: Table | Disclosures, mark: str) -> Iterator[str]:
-    return _disclosed(part, mark) if isinstance(part, Disclosures) else _lines(part, mark)
+    return _disclosure(part, mark) if isinstance(part, Disclosures) else _lines(part, mark)
 
 
-def _disclosed(part: Disclosures, mark: str) -> Iterator[str]:
+def _disclosure(part: Disclosures, mark: str) -> Iterator[str]:
     if part.title:
-        yield from (f"{mark} {escaped(part.title)}", "")
+        yield from (f"{mark} {escape_markdown(part.title)}", "")
     for entry in part.entries:
-        yield from (f"{mark}# {escaped(entry.summary)}", "")
+        yield from (f"{mark}# {escape_markdown(entry.summary)}", "")
         for excerpt in entry.excerpts:
             # Longer than any such marks in the text, which therefore cannot end the block.
             fence = "`" * max(3, 1 + max(map(len, FENCES.findall(excerpt.text)), default=0))
-            yield from (f"{escaped(excerpt.label)}:", "", f"{fence}text", excerpt.lines, fence, "")
-    yield from (f"* {escaped(note)}" for note in part.notes)
+            yield from (f"{escape_markdown(excerpt.label)}:", "", f"{fence}text", excerpt.lines, fence, "")
+    yield from (f"* {escape_markdown(note)}" for note in part.notes)
     if part.notes:
         yield ""
 
 
 def _lines(table: Table, mark: str) -> Iterator[str]:
     if table.title:
-        yield from (f"{mark} {escaped(table.title)}", "")
+        yield from (f"{mark} {escape_markdown(table.title)}", "")
     if table.rows:
         yield from (_line(table.columns), _line(["---", *["---:"] * (len(table.columns) - 1)], escape=False))
         yield from map(_line, table.lines)
         yield ""
     if len(table.notes) == 1:
-        yield from (escaped(table.notes[0]), "")
+        yield from (escape_markdown(table.notes[0]), "")
     elif table.notes:
-        yield from (f"* {escaped(note)}" for note in table.notes)
+        yield from (f"* {escape_markdown(note)}" for note in table.notes)
         yield ""
     if table.legend:
         yield from ("<details><summary>What the figures mean</summary>", "")
-        yield from (f"* {escaped(note)}" for note in table.legend)
+        yield from (f"* {escape_markdown(note)}" for note in table.legend)
         yield from ("", "</details>", "")
 
 
 def _line(cells: Iterable[str], *, escape: bool = True) -> str:
-    return f"| {' | '.join(map(escaped, cells) if escape else cells)} |"
+    return f"| {' | '.join(map(escape_markdown, cells) if escape else cells)} |"

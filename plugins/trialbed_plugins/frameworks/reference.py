@@ -2,7 +2,7 @@
 
 It asks the model, makes the calls that the model wants, all of one turn at once, gives the results back in
 the model's order, and ends when the model answers in text. It adds nothing to the prompt and changes no
-schema. Arguments are not validated: that is the Api's business. Authors of adapters can read what an
+schema. Arguments are not validated: that is the Api's business. Authors of adapters can read here what an
 adapter has to do here.
 """
 
@@ -56,7 +56,7 @@ class ReferenceAgent(BaseAgent):
             messages.append(message)
             calls = message.get("tool_calls") or []
             if not calls:
-                return self._finished(message.get("content") or "", turn)
+                return self._finish(message.get("content") or "", turn)
             messages += await asyncio.gather(*map(self._result, calls))
         return Answer(final_answer="", calls=tuple(self._calls), usage=self._usage, model_turns=self.limits.max_steps)
 
@@ -138,7 +138,7 @@ class ReferenceAgent(BaseAgent):
         self._calls[index] = self._calls[index].model_copy(update={"response": response})
         return response
 
-    def _finished(self, text: str, turns: int) -> Answer:
+    def _finish(self, text: str, turns: int) -> Answer:
         finish = finish_of(text)
         return Answer(final_answer=text, calls=tuple(self._calls), finish=finish, usage=self._usage, model_turns=turns)
 
@@ -149,12 +149,12 @@ def _definition(tool: Tool) -> dict[str, Any]:
 
 
 def _assistant_message(message: dict[str, Any]) -> dict[str, Any]:
-    """The message as it goes back to the model: its text and its calls, without what a vendor adds for reading only."""
-    calls = [{**call, "function": {"name": name, "arguments": text}} for call, name, text in _wanted(message)]
+    """The message as it goes back to the model: its text and its calls, without a vendor's fields for reading only."""
+    calls = [{**call, "function": {"name": name, "arguments": text}} for call, name, text in _wanted_calls(message)]
     kept = {"role": "assistant", "content": message.get("content")}
     return {**kept, "tool_calls": calls} if calls else kept
 
 
-def _wanted(message: dict[str, Any]) -> list[tuple[dict[str, Any], str, str]]:
+def _wanted_calls(message: dict[str, Any]) -> list[tuple[dict[str, Any], str, str]]:
     calls = message.get("tool_calls") or []
     return [(call, call["function"]["name"], call["function"]["arguments"]) for call in calls if call["id"]]

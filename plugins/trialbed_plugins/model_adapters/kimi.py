@@ -29,7 +29,7 @@ class KimiAdapter(ModelAdapter):
 
     def transform(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """``_input`` becomes ``system``; an assistant's calls without reasoning get a blank one."""
-        return [_transformed(message) if isinstance(message, dict) else message for message in messages]
+        return [_transform(message) if isinstance(message, dict) else message for message in messages]
 
     def prompt(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, tokenizer: str) -> str:
         """The model's chat template over the conversation; the tokenizer's own code runs only if it is trusted."""
@@ -50,7 +50,7 @@ def kimi_calls(text: str) -> tuple[str, list[dict[str, Any]]]:
     return SECTION.sub("", text), [call for call in calls if call is not None]
 
 
-def _transformed(message: dict[str, Any]) -> dict[str, Any]:
+def _transform(message: dict[str, Any]) -> dict[str, Any]:
     if message.get("role") == "_input":
         return {**message, "role": "system"}
     if message.get("role") == "assistant" and message.get("tool_calls") and "reasoning_content" not in message:

@@ -40,7 +40,7 @@ def attribution_tables(documents: Sequence[Document]) -> list[Table]:
     labels = ["gold calls", *(f"  {stage}" for stage in lost), "used"]
     rows = [TableRow(label, tuple(cells)) for label, *cells in zip(labels, *columns, strict=True)]
     table = Table(TITLE, ("", *names), rows, list(_examples(documents, lost)), legend=list(_legend(lost)))
-    return [replace(table, narrow=table.transposed())]
+    return [replace(table, narrow=table.transpose())]
 
 
 def _column(counts: Mapping[str, int], lost: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Scores of the answer: whether there is one, and what the judge finds."""
+"""Scores of the answer: whether there is one, and the judge's verdict."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from trialbed.scoring import ScoreContext
 def score_api_calls(context: ScoreContext) -> Iterable[Score]:
     """``api_call_score`` (recall), ``api_precision`` and ``api_f1`` over distinct (tool_name, api_name) pairs.
 
-    Called is what the server saw and the model had asked for, failed calls too; order, arguments and repeats do not
-    matter. A query without gold Apis is right with no call at all: all three are then 1, and 0 after any call. Where
-    there is gold and nothing was called, precision is 0.
+    Called are those that the server saw and the model had asked for, failed calls too; order, arguments and repeats do
+    not matter. A query without gold Apis is right with no call at all: all three are then 1, and 0 after any call.
+    Where there is gold and nothing was called, precision is 0.
     """
     called = {ref.pair for ref in context.called_apis}
     gold = {ref.pair for ref in context.query.gold_apis}

@@ -26,8 +26,8 @@ def score_arguments(context: ScoreContext) -> Iterable[Score]:
     found = align_gold_calls(gold, calls, context.tools)
     points = [one.points for one in found.gold if one.gold.arguments is not None]
     detail: dict[str, Json] = {
-        "calls": [_compared(one) for one in found.gold],
-        "others": [_named(call) for call in found.others],
+        "calls": [_comparison(one) for one in found.gold],
+        "others": [_describe(call) for call in found.others],
         **reason(
             (f"{one.gold.api.title}: {one.difference}" for one in found.gold if one.points < 1),
             "every gold call was made with its arguments",
@@ -42,7 +42,7 @@ def score_arguments(context: ScoreContext) -> Iterable[Score]:
     yield Score(name=ordered.name, value=ordered.value, detail={"reason": ordered.diagnosis.formula})
 
 
-def _compared(one: AlignedCall) -> Json:
+def _comparison(one: AlignedCall) -> Json:
     """A gold call, the call that stands for it and what differs."""
     return {
         "gold": [*one.gold.api.pair, one.gold.arguments],
@@ -52,5 +52,5 @@ def _compared(one: AlignedCall) -> Json:
     }
 
 
-def _named(call: AskedCall) -> Json:
+def _describe(call: AskedCall) -> Json:
     return [*(call.api.pair if call.api else ("", call.name)), call.arguments]

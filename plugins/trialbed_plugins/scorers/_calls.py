@@ -25,7 +25,7 @@ def score_calls(context: ScoreContext) -> Iterable[Score]:
         value=_success(len(calls), len(bad), is_needed=bool(context.query.gold_calls)),
         detail={
             "calls": len(calls),
-            "failed": [_described(call) for call in bad],
+            "failed": [_describe(call) for call in bad],
             **reason(f"{title(call)}: {call.problem}" for call in bad),
         },
     )
@@ -46,13 +46,13 @@ def _success(calls: int, bad: int, *, is_needed: bool) -> float:
 
 
 def _is_mended(bad: AskedCall, calls: Sequence[AskedCall]) -> bool:
-    """Whether a later call of the same Api was accepted; of any Api, if the call names none."""
+    """Return whether a later call of the same Api was accepted; of any Api, if the call names none."""
     place = next(number for number, call in enumerate(calls) if call is bad)
     return any(call.accepted and bad.api in (call.api, None) for call in calls[place + 1 :])
 
 
 def _redundant(calls: Sequence[AskedCall]) -> list[AskedCall]:
-    """The calls that ask again for what an earlier one was already given."""
+    """The calls that ask again for a response that an earlier one was given."""
     known: dict[tuple[object, str], list[AskedCall]] = {}
     found = []
     for call in calls:
@@ -65,7 +65,7 @@ def _redundant(calls: Sequence[AskedCall]) -> list[AskedCall]:
 
 
 def _is_news(call: AskedCall, earlier: Sequence[AskedCall]) -> bool:
-    """Whether a call was given something else than the equal ones before it: what it is about has changed meanwhile."""
+    """Return whether a call got another response than the equal ones before it: its subject has changed meanwhile."""
     return call.accepted and canonical(call.response) not in {canonical(other.response) for other in earlier}
 
 
@@ -74,5 +74,5 @@ def _count(name: str, titles: Sequence[str]) -> Score:
     return Score(name=name, value=float(len(titles)), detail=detail, bounded=False)
 
 
-def _described(call: AskedCall) -> Json:
+def _describe(call: AskedCall) -> Json:
     return {"call": title(call), "arguments": call.arguments, "reached": call.reached, "problem": call.problem}

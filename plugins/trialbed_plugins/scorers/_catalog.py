@@ -15,7 +15,7 @@ class ScoreInfo:
     """A score in a line.
 
     Attributes:
-        meaning: what it says, as it stands below a table.
+        meaning: an explanation, as it stands below a table.
         range: ``0 … 1``, or that it is open and in which unit.
         missing: when a trial with an answer has no value; ``never`` if it always has.
         failed: how a trial that failed counts in the mean.

@@ -1,4 +1,4 @@
-"""The score of what the agent claims to have done."""
+"""The score of the agent's claims."""
 
 from __future__ import annotations
 

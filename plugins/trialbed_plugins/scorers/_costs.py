@@ -1,4 +1,4 @@
-"""Scores of what a trial cost: tokens, requests and time."""
+"""Scores of a trial's cost: tokens, requests and time."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def score_tokens(context: ScoreContext) -> Iterable[Score]:
 
 def _tokens(part: str, observed: Usage | None, detail: dict[str, int | None], wire: WireLog) -> Score:
     if observed is None:
-        return Score(name=part, value=None, detail=detail, bounded=False, failure=_unreported(wire))
+        return Score(name=part, value=None, detail=detail, bounded=False, failure=_unreported_tokens(wire))
     return Score(name=part, value=float(getattr(observed, part)), detail=detail, bounded=False)
 
 
-def _unreported(wire: WireLog) -> Failure:
-    """Why the tokens of the first call without them are not known: a stream has them only where it is asked for."""
+def _unreported_tokens(wire: WireLog) -> Failure:
+    """Explain why the tokens of the first call without them are unknown: a stream has them only where asked for."""
     calls = enumerate(wire.model_calls, 1)
     place, call = next(((place, call) for place, call in calls if call.usage is None and call.status < 400), (0, None))
     if call is None or not call.stream or ASKS_FOR_USAGE.search(call.request):

@@ -25,5 +25,5 @@ def reason(causes: Iterable[str], otherwise: str = "") -> dict[str, Json]:
 
 
 def title(call: AskedCall) -> str:
-    """What to call a call."""
+    """Name a call."""
     return call.api.title if call.api else call.name

@@ -1,4 +1,4 @@
-"""The score of what the agent made of the results."""
+"""The score of the agent's use of the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The score of what the calls left behind."""
+"""The score of the state that the calls left behind."""
 
 from __future__ import annotations
 

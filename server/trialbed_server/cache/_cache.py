@@ -89,7 +89,7 @@ class ResponseCache:
         return None if entry is None else self._remember(keys[0], origin, entry)
 
     async def add(self, entry: Entry, asked: Origin | None = None, *, replace: bool = False) -> CachedResponse:
-        """Keep this entry and return what is kept, which is another process's if that was first.
+        """Keep this entry and return the kept one, which is another process's if that was first.
 
         Args:
             asked: the origin that was asked for, where another one has answered.
@@ -118,7 +118,7 @@ class ResponseCache:
         await self._run(self._readers, lambda: self._store.find([""]))
 
     async def examples(self, name: StandardName, origin: Origin, limit: int) -> list[Entry]:
-        """Entries of this Api that may show a simulator of this origin what it answers."""
+        """Return entries of this Api that may show a simulator of this origin its usual answers."""
         return await self._run(self._readers, lambda: self._store.examples(name, origin, limit))
 
     async def inputs(self, name: StandardName) -> list[str]:

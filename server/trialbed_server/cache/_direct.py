@@ -13,7 +13,7 @@ from trialbed_server.cache._entries import AUTHORITATIVE, Origin, best
 from trialbed_server.cache._tables import responses
 
 SLOW = 0.02
-"""Seconds of a slow read: the operating system does not hold what is read in memory, or it has other things to do."""
+"""Seconds of a slow read: the operating system does not hold the page in memory, or it has other things to do."""
 
 SLOW_READS = 3
 """Slow reads in a row after which the file is to blame."""
@@ -29,7 +29,7 @@ Later = Callable[[Callable[[], None]], object]
 
 
 class Row(NamedTuple):
-    """What is needed of an entry to answer with it."""
+    """The columns of an entry that an answer needs."""
 
     key: str
     origin: Origin
@@ -42,7 +42,7 @@ class DirectReader:
     It never waits for a lock: readers of a database in WAL mode wait for none, and one that is locked all the same, or
     cannot be read, is left to those who look in threads. So is a slow one, for a while.
 
-    What is read in one turn of the event loop is read in one transaction, as its begin and end take as long as a read.
+    All reads of one turn of the event loop are one transaction, as its begin and end take as long as a read.
 
     Args:
         later: calls a function when the turn has ended.
@@ -71,7 +71,7 @@ class DirectReader:
         return cls(connection, later)
 
     def find(self, key: str, alias: Callable[[], str], origin: Origin) -> tuple[bytes, str] | None:
-        """The body to answer with, and its provenance; None where there is none, or where a thread must tell.
+        """Return the body to answer with, and its provenance; None where there is none, or where a thread must look.
 
         Args:
             alias: makes the key under which an imported entry may be, should there be no authoritative one under

@@ -35,7 +35,7 @@ class Entry:
         name: the standardised triple.
         input: canonical JSON of the input.
         body: JSON of the whole answer, ``{"error": …, "response": …}``.
-        settings: JSON of what it was made with, such as the model's settings; empty where there is nothing to say.
+        settings: JSON of the settings it was made with, such as the model's; empty where there are none.
     """
 
     key: str
@@ -51,11 +51,11 @@ class Stored(Protocol):
 
     @property
     def key(self) -> str:
-        """Of the triple and the input."""
+        """The digest of the triple and the input."""
 
     @property
     def origin(self) -> Origin:
-        """Who made it."""
+        """Its maker."""
 
 
 AnyEntry = TypeVar("AnyEntry", bound=Stored)

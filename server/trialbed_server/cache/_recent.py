@@ -15,7 +15,7 @@ class Recent(Generic[Value]):
     """Keeps items used recently, up to a number of bytes. Not for several threads.
 
     Two generations stand for an order of use: an item that is used again moves to the young one; when that has
-    grown to half of the capacity it becomes the old one, and what was not used since the last time goes. So the
+    grown to half of the capacity it becomes the old one, and entries not used since the last time go. So the
     usual hit is one look into one dict and changes nothing.
 
     Args:

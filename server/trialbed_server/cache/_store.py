@@ -56,7 +56,7 @@ class ResponseStore:
 
     Raises:
         UsageError: the location is not a usable file or URL.
-        DataError: what is there is not a response cache of this version.
+        DataError: the tables there are not a response cache of this version.
     """
 
     def __init__(self, location: str) -> None:
@@ -70,7 +70,7 @@ class ResponseStore:
 
     def find(self, keys: Sequence[str]) -> list[Entry]:
         """Every entry under these keys."""
-        with self._described(), self._engine.connect() as connection:
+        with self._describing_errors(), self._engine.connect() as connection:
             rows = connection.execute(select(responses).where(responses.c.key.in_(keys)))
             return [_entry(row) for row in rows]
 
@@ -89,7 +89,7 @@ class ResponseStore:
         """
         insert, now = _INSERTS[self._engine.dialect.name], datetime.now(UTC)
         statement = insert(responses).on_conflict_do_nothing()
-        with self._described(), self._engine.begin() as connection:
+        with self._describing_errors(), self._engine.begin() as connection:
             new = 0
             if entries:
                 values = [_values(entry, now) for entry in entries]
@@ -104,13 +104,13 @@ class ResponseStore:
     def imported(self, digest: str) -> int | None:
         """The number of entries of an imported file; None if it was not imported."""
         query = select(imported_files.c.entries).where(imported_files.c.digest == digest)
-        with self._described(), self._engine.connect() as connection:
+        with self._describing_errors(), self._engine.connect() as connection:
             return connection.scalar(query)
 
     def all(self) -> Iterator[Entry]:
         """Every entry, those of an Api together."""
         query = select(responses).order_by(responses.c.api, responses.c.input)
-        with self._described(), self._engine.connect() as connection:
+        with self._describing_errors(), self._engine.connect() as connection:
             for row in connection.execution_options(yield_per=PAGE).execute(query):
                 yield _entry(row)
 
@@ -121,14 +121,14 @@ class ResponseStore:
         ended = (claims.c.until < now) | (claims.c.owner == owner)
         changed = {"owner": insert.excluded.owner, "until": insert.excluded.until}
         statement = insert.on_conflict_do_update(index_elements=claims.primary_key, set_=changed, where=ended)
-        with self._described(), self._engine.begin() as connection:
-            # Not its rowcount, which PostgreSQL's driver does not tell here.
+        with self._describing_errors(), self._engine.begin() as connection:
+            # Not its rowcount, which PostgreSQL's driver does not give here.
             return connection.execute(statement.returning(claims.c.claim)).first() is not None
 
     def release(self, claim: str, owner: str) -> None:
         """End an owner's claim."""
         statement = delete(claims).where(claims.c.claim == claim, claims.c.owner == owner)
-        with self._described(), self._engine.begin() as connection:
+        with self._describing_errors(), self._engine.begin() as connection:
             connection.execute(statement)
 
     def replace(self, entry: Entry) -> None:
@@ -136,7 +136,7 @@ class ResponseStore:
         values = _values(entry, datetime.now(UTC))
         changed = {name: values[name] for name in ("body", "settings", "created_at")}
         statement = _INSERTS[self._engine.dialect.name](responses).values(**values)
-        with self._described(), self._engine.begin() as connection:
+        with self._describing_errors(), self._engine.begin() as connection:
             connection.execute(statement.on_conflict_do_update(index_elements=responses.primary_key, set_=changed))
 
     def examples(self, name: StandardName, origin: Origin, limit: int) -> list[Entry]:
@@ -145,13 +145,13 @@ class ResponseStore:
         own = (responses.c.provenance == origin.provenance) & (responses.c.revision == origin.revision)
         query = select(responses).where(responses.c.api == json.dumps(name), known | own)
         order = (case((known, 0), else_=1), responses.c.input)
-        with self._described(), self._engine.connect() as connection:
+        with self._describing_errors(), self._engine.connect() as connection:
             return [_entry(row) for row in connection.execute(query.order_by(*order).limit(limit))]
 
     def inputs(self, name: StandardName, limit: int = 1000) -> list[str]:
         """The distinct inputs, as canonical JSON, that have an entry for this Api; at most ``limit``."""
         query = select(responses.c.input).where(responses.c.api == json.dumps(name)).distinct()
-        with self._described(), self._engine.connect() as connection:
+        with self._describing_errors(), self._engine.connect() as connection:
             return list(connection.scalars(query.order_by(responses.c.input).limit(limit)))
 
     @property
@@ -165,7 +165,7 @@ class ResponseStore:
         self._engine.dispose()
 
     def _prepare(self) -> None:
-        with self._described(), self._engine.begin() as connection:
+        with self._describing_errors(), self._engine.begin() as connection:
             _create_tables(connection)
             versions = set(connection.scalars(select(schema_version.c.version)))
             if versions == {1}:
@@ -181,7 +181,7 @@ class ResponseStore:
             )
 
     @contextmanager
-    def _described(self) -> Iterator[None]:
+    def _describing_errors(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
@@ -198,7 +198,7 @@ class ResponseStore:
 
 
 def _create_tables(connection: Connection) -> None:
-    """Create what is absent; the database decides that, as other servers may be starting at the same moment."""
+    """Create the absent tables; the database decides that, as other servers may be starting at the same moment."""
     if connection.dialect.name == "postgresql":
         # Not even IF NOT EXISTS is safe from another transaction there.
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SETUP_LOCK})
@@ -224,8 +224,8 @@ def _engine(location: str) -> Engine:
             f"--response-cache {_without_password(location)}: only SQLite files and PostgreSQL URLs are supported"
         )
     if url.get_backend_name() != "sqlite":
-        return _created(url, location)
-    engine = _created(url, location, connect_args={"timeout": BUSY_TIMEOUT})
+        return _create(url, location)
+    engine = _create(url, location, connect_args={"timeout": BUSY_TIMEOUT})
     event.listen(engine, "connect", _tune)
     return engine
 
@@ -254,7 +254,7 @@ def _without_password(location: str) -> str:
         return f"{location.partition('://')[0]}://…"
 
 
-def _created(url: URL, location: str, **arguments: Any) -> Engine:
+def _create(url: URL, location: str, **arguments: Any) -> Engine:
     try:
         return create_engine(url, **arguments)
     except (SQLAlchemyError, ImportError) as error:

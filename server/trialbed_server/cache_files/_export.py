@@ -55,19 +55,19 @@ def export_cache(location: str, folder: Path, provenances: Sequence[str] = AUTHO
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UsageError(f"{folder} is not an empty folder; name another one")
-        return _written(store, folder, provenances)
+        return _write(store, folder, provenances)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {error}") from error
     finally:
         store.close()
 
 
-def _written(store: ResponseStore, folder: Path, provenances: Sequence[str]) -> ExportReport:
+def _write(store: ResponseStore, folder: Path, provenances: Sequence[str]) -> ExportReport:
     files = written = left_out = 0
     unwritable: list[StandardName] = []
     folder.mkdir(parents=True, exist_ok=True)
     for name, group in groupby(store.all(), lambda entry: entry.name):
-        chosen, left = _chosen(list(group), provenances)
+        chosen, left = _choose(list(group), provenances)
         left_out += left
         if not chosen:
             continue
@@ -82,7 +82,7 @@ def _written(store: ResponseStore, folder: Path, provenances: Sequence[str]) -> 
     return ExportReport(files, written, left_out, tuple(unwritable))
 
 
-def _chosen(entries: Sequence[Entry], provenances: Sequence[str]) -> tuple[dict[str, Any], int]:
+def _choose(entries: Sequence[Entry], provenances: Sequence[str]) -> tuple[dict[str, Any], int]:
     """The answers of a file by key, and how many entries are not in it."""
     real = [entry for entry in entries if entry.settings != ALIAS]
     fitting = [entry for entry in real if _fits(entry.origin.provenance, provenances)]

@@ -35,7 +35,7 @@ class ImportReport:
 
 
 def import_cache(folder: Path, location: str, progress: Progress | None = None) -> ImportReport:
-    """Import every readable entry of a cache folder; what is not readable is reported.
+    """Import every readable entry of a cache folder, and report the unreadable ones.
 
     An entry is found again by the spelling of its parameters in the folder and by the standardised one. Files whose
     content was imported before are not read again, so that an import that was interrupted goes on where it was.
@@ -44,7 +44,7 @@ def import_cache(folder: Path, location: str, progress: Progress | None = None) 
         folder: laid out as ``{category}/{tool}_for_{category}/{api}.json``, or as
             ``{category}/{tool_name}/{api_name}.json``.
         location: the response cache, a file or a database URL.
-        progress: told after each batch how many files of how many are done.
+        progress: called after each batch with the number of files done and of all.
 
     Raises:
         UsageError: the folder does not exist.
@@ -105,7 +105,7 @@ class _Import:
         return True
 
     def keep(self) -> None:
-        """Put what was read into the store, in one transaction."""
+        """Put the entries into the store, in one transaction."""
         entries = list(self.entries.values())
         added = self.store.import_entries(entries, list(_aliases(entries)), self.files)
         self.new += added

@@ -86,7 +86,7 @@ def _entry(name: StandardName, key: str, answer: Any) -> Entry:
     parsed = json.loads(text)
     if parsed != tool_input:
         raise ValueError("the key is not the text of a JSON value")
-    # Only what the input does not tell: most keys have their parameters in another order than the canonical one.
+    # Only if the input does not give it: most keys have their parameters in another order than the canonical one.
     settings = "" if key_of(parsed) == key else json.dumps({"key": key})
     return Entry(request_key(name, tool_input), name, text, _body(answer), IMPORTED, settings)
 

@@ -1,4 +1,4 @@
-"""Tells an Api's answer from a failure, by its structure and by the statuses in it.
+"""Distinguishes an Api's answer from a failure, by its structure and by the statuses in it.
 
 Words in an answer decide nothing: a price of 500, or a sentence about a parameter, is an answer. What counts is where
 something stands: an error in its own field, a status among the fields of an envelope, the gateway's own message alone.
@@ -25,7 +25,7 @@ GATEWAY_MESSAGE = re.compile(
     r"|you have exceeded the \S+( \S+)? (quota|limit|rate)|the api is unreachable|endpoint .{0,300} does not exist",
     re.IGNORECASE | re.DOTALL,
 )
-"""How the messages of RapidAPI's gateway begin."""
+"""The beginnings of the messages of RapidAPI's gateway."""
 
 STATUS_TEXT = re.compile(r"[^.\n]{0,120}\bstatus_code=[45]\d\d\.?", re.IGNORECASE)
 """A text that is nothing but the proxy's report of a status."""
@@ -76,7 +76,7 @@ def _envelope_refusal(fields: Mapping[str, Any]) -> str:
 
 
 def _is_failure(value: Any) -> bool:
-    """Whether a field's value is an HTTP status of a failure."""
+    """Return whether a field's value is an HTTP status of a failure."""
     if isinstance(value, str) and re.fullmatch(r"[45]\d\d", value):
         return True
     return isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599

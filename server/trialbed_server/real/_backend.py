@@ -61,7 +61,7 @@ class RealBackend:
         """Call an Api.
 
         Args:
-            name: the standardised triple, which is what the endpoint goes by.
+            name: the standardised triple, by which the endpoint is known.
             tool_input: the input, with standardised names of parameters.
 
         Returns:
@@ -85,7 +85,7 @@ class RealBackend:
         try:
             return self._text(answer)
         except (ValueError, RecursionError) as error:
-            # A number may be beyond what a float holds, and what can just be read may be too deep to be written.
+            # A number may be too large for a float, and a value that can just be read may be too deep to be written.
             raise RealFailed(f"the answer is not JSON: {str(error)[:200]}") from error
 
     async def _ask(self, name: StandardName, tool_input: Any) -> Any:

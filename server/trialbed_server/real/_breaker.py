@@ -25,11 +25,11 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether the endpoint is left alone now."""
+        """Return whether the endpoint is left alone now."""
         return self._clock.monotonic() < self._closed_until
 
     def admits(self) -> bool:
-        """Whether a call may be made now; the first one after a pause keeps the others out until it has ended."""
+        """Return whether a call may be made now; the first after a pause keeps the others out until it has ended."""
         if self._failures < FAILURES:
             return True
         if self.is_open:

@@ -60,13 +60,13 @@ def read_truncated(reply: str) -> Simulation:
     try:
         return read_simulation(reply)
     except Unreadable:
-        found = _salvaged(reply)
+        found = _salvage(reply)
         if "response" not in found:
             raise
         return _simulation({"error": "", **found})
 
 
-def _salvaged(reply: str) -> dict[str, Any]:
+def _salvage(reply: str) -> dict[str, Any]:
     """The fields of a broken object: a text that does not end is taken as far as it goes."""
     found: dict[str, Any] = {}
     for match in _FIELD.finditer(reply):
@@ -102,6 +102,6 @@ def revision_of(version: str, settings: Mapping[str, Json], api: Api | None) -> 
 
 
 def model_settings(model: ModelAccess | None, prompt: str, **sampling: Json) -> dict[str, Json]:
-    """What the answers of a model depend on."""
+    """The settings that the answers of a model depend on."""
     name = "" if model is None else model.model
     return {"model": name, "prompt": prompt, **sampling}

@@ -10,7 +10,7 @@ from trialbed.errors import UsageError
 
 FILE = "system_prompts.py"
 PLACES = (FILE, f"server/{FILE}")
-"""Where the prompts are, from the folder of StableToolBench's server or of the checkout."""
+"""The path of the prompts from the folder of StableToolBench's server or of the checkout."""
 
 NAMES = ("SFT_SYSTEM", "COT_SYSTEM")
 

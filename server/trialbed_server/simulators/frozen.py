@@ -1,4 +1,4 @@
-"""No simulation: what is not in the cache is an error."""
+"""No simulation: a call that is not in the cache is an error."""
 
 from __future__ import annotations
 

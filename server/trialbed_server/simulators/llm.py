@@ -97,14 +97,14 @@ class LlmSimulator(Simulator):
 
 def _task(document: dict[str, Json], examples: Sequence[Example], arguments: dict[str, Json]) -> str:
     parts = [f"Documentation:\n{json.dumps(document, ensure_ascii=False)}"]
-    shown = _shown(examples)
+    shown = _example_lines(examples)
     if shown:
         parts.append("Earlier answers:\n" + "\n".join(shown))
     parts.append(f"Input:\n{canonical_json(arguments)}")
     return "\n\n".join(parts)
 
 
-def _shown(examples: Sequence[Example]) -> list[str]:
+def _example_lines(examples: Sequence[Example]) -> list[str]:
     """The examples that fit, each as a line of JSON."""
     shown, left = [], EXAMPLE_CHARACTERS
     for example in examples:

@@ -16,7 +16,7 @@ PROMPT = "mirrorapi-2"
 """The version of the prompts; part of the revision."""
 
 SAMPLING: Mapping[str, Any] = {"temperature": 0.1, "seed": 42, "max_tokens": 2048}
-"""How StableToolBench's server asks these models."""
+"""The settings with which StableToolBench's server asks these models."""
 
 SYSTEM = """\
 Act as the server of an API. From the documentation and a request, work out what the request is for, and write the \

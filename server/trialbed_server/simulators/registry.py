@@ -36,7 +36,7 @@ class Simulators:
             UsageError: it needs a model, and there is none; or its prompts are not where they should be.
         """
         if name not in self._loaded:
-            made = _made(name)
+            made = _make(name)
             if self._access is not None:
                 made.model = self._access()
             if made.needs_model and made.model is None:
@@ -65,7 +65,7 @@ class Simulators:
                 await simulator.model.close()
 
 
-def _made(name: str) -> Simulator:
+def _make(name: str) -> Simulator:
     driver = load_driver("simulators", name)
     try:
         return cast("Simulator", driver())

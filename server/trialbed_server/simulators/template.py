@@ -1,4 +1,4 @@
-"""Deterministic answers without a model, from what the documentation says a response looks like."""
+"""Deterministic answers without a model, from the documentation of responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trialbed_server.simulators._skeleton import Filler, Values, parsed_skeleton
 from trialbed_server.virtual.keys import canonical_json
 
 VERSION = "1"
-"""Of the way answers are made; part of the revision, so that a change makes old answers unused."""
+"""The version of the way answers are made; part of the revision, so that a change makes old answers unused."""
 
 MAX_KEYS = 5
 MAX_PROBLEMS = 5

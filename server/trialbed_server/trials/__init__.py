@@ -1,4 +1,4 @@
-"""Trials: which are open, and what the server saw of them."""
+"""The open trials, and all that the server saw of them."""
 
 from trialbed_server.trials._put_in import RETRY_AFTER, Delivered, PutIn
 from trialbed_server.trials._registry import (

@@ -50,9 +50,9 @@ class TrialConflict(TrialbedError):
 
 
 class TrialRegistry:
-    """Open trials by token. Lives in memory: what it knows is handed over when a trial is closed.
+    """Open trials by token. Lives in memory: a trial's log is handed over when it is closed.
 
-    A trial whose opener is gone expires: it is closed, and what was seen of it is dropped.
+    A trial whose opener is gone expires: it is closed, and its log is dropped.
 
     Args:
         trials_only: refuse requests that belong to no trial.

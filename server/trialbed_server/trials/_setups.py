@@ -1,4 +1,4 @@
-"""What trials have in common: sent with the first of them, and kept for those that are opened like it."""
+"""The common part of registrations: sent with the first trial, and kept for those that are opened like it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_KEPT = 8 * 2**20
 
 @dataclass(frozen=True)
 class Setup:
-    """What some trials have in common: a registration, and what is made of it once for all of them."""
+    """The common part of some trials: a registration, and all that is made of it once for all of them."""
 
     registration: TrialRegistration
     catalog: Catalog
@@ -31,7 +31,7 @@ class Setup:
         Raises:
             Exception: the simulator makes no world of the state.
         """
-        # The world may change what it is given.
+        # The world may change its argument.
         state = json.loads(json.dumps(self.registration.state))
         own = {"trial": opening.trial, "seed": opening.seed, "fault_key": opening.fault_key, "state": state}
         registration = self.registration.model_copy(update=own)

@@ -46,11 +46,11 @@ class ModelRecording(Recording[ModelCall], Protocol):
     """A request to the gateway that is or was served for a trial."""
 
     def waiting(self) -> Span:
-        """When the gateway repeated the request after failures, or waited to do so; seconds on the trial's clock."""
+        """The spans in which the gateway repeated the request, or waited to; seconds on the trial's clock."""
 
 
 class Trial:
-    """A trial while it is open: its registration, its Apis, and what was seen of it, in order of arrival."""
+    """A trial while it is open: its registration, its Apis, and its log, in order of arrival."""
 
     def __init__(
         self, registration: TrialRegistration, catalog: Catalog, clock: Clock, world: World | None = None
@@ -76,7 +76,7 @@ class Trial:
 
     @property
     def model_name(self) -> str:
-        """The name of the model that the agent was told."""
+        """The name of the model that the agent was given."""
         return self.registration.model_name or self.registration.model
 
     def timeout(self, default: float) -> float:
@@ -85,7 +85,7 @@ class Trial:
         return default if limits is None else limits.timeout
 
     def note_script(self, played: Iterable[int], lost: Iterable[LostCall], filled: Iterable[FilledArgument]) -> None:
-        """Record how a scripted model went on: the places of the calls that it makes, and what it could not play."""
+        """Record how a scripted model went on: the places of the calls it makes, and of those it could not play."""
         self._played.update(played)
         for call in lost:
             self._lost.setdefault(call.position, call)
@@ -94,7 +94,7 @@ class Trial:
 
     def take_step(self) -> LimitName | None:
         """Count a request to the model; the limit, if the trial has had all that one of its limits allows."""
-        passed = self._passed()
+        passed = self._passed_limit()
         if passed is None:
             self._steps += 1
         return passed
@@ -104,7 +104,7 @@ class Trial:
         self._steps -= 1
 
     def use_tokens(self, tokens: int) -> None:
-        """Count what a request used."""
+        """Count the tokens that a request used."""
         self._tokens += tokens
 
     @property
@@ -112,7 +112,7 @@ class Trial:
         """Tokens of all requests so far: as the model reported them, or an estimate where it did not."""
         return self._tokens
 
-    def _passed(self) -> LimitName | None:
+    def _passed_limit(self) -> LimitName | None:
         limits, most = self.registration.limits, self.registration.max_trial_tokens
         if limits is not None and self._steps >= limits.max_steps:
             return "max_steps"
@@ -123,7 +123,7 @@ class Trial:
         return None
 
     def _is_late(self, timeout: float) -> bool:
-        """Whether the trial's time is up for certain: it began, at the latest, with its first request."""
+        """Return whether the trial's time is up for certain: it began, at the latest, with its first request."""
         now = self._clock.monotonic()
         if self._deadline is None:
             self._deadline = now + timeout

@@ -22,7 +22,7 @@ class Untagged:
 
     Attributes:
         model_requests, api_requests: how many there were.
-        faults: what is put in on purpose; None for nothing.
+        faults: those that are put in on purpose; None for none.
     """
 
     def __init__(self, clock: Clock, faults: PutIn | None = None) -> None:

@@ -38,7 +38,7 @@ class Target:
 
     @property
     def frozen(self) -> bool:
-        """Whether nothing answers for it but the cache."""
+        """Return whether nothing answers for it but the cache."""
         return isinstance(self.simulator, FrozenSimulator)
 
 

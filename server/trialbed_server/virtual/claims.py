@@ -37,7 +37,7 @@ class SharedFlight:
         self._held: set[str] = set()
 
     async def answer(self, call: Call) -> CachedResponse | None:
-        """What another server has computed meanwhile; None if this call is now this server's to compute."""
+        """Wait for another server's answer; None if this call is now this server's to compute."""
         claim, pause = _claim(call), FIRST_LOOK
         deadline = self._clock.monotonic() + self._lasting
         while True:

@@ -47,7 +47,7 @@ CHAT_REPLY = Reply(error_body("", "Chat with user."), "builtin")
 
 
 class VirtualApi:
-    """An ASGI endpoint: reads a request, finds its trial and target, and sends what the resolver answers.
+    """An ASGI endpoint: reads a request, finds its trial and target, and sends the resolver's answer.
 
     Args:
         catalog: the Apis known without a trial.

@@ -64,7 +64,7 @@ def parse_json(body: bytes) -> Any:
         MalformedRequest: it is not JSON, or Python cannot hold it.
     """
     try:
-        return _decoded(body)
+        return _decode_body(body)
     except (ValueError, RecursionError) as error:
         raise MalformedRequest([_invalid_json(error)]) from error
 
@@ -91,7 +91,7 @@ _decode = json.JSONDecoder(parse_constant=_no_constant).decode
 _LONG_NUMBER = re.compile(rb"\d{19}").search
 
 
-def _decoded(body: bytes) -> Any:
+def _decode_body(body: bytes) -> Any:
     # The fast reader takes integers beyond 64 bits for floats, refuses some texts that are JSON, and says less about
     # those that are not.
     try:

@@ -70,10 +70,10 @@ class Resolver:
     """Answers calls from memory, else from its sources in order. Equal calls at the same time are resolved once.
 
     Args:
-        saving: how answers are kept: ``new`` where there is none yet, ``all`` in the place of what is there, ``none``
+        saving: how answers are kept: ``new`` where there is none yet, ``all`` in the place of the present one, ``none``
             not at all.
         ended: called when a call is resolved, whatever came of it.
-        fresh: whether what is in memory only may answer before the sources, as what is stored is asked for again.
+        fresh: whether answers in memory only may come before the sources, as stored ones are asked for again.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ NEAREST, LIKELY, LONGEST = 3, 30, 500
 KINDS: dict[type, str] = {
     list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false", type(None): "null"
 }  # fmt: skip
-"""Type of an input -> what it is in JSON."""
+"""Type of an input -> its name in JSON."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Call:
 
 @dataclass(frozen=True)
 class NewAnswer:
-    """An answer made for a call: JSON of it, by whom, whether it is good to be kept, and what it was made with."""
+    """An answer made for a call: its JSON, its maker, whether it may be kept, and the settings it was made with."""
 
     body: str
     origin: Origin

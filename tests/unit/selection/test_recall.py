@@ -8,7 +8,7 @@ import pytest
 from trialbed.contracts import ToolSelector
 from trialbed.records import ApiRef, GoldCall, Query
 from trialbed_selection.choices import Choice, ExplainedSelector
-from trialbed_selection.recall import measured, ndcg_at, rankings, recall_at
+from trialbed_selection.recall import ndcg_at, rankings, recall_at, summarize_recall
 
 A, B, C, D = (ApiRef(category="c", tool_name="t", api_name=name) for name in "ABCD")
 
@@ -41,7 +41,7 @@ def test_measures_are_means_over_queries_by_test_set_and_over_all() -> None:
     queries = {"one": [query(1, A), query(2, A, D), query(3)], "two": [query(1, D)]}
     found = list(rankings(Fixed(A, B, C, D), queries, 2))
     assert [item.ranking for item in found] == [(A, B)] * 3
-    one, two, every = measured(found, (1, 2))
+    one, two, every = summarize_recall(found, (1, 2))
     assert (one["test_set"], one["queries"], one["gold_apis"]) == ("one", 2, 3)
     assert one["at"]["1"]["recall"]["value"] == 0.75
     assert one["at"]["2"]["coverage"]["value"] == 0.5
@@ -59,11 +59,11 @@ class HalfNamed(ExplainedSelector):
 
 
 def test_it_says_what_share_of_the_tools_a_model_did_not_name() -> None:
-    (row,) = measured(list(rankings(HalfNamed(), {"one": [query(1, A), query(2, B)]}, 4)), (1, 2, 4))
+    (row,) = summarize_recall(list(rankings(HalfNamed(), {"one": [query(1, A), query(2, B)]}, 4)), (1, 2, 4))
     assert row["topped_up"] == {"1": 0, "2": 0.5, "4": 0.75}
-    (row,) = measured(list(rankings(Fixed(A), {"one": [query(1, A)]}, 1)), (1,))
+    (row,) = summarize_recall(list(rankings(Fixed(A), {"one": [query(1, A)]}, 1)), (1,))
     assert row["topped_up"] == {"1": 0}
 
 
 def test_one_test_set_has_no_second_row() -> None:
-    assert len(measured(list(rankings(Fixed(A), {"one": [query(1, A)]}, 1)), (1,))) == 1
+    assert len(summarize_recall(list(rankings(Fixed(A), {"one": [query(1, A)]}, 1)), (1,))) == 1

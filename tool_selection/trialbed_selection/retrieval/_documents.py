@@ -11,7 +11,7 @@ from trialbed.records import Api
 from trialbed_selection.retrieval._words import Words
 
 NAME, DESCRIPTION, DETAIL = 4, 2, 1
-"""How often a word counts: in a name; in a description or a category; in parameters and in a response's keys."""
+"""The weight of a word: in a name; in a description or a category; in parameters and in a response's keys."""
 
 MAX_KEYS = 200
 """Keys of a response that are read."""

@@ -16,7 +16,7 @@ from trialbed.records import Api, ApiRef
 log = logging.getLogger("trialbed.selection")
 
 VERSION = 1
-"""Of the form and the making of indexes: with another, they are made anew."""
+"""The version of the form and the making of indexes: with another, they are made anew."""
 
 Index = TypeVar("Index")
 
@@ -51,7 +51,7 @@ class CatalogIndex:
     def kept(
         self, kind: str, load: Callable[[Path], Index], make: Callable[[], Index], save: Callable[[Index, Path], None]
     ) -> Index:
-        """The index of this kind: what is kept under the catalog's digest, else a new one, which is kept then.
+        """Load the index of this kind under the catalog's digest, or build it and keep it there.
 
         An index that cannot be read or written is reported in the log, and made anew.
         """

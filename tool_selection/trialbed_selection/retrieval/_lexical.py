@@ -21,7 +21,7 @@ TOOL_K1, TOOL_B = 3.0, 0.75
 """BM25's parameters for tools, whose counts are logarithms."""
 
 TOOL_SHARE = 0.6
-"""How much its tool's score counts beside an Api's own: several Apis of one tool often solve a query together."""
+"""The weight of its tool's score beside an Api's own: several Apis of one tool often solve a query together."""
 
 
 class LexicalIndex:
@@ -57,7 +57,7 @@ class LexicalIndex:
         return cls(_ranking(documents, K1, B), _ranking(about, TOOL_K1, TOOL_B), np.array(tool_of, dtype=np.int32))
 
     def scores(self, text: str) -> np.ndarray[Any, Any]:
-        """How much each Api has to do with a text; minus infinity if neither it nor its tool shares a word with it."""
+        """Score each Api's relevance to a text; minus infinity if neither it nor its tool shares a word with it."""
         import numpy as np
 
         words = list(dict.fromkeys(self._words(text)))

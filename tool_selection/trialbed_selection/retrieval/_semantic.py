@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 
 BEST_SENTENCE = 0.5
-"""How much the sentence of a query that is most like an Api counts beside the whole: queries ask for several things."""
+"""The weight of the sentence of a query that is most like an Api beside the whole: queries ask for several things."""
 
 TOOL_SHARE = 0.5
-"""How much the likeness to an Api's tool counts."""
+"""The weight of the likeness to an Api's tool."""
 
 MAX_SENTENCES = 16
 """Sentences of a query that are embedded on their own."""
@@ -53,7 +53,7 @@ class SemanticIndex:
         return cls(vectors, np.array(tool_of, dtype=np.int32), embedder)
 
     def scores(self, text: str) -> np.ndarray[Any, Any]:
-        """How like a text each Api is."""
+        """Score each Api's likeness to a text."""
         import numpy as np
 
         if not len(self._vectors):

@@ -71,7 +71,7 @@ class LlmSelector(ExplainedSelector):
         if kept is not None:
             return self._filled_up(kept, query, max_tools)
         try:
-            refs = self._asked(query, max_tools)[:max_tools]
+            refs = self._ask(query, max_tools)[:max_tools]
         except ModelFailed as error:
             if not isinstance(error.__cause__, ValueError):
                 raise
@@ -81,24 +81,24 @@ class LlmSelector(ExplainedSelector):
         self._cache.keep(asked, choices, self._names)
         return choices
 
-    def _asked(self, query: Query, count: int) -> list[ApiRef]:
+    def _ask(self, query: Query, count: int) -> list[ApiRef]:
         refs = list(self._catalog.refs)
         if not refs:
             return []
         if len(refs) <= MOST_NAMES and sum(len(name) for name in self._names.values()) <= MOST_CHARACTERS:
-            return self._chosen(query, [self._names[ref] for ref in refs], refs, count)
+            return self._choose(query, [self._names[ref] for ref in refs], refs, count)
         likely = self._words.select(query, max_tools=MOST_NAMES) or refs[:MOST_NAMES]
         found: list[ApiRef] = []
         for batch in _batches(likely):
-            found += self._chosen(query, [self._line(ref) for ref in batch], batch, count, required=False)
+            found += self._choose(query, [self._line(ref) for ref in batch], batch, count, required=False)
         if len(found) <= count:
             return found
-        return self._chosen(query, [self._line(ref) for ref in found], found, count)
+        return self._choose(query, [self._line(ref) for ref in found], found, count)
 
-    def _chosen(
+    def _choose(
         self, query: Query, lines: Iterable[str], refs: Sequence[ApiRef], count: int, *, required: bool = True
     ) -> list[ApiRef]:
-        """What the model chooses of these.
+        """Ask the model to choose among these.
 
         Args:
             required: whether it must name at least one.

@@ -18,7 +18,7 @@ KEPT_FROM = 1000
 """The fewest Apis whose index of words is kept: making a smaller one takes no longer than reading it."""
 
 MEANING_SHARE = 0.5
-"""How much the ranking by meaning counts beside the one by words, which is the better of the two on tools."""
+"""The weight of the ranking by meaning beside the one by words, which is the better of the two on tools."""
 
 
 class Bm25Selector(ExplainedSelector):

@@ -28,7 +28,7 @@ class QuerySelector(ToolSelector):
 
 
 class GoldSelector(ToolSelector):
-    """The gold Apis and nothing else: what an agent does when it need not choose."""
+    """The gold Apis and nothing else: the behaviour of an agent that need not choose."""
 
     needs_catalog: ClassVar[bool] = False
 

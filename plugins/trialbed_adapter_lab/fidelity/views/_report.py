@@ -24,4 +24,4 @@ def markdown(report: FidelityReport) -> str:
 def placed(page: str, report: FidelityReport) -> str:
     """A page with the report in its place between the marks, or the report alone where the page has none."""
     text = markdown(report)
-    return views.placed(page, text, BEGIN, END) or f"# Fidelity\n\n{text}"
+    return views.fill_between(page, text, BEGIN, END) or f"# Fidelity\n\n{text}"
