@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from trialbed.drivers import list_drivers
-from trialbed.engine._live import LiveExecutor
 from trialbed.engine._models import judge_drivers
+from trialbed.engine._objects import RunObjects
 from trialbed.engine._plan import RunOptions
 from trialbed.engine._run import run
 from trialbed.engine._server import answers, server_root, split_port
@@ -29,7 +29,7 @@ from trialbed.wire.addresses import is_loopback
 
 log = logging.getLogger("trialbed")
 
-NOT_OF_LIVE_AGENTS = {"frameworks", "profiles", "executor", "concurrency", "server_port"}
+NOT_OF_LIVE_AGENTS = {"frameworks", "commands", "profiles", "executor", "concurrency", "server_port"}
 """Settings that mean nothing for an agent object in this process."""
 
 MODEL_SELECTOR = "llm"
@@ -133,7 +133,8 @@ async def arun_benchmark(
         | _settings(settings if output_dir is None else {**settings, "output": output_dir}),
     )
     progress = _Written() if verbose else NoProgress()
-    (document,) = await run(options, executor=LiveExecutor(agent, agent_name), ambient=True, progress=progress)
+    objects = RunObjects(agents={agent_name: agent})
+    (document,) = await run(options, objects=objects, ambient=True, progress=progress)
     _log_failures(document)
     return document
 

@@ -22,12 +22,18 @@ from trialbed.run_settings import RunSettings
 
 
 @asynccontextmanager
-async def judge_of(helpers: Helpers, control: ControlClient | None = None) -> AsyncIterator[Judge]:
+async def judge_of(
+    helpers: Helpers, control: ControlClient | None = None, *, own: Judge | None = None
+) -> AsyncIterator[Judge]:
     """The judge that the settings name, ready to judge.
 
     Args:
         control: of a server whose gateway its model is asked through; None asks the endpoint itself.
+        own: the judge, where it is an object, which its owner closes.
     """
+    if own is not None:
+        yield own
+        return
     settings = helpers.settings
     driver, model = judge_choice(settings)
     if model is None:
@@ -71,14 +77,21 @@ async def standing_judge(settings: RunSettings) -> AsyncIterator[tuple[Judge, Ru
         yield judge, settings
 
 
-async def judge_report(judge: Judge, settings: RunSettings) -> Mapping[str, Json]:
-    """What a result document says of its judge: its name, model, votes and prompts, and its calibration."""
+async def judge_report(judge: Judge, settings: RunSettings, *, own: bool = False) -> Mapping[str, Json]:
+    """What a result document says of its judge: its name, model, votes and prompts, and its calibration.
+
+    Args:
+        own: whether it is an object, which is not calibrated.
+    """
+    about = {name: value for name, value in judge.about.items() if name != "judge"}
+    if own:
+        return {"driver": settings.judge, "model": None, "votes": settings.judge_votes, **about, "calibration": None}
     driver, model = judge_choice(settings)
     return {
         "driver": driver,
         "model": model,
         "votes": settings.judge_votes,
-        **{name: value for name, value in judge.about.items() if name != "judge"},
+        **about,
         "calibration": await calibration_of(judge, identity_of(judge, settings)),
     }
 

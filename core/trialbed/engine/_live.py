@@ -1,54 +1,126 @@
-"""An agent that is a live object in this process."""
+"""Agents that are functions, classes or objects of this process."""
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import platform
 import sys
+import threading
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from trialbed.answers import read_answer
-from trialbed.contracts import Executor
-from trialbed.errors import AnswerError, NothingMeasured
+from trialbed.answers import answer_names, read_answer
+from trialbed.contracts import BaseAgent, Executor
+from trialbed.errors import AnswerError, NothingMeasured, UsageError
 from trialbed.records import Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
+
+if TYPE_CHECKING:
+    from trialbed.tools import Tool
+
+T = TypeVar("T")
+
+ARGUMENTS: Mapping[str, Callable[[TrialSpec], Any]] = {
+    "query": lambda spec: spec.query,
+    "endpoint": lambda spec: spec.endpoint,
+    "base_url": lambda spec: spec.endpoint.base_url,
+    "api_key": lambda spec: spec.endpoint.api_key,
+    "model": lambda spec: spec.endpoint.model,
+    "seed": lambda spec: spec.endpoint.seed,
+    "limits": lambda spec: spec.limits,
+    "system_prompt": lambda spec: spec.system_prompt,
+    "server_url": lambda spec: spec.server_url,
+}
+"""What an agent gets by the names of its parameters, beside ``tools``."""
+
+TOOLS = "tools"
+
+
+class LiveAgent:
+    """One agent of this process.
+
+    * A function is called for each trial, several trials at a time.
+    * A class with ``answer`` is made anew for each trial, several trials at a time.
+    * An object with ``answer`` has one trial after the other, since it may keep something of each.
+
+    The function, the method ``answer`` and the class get by name what they ask for: ``query``, ``tools``, and the
+    others of ``ARGUMENTS``. The first parameter is the query if it has none of these names. Any other needs a default.
+
+    Raises:
+        UsageError: it is none of these, or asks for something else.
+    """
+
+    def __init__(self, label: str, agent: Any) -> None:
+        self.label = label
+        self.agent = agent
+        self.is_class = isinstance(agent, type) and callable(getattr(agent, "answer", None))
+        self.is_object = not self.is_class and callable(getattr(agent, "answer", None))
+        if not (self.is_class or self.is_object or (callable(agent) and not isinstance(agent, type))):
+            raise UsageError(f"{label}: {type(agent).__name__} is no agent: it is no function and has no answer(query)")
+        self.answering = agent.answer if self.is_class or self.is_object else agent
+        self._asked = _asked_arguments(label, self.answering, method=self.is_class)
+        made_by_name = self.is_class and not issubclass(agent, BaseAgent)
+        self._made_with = _asked_arguments(label, agent, query=False) if made_by_name else ()
+        self.turn = asyncio.Lock() if self.is_object else None
+        self.first = True
+        self.stuck = False
+
+    @property
+    def version(self) -> str:
+        """The name of the function or class, with its module."""
+        named = self.agent if hasattr(self.agent, "__qualname__") else type(self.agent)
+        return f"{named.__module__}.{named.__qualname__}"
+
+    async def answer(self, spec: TrialSpec) -> Answer:
+        """The agent's answer to the query of a trial."""
+        tools = _tools_of(spec)
+        async with AsyncExitStack() as stack:
+            agent = await self._instance(spec, tools) if self.is_class else self.agent
+            if self.is_class and callable(getattr(agent, "close", None)):
+                stack.push_async_callback(_call, agent.close)
+            if callable(getattr(agent, "bind_tools", None)):
+                await _call(agent.bind_tools, tools=tools, server_url=spec.server_url)
+            answering = agent.answer if self.is_class or self.is_object else agent
+            value = await _call(answering, **_given(self._asked, spec, tools))
+        return read_answer(value, answer_names(spec.tools))
+
+    async def _instance(self, spec: TrialSpec, tools: Sequence[Tool]) -> Any:
+        if issubclass(self.agent, BaseAgent):
+            return await _call(self.agent, spec.endpoint, spec.limits, system_prompt=spec.system_prompt)
+        return await _call(self.agent, **_given(self._made_with, spec, tools))
 
 
 class LiveExecutor(Executor):
-    """Runs one agent object in this process, one trial after the other.
+    """Runs agents of this process.
 
-    A thread cannot be killed: an agent whose ``answer`` does not return in time ends the run, since what it
-    would still send could be taken for the next trial's.
+    A thread cannot be killed. An object whose ``answer`` does not return in time ends the run, since what it would
+    still send could be taken for its next trial's.
 
     Args:
-        agent: anything with ``answer(query)``; ``bind_tools`` is called where it exists.
-        name: the framework's name in the results.
+        agents: label in the run -> the agent.
     """
 
-    def __init__(self, agent: Any, name: str) -> None:
+    def __init__(self, agents: Mapping[str, Any]) -> None:
         super().__init__()
-        self._agent = agent
-        self._name = name
-        self._stuck = False
-        self._first = True
+        self._agents = {label: LiveAgent(label, agent) for label, agent in agents.items()}
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Do nothing: the agent belongs to the caller."""
+        """Do nothing: the agents belong to the caller."""
 
     async def describe(self, framework: str) -> FrameworkInfo:
-        """The framework, described by the object's class."""
+        """The framework, described by the name of the function or class."""
         return FrameworkInfo(
             name=framework,
-            version=f"{type(self._agent).__module__}.{type(self._agent).__qualname__}",
+            version=self._agents[framework].version,
             adapter="in process",
             adapter_version=version("trialbed"),
             python=platform.python_version(),
@@ -56,25 +128,35 @@ class LiveExecutor(Executor):
 
     async def execute(self, spec: TrialSpec) -> Outcome:
         """Run one trial in this process."""
-        if self._stuck:
+        agent = self._agents[spec.key.framework]
+        if agent.turn is None:
+            return await self._execute(agent, spec)
+        async with agent.turn:
+            return await self._execute(agent, spec)
+
+    async def _execute(self, agent: LiveAgent, spec: TrialSpec) -> Outcome:
+        if agent.stuck:
             raise NothingMeasured(
-                f"{self._name}: answer() did not return within {spec.limits.timeout:g} s and is still running; an "
+                f"{agent.label}: answer() did not return within {spec.limits.timeout:g} s and is still running; an "
                 "in-process agent cannot be killed. Raise timeout, or write an adapter, whose workers are killed."
             )
+        first, agent.first = agent.first, False
         started_at, began = datetime.now(UTC), time.perf_counter()
         answer, failure = None, None
         deadline = asyncio.timeout(None)
         try:
             async with deadline, self._watching(deadline, spec):
-                answer = await self._answer(spec)
+                answer = await agent.answer(spec)
         except TimeoutError as error:
-            failure = self._timeout(spec) if deadline.expired() else _failure("agent", error)
+            late = deadline.expired()
+            agent.stuck = late and agent.is_object and not inspect.iscoroutinefunction(agent.answering)
+            message = f"no answer in {spec.limits.timeout:g} s"
+            failure = Failure(kind="timeout", message=message) if late else _failure("agent", error)
         except AnswerError as error:
             failure = _failure("answer", error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: its fault is its trial's failure
             failure = _failure("agent", error)
         wall_time = time.perf_counter() - began
-        first, self._first = self._first, False
         return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure, first=first)
 
     @asynccontextmanager
@@ -95,28 +177,95 @@ class LiveExecutor(Executor):
             due = started + spec.limits.timeout + await self.time_waited(spec.trial)
         deadline.reschedule(loop.time())
 
-    async def _answer(self, spec: TrialSpec) -> Answer:
-        from trialbed.tools import Tool  # its HTTP client takes long to import, and runs of workers do not need it
 
-        made = [Tool(tool, spec.server_url) for tool in spec.tools]
-        # An agent of a program that uses LangChain may hand its tools to LangChain, which takes only its own.
-        tools = [tool.as_langchain() for tool in made] if "langchain_core" in sys.modules else made
-        if hasattr(self._agent, "bind_tools"):
-            await _call(self._agent.bind_tools, tools=tools, server_url=spec.server_url)
-        value = await _call(self._agent.answer, spec.query)
-        names = {tool.name: tool.api for tool in tools} | {tool.api.title: tool.api for tool in tools}
-        return read_answer(value, names)
+def _asked_arguments(label: str, function: Any, *, query: bool = True, method: bool = False) -> tuple[str, ...]:
+    """The arguments that a function asks for by the names of its parameters; empty for the query as the only one.
 
-    def _timeout(self, spec: TrialSpec) -> Failure:
-        self._stuck = not inspect.iscoroutinefunction(self._agent.answer)
-        return Failure(kind="timeout", message=f"no answer in {spec.limits.timeout:g} s")
+    Args:
+        query: whether its first parameter is the query if it has no known name.
+        method: whether its first parameter is the object.
+
+    Raises:
+        UsageError: a parameter has neither a known name nor a default.
+    """
+    parameters = _parameters(function)[1 if method else 0 :]
+    known = {*ARGUMENTS, TOOLS}
+    asked = [parameter.name for parameter in parameters if parameter.name in known]
+    if query and parameters and parameters[0].name not in known:
+        asked = ["", *asked]
+        parameters = parameters[1:]
+    for parameter in parameters:
+        if parameter.default is parameter.empty and parameter.name not in known:
+            raise UsageError(
+                f"{label}: unknown parameter {parameter.name!r} of {getattr(function, '__qualname__', label)}; agents "
+                f"get what their parameters name: {', '.join((TOOLS, *ARGUMENTS))}. Give others a default"
+            )
+    return tuple(asked)
 
 
-async def _call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+def _parameters(function: Any) -> list[inspect.Parameter]:
+    try:
+        found = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # written in C
+        return [inspect.Parameter("query", inspect.Parameter.POSITIONAL_ONLY)]
+    several = [parameter for parameter in found if parameter.kind is parameter.VAR_POSITIONAL]
+    named = [
+        parameter for parameter in found if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+    return named or several
+
+
+def _given(asked: Sequence[str], spec: TrialSpec, tools: Sequence[Tool]) -> dict[str, Any]:
+    values = {name: tools if name == TOOLS else ARGUMENTS[name](spec) for name in asked if name}
+    return {"": spec.query, **values} if "" in asked else values
+
+
+def _tools_of(spec: TrialSpec) -> list[Any]:
+    from trialbed.tools import Tool  # its HTTP client takes long to import, and runs of workers do not need it
+
+    tools = [Tool(tool, spec.server_url) for tool in spec.tools]
+    # An agent of a program that uses LangChain may hand its tools to LangChain, which takes only its own.
+    return [tool.as_langchain() for tool in tools] if "langchain_core" in sys.modules else list(tools)
+
+
+async def _call(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
+    """What a function returns, whether or not it is async.
+
+    Args:
+        named: its arguments by name; the one without a name comes first.
+    """
+    first = (named.pop(""),) if "" in named else ()
     if inspect.iscoroutinefunction(function):
-        return await function(*arguments, **named)
-    value = await asyncio.to_thread(function, *arguments, **named)
+        return await function(*first, *arguments, **named)
+    value = await in_thread(lambda: function(*first, *arguments, **named))
     return await value if inspect.isawaitable(value) else value
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """What a function returns in a thread of its own, for which neither this program's end nor other work waits."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(result)  # type: ignore[arg-type] # a result where there is no error
+        else:
+            future.set_exception(RuntimeError(repr(error)) if isinstance(error, StopIteration) else error)
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = context.run(work)
+        except BaseException as raised:  # noqa: BLE001 - it is the caller's
+            error = raised
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=run, name="trialbed-agent", daemon=True).start()
+    return await future
 
 
 def _failure(kind: FailureKind, error: BaseException) -> Failure:

@@ -23,8 +23,11 @@ OPENAI_KEY = "OPENAI_API_KEY"
 Settings = TypeVar("Settings", bound=RunSettings)
 
 
-def with_endpoint(settings: Settings) -> Settings:
+def with_endpoint(settings: Settings, *, own_judge: bool = False) -> Settings:
     """The settings with an endpoint for the models among them: OpenAI's if there is a key for it and no other is named.
+
+    Args:
+        own_judge: whether the judge is an object, which needs no driver and has its own model.
 
     Raises:
         UsageError: a scripted model or a judge is not known, an address is none of the web, or a model has no endpoint
@@ -34,7 +37,7 @@ def with_endpoint(settings: Settings) -> Settings:
     _check_address(settings.base_url, "--base-url")
     _check_address(settings.judge_base_url, "--judge-base-url")
     real = [] if is_scripted(settings.model) else [("--model", settings.model)]
-    real += [("--judge", model) for model in _judge_models(settings)]
+    real += [] if own_judge else [("--judge", model) for model in _judge_models(settings)]
     real += _helper_models(settings)
     if real and not settings.base_url:
         settings = replace(settings, base_url=_openai(*real[0]))

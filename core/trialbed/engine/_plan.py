@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 
@@ -10,6 +10,7 @@ from trialbed.catalogs import ApiCatalog
 from trialbed.commands import AgentCommand, check_names
 from trialbed.contracts import Dataset
 from trialbed.engine._identity import config_digest, environment_digest, new_run_id
+from trialbed.engine._objects import NO_OBJECTS, RunObjects
 from trialbed.environments import adapter_digest, adapter_info, expand_profiles, runs_here
 from trialbed.errors import DriverNotFound, UsageError
 from trialbed.fault_plans import plan_text, read_fault_plan
@@ -42,13 +43,19 @@ class RunOptions(RunSettings):
     gold_answers: bool = False
 
 
-def with_profiles(options: RunOptions) -> RunOptions:
+def with_profiles(options: RunOptions, live: Collection[str] = ()) -> RunOptions:
     """The options with each framework under its label in the run, which names its profile, and its environment.
+
+    Args:
+        live: labels of agents of this process, which stay as they are.
 
     Raises:
         UsageError, DriverNotFound: as ``expand_profiles`` says.
     """
-    labels = expand_profiles(options.frameworks, options.profiles, options.environments)
+    labels: dict[str, str] = {}
+    for asked in options.frameworks:
+        own = {asked: asked} if asked in live else expand_profiles((asked,), options.profiles, options.environments)
+        labels = labels | {label: asked for label in own if label not in labels}
     environments = {
         label: options.environments[asked] for label, asked in labels.items() if asked in options.environments
     }
@@ -91,6 +98,7 @@ class Prepared:
 
     Attributes:
         catalog: what the selector chooses from; None if it needs none.
+        objects: the parts of it that are objects of this process.
     """
 
     options: RunOptions
@@ -99,6 +107,7 @@ class Prepared:
     config: RunConfig
     commands: Mapping[str, AgentCommand] = field(default_factory=dict)
     catalog: ApiCatalog | None = None
+    objects: RunObjects = NO_OBJECTS
 
     def apis(self) -> Sequence[Api]:
         """The Apis that may be offered."""
@@ -112,17 +121,17 @@ def run_config(
     version: str,
     commands: Mapping[str, AgentCommand],
     *,
-    in_process: bool,
+    objects: RunObjects = NO_OBJECTS,
     catalog: ApiCatalog | None = None,
 ) -> RunConfig:
     """The frozen configuration of these options.
 
     Args:
         commands: the programs among the frameworks.
-        in_process: the framework is a live object, which no installed distribution answers for.
+        objects: the parts of the run that are objects of this process, which no installed distribution answers for.
         catalog: what the selector chooses from; None if it needs none.
     """
-    adapters = () if in_process else [name for name in options.frameworks if name not in commands]
+    adapters = [name for name in options.frameworks if name not in commands and name not in objects.agents]
     # Not the file's name: its content decides which run this is.
     faults = None if options.faults is None else plan_text(read_fault_plan(options.faults))
     return RunConfig(
@@ -136,6 +145,7 @@ def run_config(
         catalog_apis=None if catalog is None else len(catalog),
         query_ids=tuple(query.query_id for query in queries),
         trialbed_version=version,
+        code_digest=objects.code_digest(),
     )
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypedDict
 
-from trialbed.commands import agent_commands
-from trialbed.contracts import Executor
+from trialbed.catalogs import ApiCatalog
+from trialbed.commands import AgentCommand, agent_commands
+from trialbed.contracts import Dataset, Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._catalog import open_catalog
 from trialbed.engine._continuation import find_run, remarks
 from trialbed.engine._datasets import open_dataset
 from trialbed.engine._identity import config_digest
 from trialbed.engine._models import with_endpoint
+from trialbed.engine._objects import NO_OBJECTS, RunObjects
 from trialbed.engine._plan import (
     Prepared,
     RunOptions,
@@ -38,19 +41,25 @@ from trialbed.wire.redaction import redact
 
 
 async def run(
-    options: RunOptions, *, executor: Executor | None = None, ambient: bool = False, progress: Progress | None = None
+    options: RunOptions,
+    *,
+    objects: RunObjects = NO_OBJECTS,
+    executor: Executor | None = None,
+    ambient: bool = False,
+    progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
     """Run what was asked for, or resume it, and return one result document per framework.
 
     Args:
-        executor: runs the trials; the driver that the options name if not given.
+        objects: the parts of the run that are objects of this process.
+        executor: runs the trials of all frameworks that are not; the driver that the options name if not given.
         ambient: whether requests without a token belong to the open trial.
         progress: follows the run.
 
     Raises:
         TrialbedError: nothing ran; says why. What had finished before stays in the store.
     """
-    prepared = await asyncio.to_thread(prepare, options, in_process=executor is not None)
+    prepared = await asyncio.to_thread(prepare, options, objects, executor=executor)
     shown = progress or NoProgress()
     with await asyncio.to_thread(Store.open, options.store) as store, ExitStack() as locks:
         # Looked up under the locks: another process may be at this very run, which must not be discarded or doubled.
@@ -62,35 +71,57 @@ async def run(
         return await RunSession(prepared, store, run_, shown, ambient=ambient).run(executor)
 
 
-def prepare(options: RunOptions, *, in_process: bool = False) -> Prepared:
+def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: Executor | None = None) -> Prepared:
     """Look up the dataset, the queries and the drivers, and see that the documents can be written.
 
     Raises:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
-    options = with_endpoint(options if in_process else with_profiles(options))
-    commands = {} if in_process else agent_commands(options.commands, Path.cwd())
+    options = with_endpoint(with_profiles(options, objects.agents), own_judge=objects.judge is not None)
+    commands = agent_commands(options.commands, Path.cwd())
     options = with_commands(options, commands)
-    dataset = open_dataset(options.dataset, options.data_dir)
+    dataset = objects.dataset or open_dataset(options.dataset, options.data_dir)
     queries = choose_queries(dataset, options.limit, options.query_ids)
-    catalog = None
-    if selector_driver(options).needs_catalog:
-        catalog = open_catalog([dataset], options.catalog, options.data_dir)
-    elif options.catalog:
-        raise UsageError(f"--catalog: the selector {options.selector} does not choose from a catalog; name another one")
     config = run_config(
-        options, dataset, queries, version("trialbed"), commands, in_process=in_process, catalog=catalog
+        options,
+        dataset,
+        queries,
+        version("trialbed"),
+        commands,
+        objects=objects,
+        catalog=(catalog := _catalog(options, dataset, objects)),
     )
     if options.against is not None and options.frameworks:
         chosen_baseline(options.frameworks, options.against)
-    executor = None if in_process else load_driver("executors", options.executor)
     check_folder(options.output)
+    _check_executor(options, commands, objects, executor)
+    return Prepared(options, dataset, queries, config, commands, catalog, objects)
+
+
+def _catalog(options: RunOptions, dataset: Dataset, objects: RunObjects) -> ApiCatalog | None:
+    """What the selector chooses from; None if it needs none."""
+    selector = objects.selector or selector_driver(options)
+    if selector.needs_catalog:
+        return open_catalog([dataset], options.catalog, options.data_dir)
+    if options.catalog:
+        raise UsageError(f"--catalog: the selector {options.selector} does not choose from a catalog; name another one")
+    return None
+
+
+def _check_executor(
+    options: RunOptions, commands: Mapping[str, AgentCommand], objects: RunObjects, given: Executor | None
+) -> None:
+    """See that the agents can run where they are asked to."""
+    if objects.agents:
+        check_run_sandbox(options, None)
+    if objects.agents and set(options.frameworks) <= set(objects.agents):
+        return
+    executor = type(given) if given is not None else load_driver("executors", options.executor)
     check_run_sandbox(options, executor)
-    if executor is not None and commands and not executor.runs_commands:
+    if commands and not executor.runs_commands:
         raise UsageError(
             f"--executor {options.executor} cannot run programs; leave out --command, or use another executor"
         )
-    return Prepared(options, dataset, queries, config, commands, catalog)
 
 
 def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, progress: Progress) -> Run:

@@ -28,9 +28,15 @@ def selector_driver(settings: RunSettings) -> type[ToolSelector]:
     return driver
 
 
-def prepared_selector(settings: RunSettings, helpers: Helpers, apis: Sequence[Api]) -> ToolSelector:
-    """The selector, with what it may ask, when it has learnt a catalog."""
-    selector = selector_driver(settings)()
+def prepared_selector(
+    settings: RunSettings, helpers: Helpers, apis: Sequence[Api], *, own: ToolSelector | None = None
+) -> ToolSelector:
+    """The selector, with what it may ask, when it has learnt a catalog.
+
+    Args:
+        own: the selector, where it is an object; None for the driver that the settings name.
+    """
+    selector = own or selector_driver(settings)()
     model, embedding = helpers.selector(), helpers.embedding()
     if model is not None:
         selector.model = model

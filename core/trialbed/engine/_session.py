@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
@@ -20,6 +20,8 @@ from trialbed.engine._gold_answers import GoldCalls
 from trialbed.engine._helpers import Helpers
 from trialbed.engine._judge import judge_of, judge_report
 from trialbed.engine._listeners import Listeners
+from trialbed.engine._live import LiveExecutor
+from trialbed.engine._objects import RunObjects
 from trialbed.engine._outage import EndpointWatch, Outage
 from trialbed.engine._plan import Prepared, by_id, trial_keys
 from trialbed.engine._sandbox import run_sandbox
@@ -27,11 +29,14 @@ from trialbed.engine._selector import prepared_selector
 from trialbed.engine._server import server
 from trialbed.engine._tools import select_tools
 from trialbed.engine._trial import TrialRunner
-from trialbed.errors import NothingMeasured
+from trialbed.errors import NothingMeasured, UsageError
 from trialbed.plugins import plugin_manager
 from trialbed.records import FrameworkInfo, Json, Run, RunStatus, ToolSpec, TrialKey, TrialResult
 from trialbed.report import write_document
 from trialbed.store import Store, counted_attempts
+
+if TYPE_CHECKING:
+    import pluggy
 
 
 class Progress(Protocol):
@@ -98,6 +103,17 @@ def _frozen_heap() -> Iterator[None]:
         gc.unfreeze()
 
 
+def _plugins(objects: RunObjects) -> pluggy.PluginManager:
+    """The installed plugins, and those of the run alone."""
+    manager = plugin_manager(on_broken=leave_out)
+    for name, plugin in objects.plugins.items():
+        if manager.has_plugin(name):
+            raise UsageError(f"scorers: an installed plugin is called {name!r}; give yours another name")
+        manager.register(plugin, name)
+    manager.check_pending()
+    return manager
+
+
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     error = errors.exceptions[0]
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
@@ -116,7 +132,7 @@ class RunSession:
         self._run = run
         self._progress = progress
         self._ambient = ambient
-        self._listeners = Listeners(plugin_manager(on_broken=leave_out))
+        self._listeners = Listeners(_plugins(prepared.objects))
         self._outage = Outage(told=False, key_variable=prepared.options.api_key_env)
         self._unmeasured: dict[TrialKey, int] = {}
         self._began = time.monotonic()
@@ -164,21 +180,21 @@ class RunSession:
 
     @asynccontextmanager
     async def _runner(self, given: Executor | None) -> AsyncIterator[TrialRunner]:
-        prepared, options = self._prepared, self._prepared.options
-        executor = given or cast(
-            "Executor", load_driver("executors", options.executor)(environments=options.environments)
-        )
-        executor.sandbox = run_sandbox(options)
-        executor.commands = dict(prepared.commands)
+        prepared, options, objects = self._prepared, self._prepared.options, self._prepared.objects
+        live = LiveExecutor(objects.agents)
+        workers = self._workers(given)
+        executors = {label: live if label in objects.agents else workers for label in self._run.config.frameworks}
         helpers = Helpers(options)
         # Workers import their frameworks while the tools are selected and the server starts.
-        async with executor, helpers, _meanwhile(self._describe(executor)) as described:
-            open_selector = partial(prepared_selector, options, helpers)
+        async with live, workers, helpers, _meanwhile(self._describe(executors)) as described:
+            open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector)
-            async with server(options) as control, judge_of(helpers, control) as judge:
-                executor.waited = control.time_waited
-                executor.connect(control.url)
-                await self._note(await described, control.url, await judge_report(judge, options))
+            async with server(options) as control, judge_of(helpers, control, own=objects.judge) as judge:
+                for executor in (live, workers):
+                    executor.waited = control.time_waited
+                    executor.connect(control.url)
+                report = await judge_report(judge, options, own=objects.judge is not None)
+                await self._note(await described, control.url, report)
                 await self._make_gold_calls(control)
                 watch = EndpointWatch(control.endpoint, self._progress.note)
                 runner = TrialRunner(
@@ -187,7 +203,8 @@ class RunSession:
                     tools=tools,
                     simulator=prepared.dataset.simulator,
                     control=control,
-                    executor=executor,
+                    executors=executors,
+                    live=frozenset(objects.agents),
                     listeners=self._listeners,
                     judge=judge,
                     slots=asyncio.Semaphore(options.concurrency),
@@ -195,6 +212,18 @@ class RunSession:
                 )
                 async with _meanwhile(watch.watch()):
                     yield runner
+
+    def _workers(self, given: Executor | None) -> Executor:
+        """The executor of all frameworks that are no objects of this process."""
+        prepared, options = self._prepared, self._prepared.options
+        if set(self._run.config.frameworks) <= set(prepared.objects.agents):
+            return LiveExecutor({})
+        executor = given or cast(
+            "Executor", load_driver("executors", options.executor)(environments=options.environments)
+        )
+        executor.sandbox = run_sandbox(options)
+        executor.commands = dict(prepared.commands)
+        return executor
 
     async def _make_gold_calls(self, control: ControlClient) -> None:
         prepared, options = self._prepared, self._prepared.options
@@ -205,9 +234,8 @@ class RunSession:
             )
             await calls.make(prepared.queries)
 
-    async def _describe(self, executor: Executor) -> tuple[FrameworkInfo, ...]:
-        frameworks = self._run.config.frameworks
-        return tuple(await asyncio.gather(*(executor.describe(framework) for framework in frameworks)))
+    async def _describe(self, executors: Mapping[str, Executor]) -> tuple[FrameworkInfo, ...]:
+        return tuple(await asyncio.gather(*(executor.describe(label) for label, executor in executors.items())))
 
     async def _note(self, frameworks: tuple[FrameworkInfo, ...], server_url: str, judge: Mapping[str, Json]) -> None:
         self._run = self._run.model_copy(

@@ -53,6 +53,8 @@ class TrialRunner:
     """Runs the trials of one run, one call each.
 
     Attributes:
+        executors: label of a framework -> what runs its trials.
+        live: labels of agents that are objects of this process.
         slots: bounds how many agents work at once; what comes before and after an agent's work needs no slot.
         ambient: whether requests without a token belong to the trial that is open (agents that run in process).
     """
@@ -62,20 +64,21 @@ class TrialRunner:
     tools: Mapping[int | str, tuple[ToolSpec, ...]]
     simulator: str
     control: ControlClient
-    executor: Executor
+    executors: Mapping[str, Executor]
     listeners: Listeners
     judge: Judge
     slots: asyncio.Semaphore
+    live: frozenset[str] = frozenset()
     ambient: bool = False
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
         """Run, observe, classify and score one attempt of a trial."""
         spec, outcome, wire = await self._execute(self._spec(key))
         earlier: tuple[Outcome, ...] = ()
-        if self.executor.reuses_workers and may_be_the_workers_fault(outcome, wire):
+        if self.executors[key.framework].reuses_workers and may_be_the_workers_fault(outcome, wire):
             earlier = (outcome,)
             spec, outcome, wire = await self._execute(self._spec(key, fresh=True))
-        outcome = classify(outcome, wire, in_process=self.ambient)
+        outcome = classify(outcome, wire, in_process=key.framework in self.live)
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
         scores = await self._scores(key, outcome, wire, timing)
@@ -106,7 +109,7 @@ class TrialRunner:
         try:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
-                outcome = await self.executor.execute(spec)
+                outcome = await self.executors[spec.key.framework].execute(spec)
                 # Asked before the slot is free, the server answers this before what the next trial asks. The log is
                 # read and scored while that runs.
                 closing = asyncio.create_task(self._close(spec.trial))
@@ -194,7 +197,7 @@ class TrialRunner:
             judge=self.judge,
             judge_name=judge_label(self.run.config),
             # An agent in process may be led by a model that the gateway does not see.
-            unasked=() if self.ambient else unasked_calls(wire, tools),
+            unasked=() if key.framework in self.live else unasked_calls(wire, tools),
         )
         return await self.listeners.score(context)
 

@@ -22,8 +22,8 @@ class ApiRef(Record):
 
     @property
     def title(self) -> str:
-        """The original name, ``{tool_name}_{api_name}``; written in answers, never split."""
-        return f"{self.tool_name}_{self.api_name}"
+        """The original name, ``{tool_name}_{api_name}``, or that of a function; written in answers, never split."""
+        return f"{self.tool_name}_{self.api_name}" if self.tool_name else self.api_name
 
 
 class Parameter(Record):
@@ -37,7 +37,12 @@ class Parameter(Record):
 
 
 class Api(Record):
-    """One endpoint of the virtual world."""
+    """One endpoint of the virtual world.
+
+    Attributes:
+        tool_name: empty for a function of the calling program.
+        json_schema: the whole JSON Schema of the arguments, where the parameters do not say all of it.
+    """
 
     category: str
     tool_name: str
@@ -48,6 +53,7 @@ class Api(Record):
     required_parameters: tuple[Parameter, ...] = ()
     optional_parameters: tuple[Parameter, ...] = ()
     template_response: Json = None
+    json_schema: dict[str, Any] | None = None
 
     @property
     def ref(self) -> ApiRef:
@@ -56,6 +62,8 @@ class Api(Record):
 
     def parameters_schema(self) -> dict[str, Any]:
         """The JSON Schema of the arguments (an ``object`` schema)."""
+        if self.json_schema is not None:
+            return self.json_schema
         return parameters_schema(self.required_parameters, self.optional_parameters)
 
 

@@ -26,6 +26,8 @@ class RunConfig(Record, IdentitySettings):
         adapter_digests: ``framework -> SHA-256`` over the files of its adapter and the versions of what that needs;
             empty for a live object, and in stores of versions before it.
         dataset: as given on the command line; ``dataset_digest`` is the SHA-256 of its queries.
+        code_digest: the SHA-256 of the source of agents, tools, scorers and the like that are objects of the program
+            that made the run; None without any.
         catalog_digest: the SHA-256 of the Apis that the selector chooses from, and ``catalog_apis`` how many they are;
             None for a selector that knows the query's own only, and in stores of versions before it.
     """
@@ -40,6 +42,7 @@ class RunConfig(Record, IdentitySettings):
     catalog_apis: int | None = None
     query_ids: tuple[int | str, ...]
     trialbed_version: str
+    code_digest: str | None = None
 
     @property
     def limits(self) -> Limits:

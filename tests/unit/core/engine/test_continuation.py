@@ -153,6 +153,7 @@ SETTINGS = {
     "dataset": "other",
     "test_set": "other",
     "dataset_digest": "e",
+    "code_digest": "c",
     "base_url": "http://x/v1",
     "selector": "gold",
     "max_tools": 5,

@@ -49,7 +49,7 @@ class Async:
 
 
 async def test_a_bare_object_answers_and_its_claims_are_read() -> None:
-    outcome = await LiveExecutor(Bare(), "mine").execute(spec())
+    outcome = await LiveExecutor({"mine": Bare()}).execute(spec())
     assert outcome.answer is not None
     assert outcome.answer.final_answer == "How many?"
     assert [call.api for call in outcome.answer.calls] == [REF]
@@ -57,18 +57,18 @@ async def test_a_bare_object_answers_and_its_claims_are_read() -> None:
 
 
 async def test_the_first_trial_is_marked() -> None:
-    executor = LiveExecutor(Bare(), "mine")
+    executor = LiveExecutor({"mine": Bare()})
     assert [(await executor.execute(spec())).first for _ in range(3)] == [True, False, False]
 
 
 async def test_tools_are_bound_where_the_object_takes_them() -> None:
     agent = Bound()
-    await LiveExecutor(agent, "mine").execute(spec())
+    await LiveExecutor({"mine": agent}).execute(spec())
     assert agent.bound == (["Stars_by_id"], "http://127.0.0.1:9/t/x/virtual")
 
 
 async def test_async_agents_are_awaited() -> None:
-    outcome = await LiveExecutor(Async(), "mine").execute(spec())
+    outcome = await LiveExecutor({"mine": Async()}).execute(spec())
     assert outcome.answer is not None
     assert outcome.answer.final_answer == "async How many?"
 
@@ -81,7 +81,7 @@ async def test_what_the_agent_raises_is_its_trials_failure(error: BaseException,
         def answer(self, query: str) -> dict[str, Any]:
             raise error
 
-    outcome = await LiveExecutor(Raising(), "mine").execute(spec())
+    outcome = await LiveExecutor({"mine": Raising()}).execute(spec())
     assert outcome.failure is not None
     assert outcome.failure.kind == kind
     assert type(error).__name__ in outcome.failure.message
@@ -92,7 +92,7 @@ async def test_a_malformed_answer_is_named() -> None:
         def answer(self, query: str) -> dict[str, Any]:
             return {"answer": {"final_answer": "x", "answer_details": [{"role": "tool", "message": "{", "next": []}]}}
 
-    outcome = await LiveExecutor(Malformed(), "mine").execute(spec())
+    outcome = await LiveExecutor({"mine": Malformed()}).execute(spec())
     assert outcome.failure is not None
     assert outcome.failure.kind == "answer"
     assert "answer_details[0]" in outcome.failure.message
@@ -104,7 +104,7 @@ async def test_an_async_agent_that_hangs_is_cancelled_and_the_run_goes_on() -> N
             await asyncio.Event().wait()
             return {}
 
-    executor = LiveExecutor(Hanging(), "mine")
+    executor = LiveExecutor({"mine": Hanging()})
     for _ in range(2):
         outcome = await executor.execute(spec(timeout=0.05))
         assert outcome.failure is not None
@@ -119,7 +119,7 @@ async def test_a_thread_that_hangs_ends_the_run_since_nothing_can_kill_it() -> N
             release.wait()
             return {}
 
-    executor = LiveExecutor(Hanging(), "mine")
+    executor = LiveExecutor({"mine": Hanging()})
     try:
         outcome = await executor.execute(spec(timeout=0.05))
         assert outcome.failure is not None
@@ -144,7 +144,7 @@ async def test_time_spent_waiting_for_the_endpoint_moves_the_deadline() -> None:
         go_on.set()
         return 60.0
 
-    executor = LiveExecutor(Waiting(), "mine")
+    executor = LiveExecutor({"mine": Waiting()})
     executor.waited = waited
     assert (await executor.execute(spec(timeout=0.01))).answer is not None
     assert set(asked) == {"x"}
@@ -159,7 +159,7 @@ async def test_a_server_that_does_not_say_how_long_leaves_the_deadline() -> None
             await asyncio.Event().wait()
             return document(query)
 
-    executor = LiveExecutor(Stuck(), "mine")
+    executor = LiveExecutor({"mine": Stuck()})
     executor.waited = waited
     outcome = await executor.execute(spec(timeout=0.01))
     assert outcome.failure is not None

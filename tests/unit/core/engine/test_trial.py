@@ -130,7 +130,7 @@ def runner_of(executor, control):
         tools={1: ()},
         simulator="template",
         control=control,
-        executor=executor,
+        executors={"f": executor},
         listeners=SimpleNamespace(notify=lambda *event, **details: None, score=score),
         judge=None,
         slots=asyncio.Semaphore(1),

@@ -1,0 +1,198 @@
+"""Python functions as tools: the Api that a signature and a docstring describe, and the answers to its calls."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import ArgsKwargs, to_jsonable_python
+
+from trialbed.contracts import ApiRefused
+from trialbed.errors import UsageError
+from trialbed.records import Api, Json, Parameter
+
+FUNCTIONS = "functions"
+"""The category of Apis that are functions. The category of methods is the name of their class."""
+
+STATE = "state"
+"""The method of a class of tools that is no tool: it gives what the calls of a trial leave."""
+
+MAX_DOCUMENT = 20_000
+"""Characters of a docstring that are read."""
+
+SECTION = re.compile(r"(Args|Arguments|Parameters|Returns|Raises|Yields|Example|Examples|Note|Notes):\s*")
+ENTRY = re.compile(r"\s*\*{0,2}(\w+)(?: \([^()]*\))?:\s*(.*)")
+WORDS = {"integer": "INTEGER", "number": "NUMBER", "boolean": "BOOLEAN", "array": "ARRAY", "object": "OBJECT"}
+"""Type of a JSON Schema -> the word for it in an Api's documentation; ``STRING`` for all others."""
+
+Blocking = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs a function that is not async, such as in a thread."""
+
+
+@dataclass(frozen=True)
+class ToolBody:
+    """The answers to the calls of an Api: those of a function, or of a method of an object that each trial has anew.
+
+    Attributes:
+        owner: the class of the object; None for a function.
+    """
+
+    function: Callable[..., Any]
+    owner: type | None = None
+
+    @property
+    def code(self) -> Any:
+        """The function or class, whose source tells it from its other versions."""
+        return self.owner or self.function
+
+    @cached_property
+    def reader(self) -> TypeAdapter[Any]:
+        """Reads the arguments of a call into those of the function: its positional ones, and those by name.
+
+        Raises:
+            UsageError: a parameter has a type that arguments in JSON cannot have.
+        """
+        function, signature = self.function, inspect.signature(self.function)
+        static = self.owner and isinstance(inspect.getattr_static(self.owner, function.__name__), staticmethod)
+        parameters = list(signature.parameters.values())[1 if self.owner and not static else 0 :]
+
+        def arguments(*positional: Any, **named: Any) -> Any:
+            return positional, named
+
+        arguments.__module__, arguments.__qualname__ = function.__module__, function.__qualname__
+        arguments.__annotations__ = {
+            item.name: item.annotation for item in parameters if item.annotation is not item.empty
+        }
+        arguments.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined] # as inspect says
+        try:
+            return TypeAdapter(cast("Any", arguments))
+        except (PydanticUserError, NameError) as error:
+            raise UsageError(f"{function.__qualname__} cannot be a tool: {error}") from error
+
+    def make_owner(self, state: Json) -> Any:
+        """The object of a trial; None for a function.
+
+        Args:
+            state: what the world begins as, for classes that take a ``state``.
+        """
+        if self.owner is None:
+            return None
+        takes_state = STATE in inspect.signature(self.owner).parameters
+        return self.owner(**{STATE: state}) if takes_state else self.owner()
+
+    async def call(self, arguments: Mapping[str, Json], owner: Any, blocking: Blocking) -> Json:
+        """What the function returns, as JSON.
+
+        Args:
+            owner: the trial's object; None for a function.
+
+        Raises:
+            ApiRefused: the arguments do not fit, or the function refuses them.
+            Exception: whatever else the function raises.
+        """
+        try:
+            positional, named = self.reader.validate_python(ArgsKwargs((), dict(arguments)))
+        except ValidationError as error:
+            raise ApiRefused(f"Invalid arguments: {_problems(error)}") from error
+        function = self.function if owner is None else getattr(owner, self.function.__name__)
+        if inspect.iscoroutinefunction(function):
+            return to_jsonable_python(await function(*positional, **named))
+        value = await blocking(lambda: function(*positional, **named))
+        return to_jsonable_python(await value if inspect.isawaitable(value) else value)
+
+
+def function_tools(given: Callable[..., Any]) -> Iterator[tuple[Api, ToolBody]]:
+    """The Api of a function, or those of the public methods of a class, each with what answers its calls.
+
+    Raises:
+        UsageError: a parameter has a type that arguments in JSON cannot have.
+    """
+    if not isinstance(given, type):
+        body = ToolBody(given)
+        yield _api(body, FUNCTIONS), body
+        return
+    for name, method in inspect.getmembers(given, inspect.isfunction):
+        if not name.startswith("_") and name != STATE:
+            body = ToolBody(method, given)
+            yield _api(body, given.__qualname__), body
+
+
+def _api(body: ToolBody, category: str) -> Api:
+    name = getattr(body.function, "__name__", type(body.function).__name__)
+    try:
+        schema = body.reader.json_schema(schema_generator=_Schema)
+    except PydanticUserError as error:
+        raise UsageError(f"{name} cannot be a tool: {error}") from error
+    if schema.get("type") != "object":
+        raise UsageError(f"{name} cannot be a tool: calls give arguments by name, and it takes some by place only")
+    description, of_parameters = _documentation(body.function)
+    properties: dict[str, dict[str, Any]] = schema.setdefault("properties", {})
+    for parameter, text in of_parameters.items():
+        if parameter in properties:
+            properties[parameter].setdefault("description", text)
+    required = schema.get("required", [])
+    parameters = {parameter: _parameter(parameter, found) for parameter, found in properties.items()}
+    return Api(
+        category=category,
+        tool_name="",
+        api_name=name,
+        description=description,
+        required_parameters=tuple(parameters[parameter] for parameter in required),
+        optional_parameters=tuple(found for parameter, found in parameters.items() if parameter not in required),
+        json_schema=schema,
+    )
+
+
+class _Schema(GenerateJsonSchema):
+    """Schemas without titles, which repeat the names."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - as the base class has it
+        return False
+
+
+def _parameter(name: str, schema: Mapping[str, Any]) -> Parameter:
+    kind = schema.get("type")
+    return Parameter(
+        name=name,
+        type=WORDS.get(kind, "STRING") if isinstance(kind, str) else "STRING",
+        description=schema.get("description", ""),
+        default=schema.get("default"),
+        enum=tuple(schema.get("enum", ())),
+    )
+
+
+def _documentation(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    """What a docstring says of a function, and of its parameters below ``Args:``."""
+    description: list[str] = []
+    parameters: dict[str, str] = {}
+    section, last, depth = "", "", 0
+    for line in (inspect.getdoc(function) or "")[:MAX_DOCUMENT].splitlines():
+        title = SECTION.fullmatch(line)
+        entry = ENTRY.fullmatch(line)
+        if title:
+            section, last = title[1], ""
+        elif not section:
+            description.append(line)
+        elif section in ("Args", "Arguments", "Parameters") and line.strip():
+            if entry and (not last or _indent(line) <= depth):
+                last, depth = entry[1], _indent(line)
+                parameters[last] = entry[2]
+            elif last:
+                parameters[last] = f"{parameters[last]} {line.strip()}".strip()
+    return "\n".join(description).strip(), parameters
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _problems(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in found[:5])
