@@ -26,7 +26,8 @@ from trialbed.records import (
 )
 from trialbed.scoring import ScoreContext
 from trialbed.settings import data_dir
-from trialbed.wire import Call
+from trialbed.wire import Call, OfferedTool
+from trialbed.wire.dialects.chat_completions import read_message
 from trialbed_plugins.datasets.mini import MiniSimulator
 from trialbed_scripted.policies.planned_calls import Tools
 from trialbed_scripted.policies.policies import POLICIES, PolicyInput
@@ -86,11 +87,11 @@ async def play(policy: str, query: Query) -> Played:
     )
     names = {tool.api: tool.name for tool in tools}
     script = [ScriptedCall(name=names[call.api], arguments=call.arguments or {}) for call in query.gold_calls]
-    functions = [{"name": tool.name, "description": "", "parameters": tool.parameters} for tool in tools]
+    functions = [OfferedTool(tool.name, "", tool.parameters) for tool in tools]
     messages: list[Json] = [{"role": "user", "content": query.text}]
     played = Played(query, tools)
     for step in range(MAX_STEPS):
-        turn = POLICIES[policy](PolicyInput(script, Tools(tools, functions), messages))
+        turn = POLICIES[policy](PolicyInput(script, Tools(tools, functions), tuple(map(read_message, messages))))
         sent = [_sent(call, tools) for call in turn.calls]
         played.model_calls.append(model_call(sent=sent, started=2 * step))
         if not sent:

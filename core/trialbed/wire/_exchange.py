@@ -30,13 +30,13 @@ class OfferedTool:
     """A tool as a request offers it.
 
     Attributes:
-        parameters: the JSON Schema of its arguments, as it came.
+        parameters: the JSON Schema of its arguments; empty where there is none.
         source: the tool as the dialect writes it, with further fields.
     """
 
     name: str
     description: str = ""
-    parameters: Any = None
+    parameters: Any = field(default_factory=dict)
     source: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 

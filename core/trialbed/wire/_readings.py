@@ -25,10 +25,15 @@ NO_ANSWER = ModelAnswer(created=0, finish_reason=None)
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem: a kind from a fixed list (``cut_stream``, ``http_429``) and the details in words."""
+    """A problem: a kind from a fixed list (``cut_stream``, ``http_429``) and the details in words.
+
+    Attributes:
+        code: of the error that a body reports, as it came; None where it reports none.
+    """
 
     kind: str
     message: str
+    code: Any = None
 
     def as_json(self) -> dict[str, str]:
         """For the results file."""

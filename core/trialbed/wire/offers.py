@@ -10,11 +10,10 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from trialbed.records import ToolSpec
+from trialbed.wire._exchange import OfferedTool
 
 SHORTEST_CUT = 20
 """Characters of a name that must be left of it, so that a longer name can be recognised."""
@@ -30,25 +29,6 @@ _SUFFIX = re.compile(r"[_-](?:\d{1,3}|[0-9a-f]{6,16})$")
 Candidates = Mapping[str, Iterable[str]]
 
 
-@dataclass(frozen=True)
-class Offered:
-    """A function as a request offers it.
-
-    Attributes:
-        parameters: the JSON Schema of its arguments.
-    """
-
-    name: str
-    description: str
-    parameters: Any
-
-    @classmethod
-    def of(cls, function: Mapping[str, Any]) -> Offered:
-        """The function of an entry of a request's ``tools``."""
-        description, parameters = function.get("description"), function.get("parameters")
-        return cls(function["name"], description if isinstance(description, str) else "", parameters or {})
-
-
 class Offers:
     """The functions that a request offers for a trial's tools.
 
@@ -57,11 +37,11 @@ class Offers:
         functions: those of the request; of several with one name, the last counts.
     """
 
-    def __init__(self, tools: Sequence[ToolSpec], functions: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, tools: Sequence[ToolSpec], functions: Iterable[OfferedTool]) -> None:
         self._descriptions = {tool.name: tool.description for tool in tools}
-        self.functions = {function["name"]: Offered.of(function) for function in functions}
+        self.functions = {function.name: function for function in functions}
 
-    def function(self, tool: str) -> Offered | None:
+    def function(self, tool: str) -> OfferedTool | None:
         """The function that stands for a tool; None if there is none, or several might."""
         if tool in self.functions:
             return self.functions[tool]

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from trialbed.records import Answer, Failure, ToolSpec
-from trialbed.wire.dialects.chat_completions import offered_functions
+from trialbed.wire.dialects import dialect
 from trialbed.wire.offers import Offers
 
 
@@ -50,7 +50,7 @@ class ModelRequest:
     @cached_property
     def offers(self) -> Offers:
         """Which function stands for which tool, under whatever name it is offered."""
-        return Offers(self.tools, offered_functions(self.body))
+        return Offers(self.tools, dialect().read_request(self.body).tools)
 
     def offered_name(self, tool: str) -> str:
         """The name under which a tool is offered; its own if it is not."""

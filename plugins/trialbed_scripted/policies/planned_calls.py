@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from trialbed.records import FilledArgument, LossReason, LostCall, ScriptedCall, ToolSpec
-from trialbed.wire import Call
-from trialbed.wire.offers import Offered, Offers
+from trialbed.wire import Call, OfferedTool
+from trialbed.wire.offers import Offers
 from trialbed_scripted.policies.arguments import argument_text, minimal_arguments, wrong_arguments
 from trialbed_scripted.policies.fitting import Fitted, Inexpressible, fit
 
@@ -52,7 +52,7 @@ class Tools:
         functions: what the request offers; nothing where it allows no calls.
     """
 
-    def __init__(self, tools: Sequence[ToolSpec], functions: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, tools: Sequence[ToolSpec], functions: Iterable[OfferedTool]) -> None:
         self._offers = Offers(tools, functions)
         self._own = {tool.name: tool.parameters for tool in tools}
 
@@ -105,10 +105,10 @@ class Tools:
             name += "_"
         return PlannedCall(Call(name, "{}"))
 
-    def _schema(self, tool: str, offered: Offered) -> Any:
+    def _schema(self, tool: str, offered: OfferedTool) -> Any:
         return self._own.get(tool, offered.parameters)
 
-    def _offered(self, position: int, tool: str) -> Offered:
+    def _offered(self, position: int, tool: str) -> OfferedTool:
         offered = self._offers.function(tool)
         if offered is not None:
             return offered
@@ -120,7 +120,7 @@ class Tools:
             reason, detail = "ambiguous", f"any of these might stand for it: {', '.join(several[:SHOWN])}"
         raise Lost(LostCall(position=position, tool=tool, reason=reason, detail=detail))
 
-    def _planned(self, position: int | None, tool: str, arguments: Any, offered: Offered) -> PlannedCall:
+    def _planned(self, position: int | None, tool: str, arguments: Any, offered: OfferedTool) -> PlannedCall:
         try:
             fitted = fit(arguments, self._schema(tool, offered), offered.parameters)
         except Inexpressible as error:

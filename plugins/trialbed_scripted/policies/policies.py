@@ -6,14 +6,13 @@ What each of them does to a framework, and so the right value of every score, is
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from trialbed.evidence import evidence_values
 from trialbed.records import GIVE_UP, FilledArgument, LostCall, ScriptedCall
-from trialbed.wire import Call
+from trialbed.wire import Call, ModelMessage
 from trialbed_scripted.policies.planned_calls import Lost, PlannedCall, Tools
 
 MAX_VALUES = 50
@@ -50,12 +49,12 @@ class PolicyInput:
     Attributes:
         script: the gold calls, in order.
         tools: the tools as the request offers them.
-        messages: the conversation so far, in OpenAI's form.
+        messages: the conversation so far.
     """
 
     script: Sequence[ScriptedCall]
     tools: Tools
-    messages: Sequence[Any]
+    messages: Sequence[ModelMessage]
 
     @property
     def position(self) -> int:
@@ -63,7 +62,7 @@ class PolicyInput:
 
         What a framework adds to a conversation does not count: prompts, its own texts in the model's name.
         """
-        return sum(_calls_of(message) for message in self.messages)
+        return sum(len(message.calls) for message in self.messages if message.role == "assistant")
 
 
 Step = Callable[[Tools], PlannedCall]
@@ -230,32 +229,12 @@ def _answer(given: PolicyInput, lost: Iterable[LostCall]) -> Turn:
     return Turn(text=answer_with_evidence(given.messages), lost=tuple(lost))
 
 
-def _calls_of(message: Any) -> int:
-    if not isinstance(message, dict) or message.get("role") != "assistant":
-        return 0
-    calls = message.get("tool_calls")
-    return len(calls) if isinstance(calls, list) else int(isinstance(message.get("function_call"), dict))
-
-
-def answer_with_evidence(messages: Sequence[Any]) -> str:
+def answer_with_evidence(messages: Sequence[ModelMessage]) -> str:
     """A text that carries the distinctive values of every tool result except errors."""
-    results = (evidence_values(text)[:MAX_VALUES] for text in _tool_results(messages) if not text.startswith("Error:"))
+    texts = (_unquoted(message.text) for message in messages if message.role == "tool")
+    results = (evidence_values(text)[:MAX_VALUES] for text in texts if not text.startswith("Error:"))
     values = dict.fromkeys(value for result in results for value in result)
     return f"{FOUND}{'; '.join(values)}." if values else NOTHING_FOUND
-
-
-def _tool_results(messages: Iterable[Any]) -> Iterator[str]:
-    for message in messages:
-        if isinstance(message, dict) and message.get("role") == "tool":
-            yield _unquoted(_text(message.get("content")))
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    return "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
 
 
 def _unquoted(text: str) -> str:

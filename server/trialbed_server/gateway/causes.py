@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from trialbed.records import Cause
+from trialbed.wire import ModelRequest
 
 TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, *range(520, 600)})
 """Statuses after which the same request may be answered."""
@@ -41,28 +42,16 @@ def blames_request(status: int) -> bool:
     return status >= 500 and status not in OVERLOADED
 
 
-def is_continued(body: bytes) -> bool:
-    """Whether a request goes on after an answer of the model; told unparsed, as quotes within texts are escaped."""
-    return b'"assistant"' in body
-
-
-def repeats_a_broken_call(body: bytes) -> bool:
+def repeats_a_broken_call(request: ModelRequest) -> bool:
     """Whether a request's conversation has a call of the model whose arguments are not JSON.
 
     An answer that is cut at its limit of tokens ends in such a call, and some servers answer with 500 when it is sent
     back to them, each time.
     """
-    try:
-        messages = json.loads(body)["messages"]
-        calls = [call for message in messages for call in message.get("tool_calls") or ()]
-        return any(_is_broken(call["function"]["arguments"]) for call in calls)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return False
+    return any(_is_broken(call.arguments) for message in request.messages for call in message.calls)
 
 
-def _is_broken(arguments: object) -> bool:
-    if not isinstance(arguments, str):
-        return False
+def _is_broken(arguments: str) -> bool:
     try:
         json.loads(arguments or "{}")
     except (ValueError, RecursionError):
@@ -71,11 +60,11 @@ def _is_broken(arguments: object) -> bool:
 
 
 def cause_of_problem(kind: str, code: object) -> Cause | None:
-    """The cause for an answer of status 2xx that is not a completion; None for one that is, even if a careless one.
+    """The cause for an response of status 2xx that is not an answer; None for one that is, even if a careless one.
 
     Args:
-        kind: of the problem in the answer's reading.
-        code: of the error that the answer reports, where it reports one.
+        kind: of the problem in the response's reading.
+        code: of the error that the response reports, where it reports one.
     """
     if kind in ("html", "empty_body", "empty_stream"):
         return "endpoint"

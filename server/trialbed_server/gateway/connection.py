@@ -12,6 +12,7 @@ from typing import Self
 import aiohttp
 from multidict import CIMultiDict
 
+from trialbed.wire import ModelRequest
 from trialbed.wire.answer_limits import answer_limits
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import Header
@@ -37,6 +38,7 @@ class Request:
     Attributes:
         path: below the endpoint's URL, with its query.
         silence: seconds without a byte after which it is given up.
+        read: what it asks for.
     """
 
     method: str
@@ -44,6 +46,7 @@ class Request:
     headers: Iterable[Header]
     body: bytes
     silence: float
+    read: ModelRequest
 
     @property
     def digest(self) -> bytes:

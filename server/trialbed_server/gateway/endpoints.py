@@ -8,6 +8,8 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from trialbed.records import Cause, ModelCall
+from trialbed.wire.dialects import PATHS as DIALECTS
+from trialbed.wire.dialects import Dialect, dialect_at
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
@@ -24,7 +26,6 @@ from trialbed_server.trials import Trial, TrialRefused, TrialRegistry, Untagged
 
 logger = logging.getLogger(__name__)
 
-CHAT = "chat/completions"
 MODELS = "models"
 
 UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway"})
@@ -83,7 +84,7 @@ class Gateway:
             await self._serve(trial, body, scope, receive, send)
 
     async def _serve(self, trial: Trial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = self._exchange(trial, body)
+        exchange = self._exchange(trial, body, dialect_at(scope["path_params"]["path"]))
         work = self._answer(trial, body, scope, ResponseWriter(send, exchange))
         if trial is None:
             await while_connected(receive, exchange, work)
@@ -113,20 +114,22 @@ class Gateway:
         tokens = f"{call.usage.prompt_tokens} + {call.usage.completion_tokens}" if call.usage else "unknown"
         logger.info("no trial: %s %.100r, status %s, tokens %s", scope["method"], scope["path"], call.status, tokens)
 
-    def _exchange(self, trial: Trial | None, body: bytes) -> Exchange:
+    def _exchange(self, trial: Trial | None, body: bytes, spoken: Dialect | None) -> Exchange:
         redactor = self._upstream.redactor() if self._upstream is not None else Redactor(None)
         if trial is None:
-            return Exchange(self._untagged.elapsed, self._untagged.budget(), redactor.whole(body))
-        return Exchange(trial.elapsed, trial.budget, redactor.whole(body), trial.registration.tools)
+            return Exchange(self._untagged.elapsed, self._untagged.budget(), redactor.whole(body), spoken=spoken)
+        return Exchange(trial.elapsed, trial.budget, redactor.whole(body), trial.registration.tools, spoken)
 
     async def _answer(self, trial: Trial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         path = scope["path_params"]["path"]
-        if (path, scope["method"]) not in ((CHAT, "POST"), (MODELS, "GET")):
-            message = f"{scope['method']} /v1/{path} is not served here; POST /v1/{CHAT} and GET /v1/{MODELS} are"
+        asks = path in DIALECTS
+        if scope["method"] != ("POST" if asks else "GET") or not (asks or path == MODELS):
+            served = ", ".join(f"POST /v1/{served}" for served in DIALECTS)
+            message = f"{scope['method']} /v1/{path} is not served here; {served} and GET /v1/{MODELS} are"
             await writer.error(message, 404, "invalid_request_error", "request")
-        elif path == CHAT and trial is not None and not self._takes_step(trial, writer.exchange):
+        elif asks and trial is not None and not self._takes_step(trial, writer.exchange):
             await writer.error(_past_limit(trial, writer.exchange), 403, *REFUSED, code=writer.exchange.limit)
-        elif path == CHAT and await self._puts_in(trial, writer):
+        elif asks and await self._puts_in(trial, writer):
             return
         elif path == MODELS and trial is not None and _names_its_model(trial):
             await writer.document(_models(trial))
@@ -139,7 +142,8 @@ class Gateway:
             target = f"/{path}?{query}" if query else f"/{path}"
             silence = self._silence if trial is None else trial.timeout(self._silence)
             sent = body if trial is None else with_model(body, trial.model_name, trial.registration.model)
-            await self._upstream.forward(Request(scope["method"], target, scope["headers"], sent, silence), writer)
+            request = Request(scope["method"], target, scope["headers"], sent, silence, writer.exchange.request)
+            await self._upstream.forward(request, writer)
 
     async def _puts_in(self, trial: Trial | None, writer: ResponseWriter) -> bool:
         """Whether a request is answered with a fault that its plan has for it; a slow answer only comes later."""
@@ -161,7 +165,7 @@ class Gateway:
 
     async def _play(self, trial: Trial, writer: ResponseWriter) -> None:
         index = trial.model_calls.index(writer.exchange)
-        await ScriptedModel(trial, self._clock).complete(writer.exchange.document, index, writer)
+        await ScriptedModel(trial, self._clock).complete(writer.exchange.request, index, writer)
 
 
 def _names_its_model(trial: Trial) -> bool:

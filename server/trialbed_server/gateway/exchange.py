@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec
-from trialbed.wire.dialects.chat_completions import offered_functions
+from trialbed.wire.dialects import Dialect, dialect
 from trialbed.wire.offers import Offers
 from trialbed.wire.spans import Span
-from trialbed_server.gateway.observation import Observation, observe, offered_names
+from trialbed_server.gateway.observation import Observation, observe
 from trialbed_server.trials import LogBudget, body_text
 
 READ_LIMIT = 32 * 2**20
@@ -26,27 +26,35 @@ class Exchange:
     Args:
         elapsed: the trial's clock, seconds since it was opened.
         budget: what the log may keep.
-        request: the request's body, without secrets.
+        body: the request's, without secrets.
         tools: the trial's.
+        spoken: the dialect of the request; chat completions by default.
 
     Attributes:
+        dialect: of the request and its answer.
+        request: the request; it is given up at the end.
         step: whether it counts as one of the trial's requests to the model.
         cause: whose fault its failure is; None while there is none.
         limit: the limit of the trial for which it is refused; None if it is not.
         fault: the fault that was put in on purpose; empty without one.
-        problem: why the request's body is not a JSON object; empty if it is one.
     """
 
     def __init__(
-        self, elapsed: Callable[[], float], budget: LogBudget, request: bytes, tools: Sequence[ToolSpec] = ()
+        self,
+        elapsed: Callable[[], float],
+        budget: LogBudget,
+        body: bytes,
+        tools: Sequence[ToolSpec] = (),
+        spoken: Dialect | None = None,
     ) -> None:
-        self.document, self.problem = _parsed(request)
-        self.stream = bool(self.document.get("stream"))
+        self.dialect = spoken or dialect()
+        self.request = self.dialect.read_request(*_parsed(body))
+        self.stream = self.request.stream
         self.status = 0
         self.done = False
         self._elapsed = elapsed
         self._budget = budget
-        self._request = request
+        self._body = body
         self._tools = tools
         self._started = elapsed()
         self._first_byte: float | None = None
@@ -113,7 +121,8 @@ class Exchange:
         if self._ended is None:
             self._ended = self.record()
             self.cause = self._ended.cause
-            self._response, self._request, self.document = bytearray(), b"", {}
+            self._response, self._body = bytearray(), b""
+            self.request = self.dialect.read_request({})
 
     def record(self) -> ModelCall:
         """The record so far; the status is 0 while there is no answer."""
@@ -129,9 +138,9 @@ class Exchange:
             first_token=self._first_byte,
             status=self.status,
             stream=self.stream,
-            request=self._budget.keep(body_text(self._request)),
+            request=self._budget.keep(body_text(self._body)),
             response=self._budget.keep(body_text(bytes(self._response))),
-            request_bytes=len(self._request),
+            request_bytes=len(self._body),
             response_bytes=self._length,
             usage=seen.usage,
             finish_reason=seen.finish_reason,
@@ -166,13 +175,14 @@ class Exchange:
 
     def _observation(self) -> Observation:
         names = {tool.name for tool in self._tools}
-        return observe(bytes(self._response), offered_names(self.document), stream=self._events, described=names)
+        body, offered = bytes(self._response), self.request.names
+        return observe(self.dialect, body, offered, stream=self._events, described=names)
 
     def _with_tool(self, call: SentCall) -> SentCall:
         """The call with the trial's tool that its name stands for, where that is another name."""
         if not self._tools or call.problem == "unknown tool" or any(call.name == tool.name for tool in self._tools):
             return call
-        tool = Offers(self._tools, offered_functions(self.document)).tool(call.name)
+        tool = Offers(self._tools, self.request.tools).tool(call.name)
         return call.model_copy(update={"tool": tool or ""})
 
 

@@ -1,21 +1,14 @@
-"""Reads what a completion says about itself: usage, finish reason and tool calls. What is absent is None."""
+"""Reads an answer for the log: its usage, finish reason and tool calls. What is absent is None."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from trialbed.records import Cause, SentCall, Usage
 from trialbed.wire import Call, Reading, text_calls
-from trialbed.wire.dialects.chat_completions import (
-    first_message,
-    offered_functions,
-    read_body,
-    read_stream,
-    sent_calls,
-    usage_of,
-)
+from trialbed.wire.dialects import Dialect
 from trialbed_server.gateway.causes import cause_of_problem
 
 
@@ -23,7 +16,7 @@ class Observation(NamedTuple):
     """The facts found in one response.
 
     Attributes:
-        problem: why it is not a completion, in words; None where it is one.
+        problem: why it is not an answer, in words; None where it is one.
         cause: whose fault that is, where it is the endpoint's or the request's.
     """
 
@@ -35,13 +28,8 @@ class Observation(NamedTuple):
     cause: Cause | None = None
 
 
-def offered_names(request: Any) -> frozenset[str]:
-    """The names of the tools that a request offers."""
-    return frozenset(function["name"] for function in offered_functions(request))
-
-
 def observe(
-    body: bytes, offered: Collection[str], *, stream: bool, described: Collection[str] = frozenset()
+    dialect: Dialect, body: bytes, offered: Collection[str], *, stream: bool, described: Collection[str] = frozenset()
 ) -> Observation:
     """Read a response body, a document or a stream of server-sent events, as far as it came.
 
@@ -49,24 +37,23 @@ def observe(
         offered: the names of the tools that the request offers.
         described: of the trial's tools, which a prompt may describe instead; the model may call them in its text.
     """
-    reading = read_stream(body, offered) if stream else read_body(body)
-    sent = sent_calls(reading.response)
-    written = _written(reading, {*offered, *described})
+    reading = _read(dialect, body, offered) if stream else dialect.read_body(body)
+    answer = reading.answer
+    written = text_calls("\n".join(answer.texts), {*offered, *described})
     return Observation(
-        usage=_usage(usage_of(reading.response)),
+        usage=_usage(answer.usage or {}),
         finish_reason=_text(reading.finish_reason or "") or None,
-        tool_calls=tuple(_sent(call, offered) for call in sent),
-        text_calls=tuple(_sent(call, {call.name}) for call in written if not _among(call, sent)),
+        tool_calls=tuple(_sent(call, offered) for call in answer.calls),
+        text_calls=tuple(_sent(call, {call.name}) for call in written if not _among(call, answer.calls)),
         problem=_text(reading.problem.message) if reading.problem else None,
         cause=_cause(reading, body),
     )
 
 
-def _written(reading: Reading, names: Collection[str]) -> tuple[Call, ...]:
-    content = first_message(reading.response).get("content")
-    parts = content if isinstance(content, list) else [{"text": content}]
-    texts = (part.get("text") for part in parts if isinstance(part, dict))
-    return text_calls("\n".join(text for text in texts if isinstance(text, str)), names)
+def _read(dialect: Dialect, body: bytes, offered: Collection[str]) -> Reading:
+    reader = dialect.open_stream(offered)
+    reader.feed(body)
+    return reader.end()
 
 
 def _among(call: Call, others: Iterable[Call]) -> bool:
@@ -86,8 +73,7 @@ def _cause(reading: Reading, body: bytes) -> Cause | None:
         return None
     if reading.problem.kind == "malformed_body" and not _is_readable(body):
         return "endpoint"
-    error = (reading.response or {}).get("error")
-    return cause_of_problem(reading.problem.kind, error.get("code") if isinstance(error, dict) else None)
+    return cause_of_problem(reading.problem.kind, reading.problem.code)
 
 
 def _is_readable(body: bytes) -> bool:
@@ -101,7 +87,7 @@ def _is_readable(body: bytes) -> bool:
     return True
 
 
-def _usage(counts: dict[str, int]) -> Usage | None:
+def _usage(counts: Mapping[str, int]) -> Usage | None:
     if not {"prompt_tokens", "completion_tokens"} <= counts.keys():
         return None
     return Usage(prompt_tokens=counts["prompt_tokens"], completion_tokens=counts["completion_tokens"])

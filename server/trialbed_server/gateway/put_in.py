@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from trialbed.records import ModelFault
-from trialbed.wire.dialects.chat_completions import write_error
 from trialbed_server.gateway.response import JSON_TYPE, ResponseWriter
 from trialbed_server.trials import RETRY_AFTER
 
@@ -31,4 +30,5 @@ async def answer_with(fault: ModelFault, writer: ResponseWriter) -> None:
     else:
         status, kind, message = ERRORS[fault]
         headers = [(b"retry-after", b"%d" % RETRY_AFTER)] if status == 429 else []
-        await writer.document(write_error(message, kind, code=str(status)), status, headers)
+        error = writer.exchange.dialect.write_error(message, kind, code=str(status))
+        await writer.document(error, status, headers)

@@ -11,7 +11,6 @@ from typing import Any
 from starlette.types import Receive, Send
 
 from trialbed.records import Cause
-from trialbed.wire.dialects.chat_completions import write_error
 from trialbed_server.gateway.exchange import Exchange
 
 Header = tuple[bytes, bytes]
@@ -58,14 +57,15 @@ class ResponseWriter:
         await self.finish()
 
     async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:
-        """Send an error in OpenAI's form and record it.
+        """Send an error in the form of the request's dialect and record it.
 
         Args:
             cause: whose fault it is.
             code: the error's own code; the status by default.
         """
         self.exchange.failed(message, cause)
-        await self.document(write_error(message, kind, code=code or str(status)), status, [FINAL])
+        error = self.exchange.dialect.write_error(message, kind, code=code or str(status))
+        await self.document(error, status, [FINAL])
 
 
 async def while_connected(receive: Receive, exchange: Exchange, work: Coroutine[Any, Any, None]) -> None:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.records import Usage
-from trialbed.wire.dialects.chat_completions import Completion, offered_functions, usage_document, wants_usage
+from trialbed.wire import ModelRequest
+from trialbed.wire.dialects.chat_completions import Completion, usage_document
 from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted.policies.planned_calls import Tools
 from trialbed_scripted.policies.policies import POLICIES, PolicyInput, Turn
@@ -45,15 +46,13 @@ class ScriptedModel:
         self._clock = clock
         self._policy = registration.model.removeprefix(PREFIX)
 
-    async def complete(self, request: Mapping[str, Any], index: int, writer: ResponseWriter) -> None:
-        """Answer one chat completion request, the ``index``-th of the trial."""
-        messages = request.get("messages")
-        if not isinstance(messages, list):
-            message = writer.exchange.problem or "'messages' must be a list"
-            await writer.error(message, 400, "invalid_request_error", "request")
+    async def complete(self, request: ModelRequest, index: int, writer: ResponseWriter) -> None:
+        """Answer one request, the ``index``-th of the trial."""
+        if request.problem:
+            await writer.error(request.problem, 400, "invalid_request_error", "request")
             return
         slow = self._policy == "slow"
-        turn = self._turn(request, messages)
+        turn = self._turn(request)
         self._trial.note_script(turn.played, turn.lost, turn.filled)
         completion = completion_of(
             turn,
@@ -64,20 +63,22 @@ class ScriptedModel:
         await self._clock.sleep(SLOW_FIRST if slow else 0)
         usage = estimated_usage(request, completion.message())
         completion = replace(completion, usage=usage_document(usage.prompt_tokens, usage.completion_tokens))
-        if not request.get("stream"):
+        if not request.stream:
             await writer.document(completion.document())
             return
         await writer.start(200, [EVENTS_TYPE, (b"cache-control", b"no-cache")])
-        for event in completion.events(with_usage=wants_usage(request)):
+        for event in completion.events(with_usage=request.wants_usage):
             await writer.write(event)
             await self._clock.sleep(SLOW_CHUNK if slow else 0)
         await writer.finish()
 
-    def _turn(self, request: Mapping[str, Any], messages: list[Any]) -> Turn:
+    def _turn(self, request: ModelRequest) -> Turn:
         # Like a real model: no tool calls where the request allows none.
-        functions = () if request.get("tool_choice") == "none" else offered_functions(request)
+        offered = () if request.tool_choice.mode == "none" else request.tools
         registration = self._trial.registration
-        return POLICIES[self._policy](PolicyInput(registration.script, Tools(registration.tools, functions), messages))
+        return POLICIES[self._policy](
+            PolicyInput(registration.script, Tools(registration.tools, offered), request.messages)
+        )
 
 
 def completion_of(turn: Turn, *, identity: str, created: int, model: str) -> Completion:
@@ -103,7 +104,6 @@ def completion_of(turn: Turn, *, identity: str, created: int, model: str) -> Com
     )
 
 
-def estimated_usage(request: Mapping[str, Any], message: Mapping[str, Any]) -> Usage:
-    """An estimate; the prompt is ``{"messages": …, "tools": …}`` of the request, the completion the answer."""
-    prompt = {"messages": request.get("messages", []), "tools": request.get("tools", [])}
-    return Usage(prompt_tokens=estimated_tokens(prompt), completion_tokens=estimated_tokens(message))
+def estimated_usage(request: ModelRequest, message: Mapping[str, Any]) -> Usage:
+    """An estimate, from the conversation and the tools of the request, and the answer."""
+    return Usage(prompt_tokens=estimated_tokens(request.prompt), completion_tokens=estimated_tokens(message))

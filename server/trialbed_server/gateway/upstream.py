@@ -22,7 +22,6 @@ from trialbed_server.gateway.causes import (
     TRANSIENT,
     blames_request,
     cause_of_status,
-    is_continued,
     repeats_a_broken_call,
 )
 from trialbed_server.gateway.circuit import Circuit, EndpointDown, Liveness
@@ -113,8 +112,8 @@ class Upstream:
         """Send a request on and its answer back, piece by piece.
 
         What fails before the first byte of the answer's body is repeated, as far as the policy and the budget go. What
-        then still fails is given back: the endpoint's own answer if there is one, else a 502, 503 or 504 in OpenAI's
-        form. An answer that breaks off later is cut, as the upstream's was, by leaving it incomplete.
+        then still fails is given back: the endpoint's own answer if there is one, else a 502, 503 or 504 in the
+        dialect's form. An answer that breaks off later is cut, as the upstream's was, by leaving it incomplete.
         """
         with ExitStack() as waiting:
             failure = await self._repeatedly(request, writer, waiting)
@@ -167,7 +166,7 @@ class Upstream:
     async def _attempt(self, request: Request, writer: ResponseWriter) -> Failure | None:
         """Send the request once; None if its answer was passed on, whole or cut."""
         asked = self._clock.monotonic()
-        continued = is_continued(request.body)
+        continued = request.read.is_continued
         silent = partial(self._liveness[continued].silent_since, asked)
         writer.exchange.attempt_began(silent)
         try:
@@ -187,7 +186,7 @@ class Upstream:
             raise
         self._blamed.pop(request.digest, None)
         self._budget.answered()
-        self._continued += is_continued(request.body)
+        self._continued += continued
         self.circuit.completed(answered=True)
         return None
 
@@ -262,14 +261,14 @@ class Upstream:
 
     def _chokes(self, request: Request, status: int) -> bool:
         """Whether an endpoint that works fails because of the model's own broken call."""
-        return status == 500 and self.circuit.answered > 0 and repeats_a_broken_call(request.body)
+        return status == 500 and self.circuit.answered > 0 and repeats_a_broken_call(request.read)
 
     def _answered_alike(self, request: Request) -> int:
         """How many requests were answered that are at least as far in their conversations.
 
         An endpoint may fail at every second turn, for all: that it answers first ones says nothing of a request.
         """
-        return self._continued if is_continued(request.body) else self.circuit.answered
+        return self._continued if request.read.is_continued else self.circuit.answered
 
     def _others_answered(self, request: Request, status: int) -> bool:
         if self._chokes(request, status):

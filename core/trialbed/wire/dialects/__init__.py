@@ -1,9 +1,9 @@
 """The dialects in which models are asked and answer; each is a module with a reader and a writer.
 
-A new dialect is a module here with the names of ``Dialect``, and a line in ``MODULES``.
+A new dialect is a module here with the names of ``Dialect``, and a line in ``PATHS``.
 """
 
 from trialbed.wire.dialects._dialect import Dialect, EventStream
-from trialbed.wire.dialects._registry import CHAT, MODULES, dialect, dialect_at
+from trialbed.wire.dialects._registry import CHAT, PATHS, dialect, dialect_at
 
-__all__ = ["CHAT", "MODULES", "Dialect", "EventStream", "dialect", "dialect_at"]
+__all__ = ["CHAT", "PATHS", "Dialect", "EventStream", "dialect", "dialect_at"]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 CHAT = "chat_completions"
 
-MODULES = {"chat/completions": CHAT}
+PATHS = {"chat/completions": CHAT}
 """Path of requests -> the name of the dialect, which is that of its module."""
 
 
@@ -22,13 +22,13 @@ def dialect(name: str = CHAT) -> Dialect:
     Raises:
         LookupError: there is none.
     """
-    if name not in MODULES.values():
-        raise LookupError(f"there is no dialect {name!r}; there are {', '.join(sorted(MODULES.values()))}")
+    if name not in PATHS.values():
+        raise LookupError(f"there is no dialect {name!r}; there are {', '.join(sorted(PATHS.values()))}")
     found: Dialect = import_module(f"trialbed.wire.dialects.{name}")
     return found
 
 
 def dialect_at(path: str) -> Dialect | None:
     """The dialect of the requests to a path below ``/v1``; None if it is none's."""
-    name = MODULES.get(path)
+    name = PATHS.get(path)
     return None if name is None else dialect(name)

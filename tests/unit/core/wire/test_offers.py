@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trialbed.records import ApiRef, ToolSpec
+from trialbed.wire import OfferedTool
 from trialbed.wire.offers import Offers
 
 REF = ApiRef(category="c", tool_name="t", api_name="a")
@@ -22,7 +23,7 @@ def tool(name: str, description: str = "") -> ToolSpec:
 
 def offers(tools: dict[str, str], functions: dict[str, str]) -> Offers:
     """What is offered for these tools, both by name and description."""
-    listed = [{"name": name, "description": text} for name, text in functions.items()]
+    listed = [OfferedTool(name, text) for name, text in functions.items()]
     return Offers([tool(name, text) for name, text in tools.items()], listed)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from trialbed.records import Usage
 from trialbed.wire import DONE_EVENT, Call
+from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.chat_completions import Completion, usage_document
 from trialbed_scripted.policies.policies import Turn
 from trialbed_server.gateway.observation import observe
@@ -28,8 +29,8 @@ def completion(turn: Turn, identity: str = "trial#0", usage: dict[str, int] | No
 @pytest.mark.parametrize("turn", [CALLS, TEXT])
 def test_a_stream_says_the_same_as_the_document(turn: Turn) -> None:
     built = completion(turn, usage=usage_document(5, 7))
-    whole = observe(json.dumps(built.document()).encode(), {"one"}, stream=False)
-    streamed = observe(b"".join(built.events()), {"one"}, stream=True)
+    whole = observe(dialect(), json.dumps(built.document()).encode(), {"one"}, stream=False)
+    streamed = observe(dialect(), b"".join(built.events()), {"one"}, stream=True)
     assert whole == streamed
     assert whole.usage == USAGE
 
@@ -59,7 +60,7 @@ def test_ids_are_the_same_for_the_same_call_and_different_for_another() -> None:
 
 def test_usage_is_a_token_per_four_bytes_rounded_up() -> None:
     message = {"content": "ü"}
-    request = {"messages": [], "tools": [], "model": "not counted"}
+    request = dialect().read_request({"messages": [], "tools": [], "model": "not counted"})
     assert estimated_usage(request, message) == Usage(
         prompt_tokens=-(-len('{"messages":[],"tools":[]}') // 4),
         completion_tokens=-(-len('{"content":"ü"}'.encode()) // 4),

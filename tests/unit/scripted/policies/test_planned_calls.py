@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from trialbed.records import ApiRef, ScriptedCall, ToolSpec
+from trialbed.wire import OfferedTool
+from trialbed.wire.dialects.chat_completions import read_message
 from trialbed_scripted.policies.planned_calls import Tools
 from trialbed_scripted.policies.policies import POLICIES, PolicyInput, Turn
 
@@ -38,8 +40,8 @@ QUESTION = [{"role": "user", "content": "?"}]
 
 
 def turn(policy: str, offered: dict[str, Any], messages: list[Any] = QUESTION) -> Turn:
-    functions = [{"name": name, "parameters": schema} for name, schema in offered.items()]
-    return POLICIES[policy](PolicyInput(SCRIPT, Tools(TOOLS, functions), messages))
+    functions = [OfferedTool(name, "", schema) for name, schema in offered.items()]
+    return POLICIES[policy](PolicyInput(SCRIPT, Tools(TOOLS, functions), tuple(map(read_message, messages))))
 
 
 def asked(*turns: Turn, before: list[Any] = QUESTION) -> list[Any]:

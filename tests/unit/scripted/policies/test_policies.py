@@ -9,6 +9,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from trialbed.records import ScriptedCall, finish_of
+from trialbed.wire import OfferedTool
+from trialbed.wire.dialects.chat_completions import read_message
 from trialbed_scripted.policies.planned_calls import Tools
 from trialbed_scripted.policies.policies import NO_RESULT_TEXT, NO_TOOL_TEXT, POLICIES, PolicyInput, Turn
 
@@ -33,7 +35,7 @@ RIGHT = [("first", {"city": "Oslo"}), ("second", {"days": 3}), ("third", {})]
 
 def tools(offered: Any) -> Tools:
     """What a request offers, by name and schema, of tools that the trial does not name."""
-    return Tools((), [{"name": name, "parameters": schema} for name, schema in offered.items()])
+    return Tools((), [OfferedTool(name, "", schema) for name, schema in offered.items()])
 
 
 def play(policy: str, *, script: Any = SCRIPT, offered: Any = OFFERED, turns: int = 8) -> tuple[list[Turn], str]:
@@ -41,11 +43,11 @@ def play(policy: str, *, script: Any = SCRIPT, offered: Any = OFFERED, turns: in
     messages: list[Any] = [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}]
     played: list[Turn] = []
     for _ in range(turns):
-        turn = POLICIES[policy](PolicyInput(script, tools(offered), messages))
+        turn = POLICIES[policy](PolicyInput(script, tools(offered), tuple(map(read_message, messages))))
         if not turn.calls:
             return played, turn.text
         played.append(turn)
-        messages.append({"role": "assistant", "content": None, "tool_calls": ["…" for _ in turn.calls]})
+        messages.append({"role": "assistant", "content": None, "tool_calls": [{} for _ in turn.calls]})
         evidence = [json.dumps({"value": f"evidence of {call.name}"}) for call in turn.calls]
         messages.extend({"role": "tool", "content": text} for text in evidence)
     return played, ""
@@ -142,7 +144,7 @@ def test_errors_are_no_evidence_and_content_in_parts_is_read() -> None:
         {"role": "tool", "content": [{"type": "text", "text": '{"a": "kept value"}'}]},
         {"role": "user", "content": "not a tool"},
     ]
-    text = POLICIES["gold"](PolicyInput((), Tools((), ()), messages)).text
+    text = POLICIES["gold"](PolicyInput((), Tools((), ()), tuple(map(read_message, messages)))).text
     assert "kept value" in text
     assert "12345" not in text
 

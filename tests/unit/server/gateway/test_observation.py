@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from trialbed.records import Usage
-from trialbed_server.gateway.observation import observe, offered_names
+from trialbed.wire.dialects import dialect
+from trialbed_server.gateway.observation import observe
 
 
 def stream(*documents: Any) -> bytes:
@@ -32,7 +33,7 @@ def call(name: str, arguments: Any) -> bytes:
     ],
 )
 def test_the_problem_of_a_call(name: str, arguments: Any, problem: str | None) -> None:
-    (sent,) = observe(call(name, arguments), {"known"}, stream=False).tool_calls
+    (sent,) = observe(dialect(), call(name, arguments), {"known"}, stream=False).tool_calls
     assert sent.problem == problem
 
 
@@ -41,6 +42,7 @@ def test_pieces_of_parallel_calls_are_joined_by_index() -> None:
         return {"choices": [{"delta": {"tool_calls": [{"index": index, "function": function}]}}]}
 
     seen = observe(
+        dialect(),
         stream(
             piece(0, name="a", arguments=""), piece(1, name="b", arguments='{"x"'), piece(0, arguments="{}"),
             piece(1, arguments=": 1}"), {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]},
@@ -58,7 +60,7 @@ def test_pieces_of_parallel_calls_are_joined_by_index() -> None:
 
 def test_whole_calls_without_an_index_stay_apart() -> None:
     calls = [{"function": {"name": "a", "arguments": "{}"}}, {"function": {"name": "a", "arguments": "{}"}}]
-    seen = observe(stream({"choices": [{"delta": {"tool_calls": calls}}]}), {"a"}, stream=True)
+    seen = observe(dialect(), stream({"choices": [{"delta": {"tool_calls": calls}}]}), {"a"}, stream=True)
     assert len(seen.tool_calls) == 2
 
 
@@ -69,18 +71,7 @@ def test_whole_calls_without_an_index_stay_apart() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("as_stream", [True, False])
 def test_garbage_says_nothing(body: bytes, as_stream: bool) -> None:
-    assert observe(body, (), stream=as_stream)[:3] == (None, None, ())
-
-
-@pytest.mark.parametrize(
-    "request_", [None, [], {}, {"tools": 5}, {"tools": [None, {"function": None}, {"function": {"name": 5}}]}]
-)
-def test_requests_without_tools_offer_none(request_: Any) -> None:
-    assert offered_names(request_) == frozenset()
-
-
-def test_offered_names_are_those_of_the_request() -> None:
-    assert offered_names({"tools": [{"type": "function", "function": {"name": "a"}}]}) == {"a"}
+    assert observe(dialect(), body, (), stream=as_stream)[:3] == (None, None, ())
 
 
 @pytest.mark.parametrize("as_list", [False, True])
@@ -93,7 +84,7 @@ def test_calls_written_as_text_are_seen_and_those_sent_are_not_seen_twice(
     sent = [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": '{"a":1}'}}]
     message = {"role": "assistant", "content": content, "tool_calls": sent}
     document = {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
-    seen = observe(json.dumps(document).encode(), offered, stream=False, described=("look_up",))
+    seen = observe(dialect(), json.dumps(document).encode(), offered, stream=False, described=("look_up",))
     assert [call.arguments for call in seen.tool_calls] == ['{"a":1}']
     assert [(call.arguments, call.problem) for call in seen.text_calls] == [('{"a": 2}', None)]
 
@@ -109,4 +100,4 @@ def test_calls_written_as_text_are_seen_and_those_sent_are_not_seen_twice(
     ],
 )
 def test_what_no_client_can_read_is_the_endpoints_fault(body: bytes, cause: str | None) -> None:
-    assert observe(body, (), stream=False).cause == cause
+    assert observe(dialect(), body, (), stream=False).cause == cause

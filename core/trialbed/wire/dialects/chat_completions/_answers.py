@@ -114,7 +114,9 @@ def _read_completion(document: Document, body: bytes) -> Reading:
 
 def _broken(kind: str, message: str, document: Document, reason: Any = None) -> Reading:
     known = reason if isinstance(reason, str) else None
-    return Reading("protocol_error", known, document, Problem(kind, message), answer=read_answer(document))
+    error = document.get("error")
+    problem = Problem(kind, message, error.get("code") if isinstance(error, dict) else None)
+    return Reading("protocol_error", known, document, problem, answer=read_answer(document))
 
 
 def _usages(response: Document) -> list[Document]:

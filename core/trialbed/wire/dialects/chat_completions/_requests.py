@@ -22,6 +22,13 @@ READ = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream
 class ChatRequest(ModelRequest):
     """A request for a chat completion."""
 
+    @property
+    def is_continued(self) -> bool:
+        """Whether the model has answered before in the conversation."""
+        found = self.document.get("messages")
+        messages = found if isinstance(found, list) else ()
+        return any(isinstance(message, dict) and message.get("role") == "assistant" for message in messages)
+
     @cached_property
     def messages(self) -> tuple[ModelMessage, ...]:
         """The conversation."""
@@ -31,7 +38,7 @@ class ChatRequest(ModelRequest):
     @cached_property
     def tools(self) -> tuple[OfferedTool, ...]:
         """The tools on offer; those without a name are left out."""
-        return tuple(map(_tool, offered_functions(self.document)))
+        return tuple(map(read_function, offered_functions(self.document)))
 
     @property
     def tool_choice(self) -> ToolChoice:
@@ -109,10 +116,11 @@ def message_reasoning(message: Mapping[str, Any]) -> str:
     return "\n".join(text for key in REASONING if isinstance(text := message.get(key), str) and text)
 
 
-def _tool(function: Document) -> OfferedTool:
+def read_function(function: Mapping[str, Any]) -> OfferedTool:
+    """The tool that a function with a name is."""
     description = function.get("description")
     text = description if isinstance(description, str) else ""
-    return OfferedTool(function["name"], text, function.get("parameters"), function)
+    return OfferedTool(function["name"], text, function.get("parameters") or {}, function)
 
 
 def _call(call: Document) -> Call:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from trialbed.wire.dialects import CHAT, MODULES, dialect, dialect_at
+from trialbed.wire.dialects import CHAT, PATHS, dialect, dialect_at
 
 
 def test_each_dialect_is_found_by_its_name_and_its_path() -> None:
-    for path, name in MODULES.items():
+    for path, name in PATHS.items():
         found = dialect_at(path)
         assert found is dialect(name)
         assert found is not None

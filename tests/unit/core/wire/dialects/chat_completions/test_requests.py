@@ -54,6 +54,11 @@ def test_what_is_no_request_has_a_problem_and_no_parts(document: dict[str, Any])
     assert (request.messages, request.tools, request.model) == ((), (), "")
 
 
+@pytest.mark.parametrize("tools", [None, 5, [None, {"function": None}, {"function": {"name": 5}}]])
+def test_what_is_no_tool_is_not_offered(tools: Any) -> None:
+    assert read_request({"messages": [], "tools": tools}).names == frozenset()
+
+
 def test_why_a_body_is_not_read_comes_first() -> None:
     assert read_request({}, "it is not JSON").problem == "it is not JSON"
 
