@@ -46,6 +46,7 @@ from .records import Attempt as Attempt
 from .records import Cause as Cause
 from .records import ClaimedCall as ClaimedCall
 from .records import Deviation as Deviation
+from .records import EndpointInfo as EndpointInfo
 from .records import Environment as Environment
 from .records import Failure as Failure
 from .records import FailureKind as FailureKind
@@ -66,6 +67,7 @@ from .records import Parameter as Parameter
 from .records import Query as Query
 from .records import Run as Run
 from .records import RunConfig as RunConfig
+from .records import RunKind as RunKind
 from .records import RunStatus as RunStatus
 from .records import Score as Score
 from .records import SentCall as SentCall

@@ -119,6 +119,7 @@ def _meaning(name: str) -> str:
         "Json": "A JSON value: None, bool, int, float, str, list or dict with str keys.",
         "LimitName": "The settings that limit a trial: `max_steps`, `max_trial_tokens` and `timeout`.",
         "LossReason": "Why a scripted model could not make a call; see `LostCall`.",
+        "RunKind": "The subjects of a run: `frameworks`, or the `endpoints` that a verification is about.",
         "RunStatus": "`running`, `interrupted`, `incomplete` (some trials were not measured) or `finished`.",
         "SYSTEM_PROMPT": "The system prompt of every trial.",
         "TrialStatus": "How a trial ended: `answered`, `failed` (its quality scores are 0) or `not measured`.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from datetime import UTC, datetime
 
 from trialbed.records import RunConfig, TrialKey
 
@@ -71,16 +70,6 @@ def trial_seed(run_seed: int, key: TrialKey) -> int:
     return int.from_bytes(digest[:8], "big") >> (64 - SEED_BITS)
 
 
-def new_run_id() -> str:
-    """A run's id: the UTC time, so that ids sort, and six random hex digits, so that they are unique."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
-
-
 def new_trial_token() -> str:
     """A token for a trial's URLs: unguessable, since it is their only protection."""
     return secrets.token_urlsafe(15)
-
-
-def environment_digest(lines: tuple[str, ...]) -> str:
-    """SHA-256 over the lines of ``installed_packages()``."""
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

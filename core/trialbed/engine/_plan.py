@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
 
 from trialbed.catalogs import ApiCatalog
 from trialbed.commands import AgentCommand, check_names
 from trialbed.contracts import Dataset
-from trialbed.engine._identity import config_digest, environment_digest, new_run_id
 from trialbed.engine._objects import NO_OBJECTS, RunObjects
 from trialbed.environments import adapter_digest, adapter_info, expand_profiles, runs_here
 from trialbed.errors import DriverNotFound, UsageError
 from trialbed.fault_plans import plan_text, read_fault_plan
-from trialbed.installed import installed_packages
-from trialbed.records import Api, Environment, Query, Run, RunConfig, TrialKey, framework_name, framework_package
+from trialbed.records import Api, Environment, Query, RunConfig, TrialKey, framework_name, framework_package
 from trialbed.run_settings import IdentitySettings, RunSettings
 
 
@@ -170,20 +167,6 @@ def _adapter_version(framework: str, environment: Environment | None) -> str:
             f"build one with `bench env add {wanted}`, and `bench run` uses it"
         )
     return f"{info.distribution} {info.version}"
-
-
-def new_run(config: RunConfig) -> Run:
-    """A run of this configuration that has not begun."""
-    lines = installed_packages()
-    return Run(
-        run_id=new_run_id(),
-        config=config,
-        config_digest=config_digest(config),
-        status="running",
-        created_at=datetime.now(UTC),
-        environment_digest=environment_digest(lines),
-        environment=lines,
-    )
 
 
 def trial_keys(config: RunConfig) -> list[TrialKey]:

@@ -23,7 +23,6 @@ from trialbed.engine._plan import (
     Prepared,
     RunOptions,
     choose_queries,
-    new_run,
     run_config,
     with_commands,
     with_profiles,
@@ -36,7 +35,7 @@ from trialbed.records import Run
 from trialbed.report import check_folder
 from trialbed.report.comparison import chosen_baseline
 from trialbed.secrets import secret_values
-from trialbed.store import Store
+from trialbed.store import Store, new_run
 from trialbed.wire.redaction import redact
 
 
@@ -133,7 +132,7 @@ def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, pro
     if found is not None and prepared.options.fresh:
         store.discard_run(found.run_id)
         found = None
-    fresh = new_run(prepared.config).model_copy(update=_named(prepared.options, None))
+    fresh = new_run(prepared.config, config_digest(prepared.config)).model_copy(update=_named(prepared.options, None))
     if found is None:
         with suppress(DataError):  # of another run, which need not keep this one from starting
             for remark in remarks(store, prepared):

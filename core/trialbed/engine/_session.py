@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
-from trialbed.engine._commits import Commits
 from trialbed.engine._continuation import trials_to_run
 from trialbed.engine._control import ControlClient
 from trialbed.engine._documents import leave_out, run_documents
@@ -33,7 +32,7 @@ from trialbed.errors import NothingMeasured, UsageError
 from trialbed.plugins import plugin_manager
 from trialbed.records import FrameworkInfo, Json, Run, RunStatus, ToolSpec, TrialKey, TrialResult
 from trialbed.report import write_document
-from trialbed.store import Store, counted_attempts
+from trialbed.store import Commits, Store, counted_attempts
 
 if TYPE_CHECKING:
     import pluggy

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ConfigDict, Field
 
 from trialbed.records._base import Json, Record
+from trialbed.records._endpoints import EndpointInfo
 from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._models import Limits, told_name
 from trialbed.run_settings import IdentitySettings
@@ -64,6 +65,10 @@ RunStatus = Literal["running", "interrupted", "incomplete", "finished"]
 """``incomplete``: every trial has ended, and some were not measured; the same command runs those again."""
 
 
+RunKind = Literal["frameworks", "endpoints"]
+"""The subjects of a run: frameworks, or the endpoints that a verification sends its cases to."""
+
+
 class Run(Record):
     """A run as the store knows it.
 
@@ -73,6 +78,8 @@ class Run(Record):
         overall_time: seconds over all sessions of the run.
         judge: what its judge is, and how it was calibrated; empty in stores of versions before it.
         tags, note: what the user called the run.
+        endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
+            where the subjects are frameworks.
     """
 
     run_id: str
@@ -88,6 +95,20 @@ class Run(Record):
     judge: dict[str, Json] = Field(default={})
     tags: tuple[str, ...] = ()
     note: str = ""
+    endpoints: tuple[EndpointInfo, ...] = ()
+
+    @property
+    def kind(self) -> RunKind:
+        """The subjects: frameworks or endpoints."""
+        return "endpoints" if self.endpoints else "frameworks"
+
+    @property
+    def planned(self) -> int:
+        """The number of its trials."""
+        cases = len(self.config.query_ids)
+        if self.endpoints:
+            return cases * sum(endpoint.trials for endpoint in self.endpoints)
+        return cases * self.config.repeat * len(self.config.frameworks)
 
     @classmethod
     def open(cls, run_id: str = "latest", store: str | None = None) -> StoredRun:

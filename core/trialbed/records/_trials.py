@@ -93,6 +93,8 @@ class TrialResult(Record):
         earlier: how the trial ended in a worker that had run others, before it was repeated in a fresh one: it failed
             there without a single model request, which may have been the fault of an earlier trial.
         topped_up_tools: those of ``selected_tools`` that fill up a model's choice, which was too short.
+        verified: what a verification says of the endpoint's answer, by the keys of its results file; None where the
+            subject is a framework.
     """
 
     trial: str
@@ -108,6 +110,7 @@ class TrialResult(Record):
     adapter_digest: str = ""
     earlier: tuple[Outcome, ...] = ()
     topped_up_tools: tuple[str, ...] = ()
+    verified: dict[str, Json] | None = None
 
     @property
     def status(self) -> TrialStatus:
@@ -115,6 +118,8 @@ class TrialResult(Record):
         failure = self.outcome.failure
         if failure is None:
             return "answered"
+        if self.verified is not None and failure.kind == "endpoint":
+            return "failed"  # of the endpoint itself, which is what is measured
         return "not measured" if failure.kind in NOT_MEASURED else "failed"
 
     @property

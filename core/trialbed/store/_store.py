@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
 from trialbed.records import (
+    EndpointInfo,
     FrameworkInfo,
     GoldAnswer,
     Json,
@@ -113,6 +114,7 @@ class Store:
         judge: dict[str, Json] | None = None,
         tags: tuple[str, ...] | None = None,
         note: str | None = None,
+        endpoints: tuple[EndpointInfo, ...] | None = None,
     ) -> None:
         """Change what is given, leave the rest. ``overall_time`` is in seconds."""
         given: dict[str, Any] = {
@@ -125,6 +127,7 @@ class Store:
             "judge": judge,
             "tags": tags,
             "note": note,
+            "endpoints": endpoints,
         }
         changes = {name: value for name, value in given.items() if value is not None}
         with self._database.write() as connection:

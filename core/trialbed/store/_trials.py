@@ -121,11 +121,21 @@ def each_result(connection: Connection, run_id: str, framework: str | None = Non
     row_ids = connection.scalars(every.with_only_columns(trials.c.id)).all()
     for first in range(0, len(row_ids), IN_ONE):
         own = row_ids[first : first + IN_ONE]
-        chosen = every.where(trials.c.id.between(own[0], own[-1]))
-        rows, found = _read(connection, chosen)
-        model_calls, api_calls = _read_calls(connection, rows, chosen)
-        for row in rows:
-            yield _result(row, found[row.id], model_calls[row.id], api_calls[row.id])
+        yield from _results(connection, every.where(trials.c.id.between(own[0], own[-1])))
+
+
+def read_rows(connection: Connection, row_ids: Sequence[int]) -> list[TrialResult]:
+    """The attempts in these rows, complete, in this order."""
+    chosen = select(trials).where(trials.c.id.in_(row_ids)).order_by(trials.c.id)
+    found = dict(zip(sorted(row_ids), _results(connection, chosen), strict=True))
+    return [found[row_id] for row_id in row_ids]
+
+
+def _results(connection: Connection, chosen: Select[Any]) -> Iterator[TrialResult]:
+    rows, found = _read(connection, chosen)
+    model_calls, api_calls = _read_calls(connection, rows, chosen)
+    for row in rows:
+        yield _result(row, found[row.id], model_calls[row.id], api_calls[row.id])
 
 
 def read_trials(connection: Connection, run_id: str, **columns: Any) -> list[tuple[int, TrialResult]]:

@@ -13,12 +13,12 @@ from support.trials import ended, run_config
 
 from trialbed.engine._continuation import find_run, remarks, trials_to_run, why_not_extended
 from trialbed.engine._identity import config_digest
-from trialbed.engine._plan import Prepared, RunOptions, new_run
+from trialbed.engine._plan import Prepared, RunOptions
 from trialbed.engine._run import _continue_or_create, prepare
 from trialbed.engine._session import NoProgress
 from trialbed.errors import DataError, UsageError
 from trialbed.records import FailureKind, Run, RunConfig, RunStatus, TrialKey, TrialStatus
-from trialbed.store import AttemptSummary, Store
+from trialbed.store import AttemptSummary, Store, new_run
 
 CONFIG = run_config(
     adapter_versions={"reference": "trialbed 0.1.0", "langgraph": "trialbed-langgraph 0.1.0"},
@@ -253,7 +253,7 @@ def test_an_edited_adapter_is_another_one_though_its_version_stays(
     folder = fake_distribution("trialbed-edited", "0.1", entry_points=points, modules={"edited_agent": "NUMBER = 1"})
     options = RunOptions(frameworks=("edited",), limit=1, output=tmp_path / "results")
     before = prepare(options)
-    run = new_run(before.config)
+    run = new_run(before.config, config_digest(before.config))
     store.create_run(run)
     assert find_run(store, prepare(options)) == run
     module = next(folder.rglob("edited_agent*"))

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from support.trials import run_config
 
+from trialbed.engine import config_digest
 from trialbed.engine._documents import run_documents
 from trialbed.engine._listeners import Listeners
-from trialbed.engine._plan import new_run
 from trialbed.plugins import plugin_manager
 from trialbed.records import Answer, Outcome, Query, Score, Timing, TrialKey, TrialResult, WireLog
+from trialbed.store import new_run
 from trialbed_plugins.reporters import MarkdownReporter
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -40,7 +41,7 @@ def documents(*trials: TrialResult) -> dict[str, dict[str, Any]]:
     config = run_config(
         frameworks=frameworks, query_ids=tuple(queries), adapter_versions=dict.fromkeys(frameworks, "1")
     )
-    run = new_run(config).model_copy(update={"status": "finished"})
+    run = new_run(config, config_digest(config)).model_copy(update={"status": "finished"})
     return {
         document["metadata"]["agent_name"]: document
         for document in run_documents(run, queries, trials, Listeners(plugin_manager()))

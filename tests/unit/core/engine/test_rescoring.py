@@ -12,8 +12,7 @@ import pytest
 from support.judge_endpoint import JudgeEndpoint, judge_endpoint, shown, vote
 from support.trials import run_config
 
-from trialbed.engine import RunOptions, open_dataset, rejudge, rescore, rescored_documents, run_queries
-from trialbed.engine._plan import new_run
+from trialbed.engine import RunOptions, config_digest, open_dataset, rejudge, rescore, rescored_documents, run_queries
 from trialbed.errors import DataError, UsageError
 from trialbed.records import (
     Answer,
@@ -28,7 +27,7 @@ from trialbed.records import (
     WireLog,
 )
 from trialbed.report import document_schema
-from trialbed.store import Store, open_store
+from trialbed.store import Store, new_run, open_store
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 QUERIES = open_dataset("mini", Path("unused"))
@@ -50,7 +49,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def run(store: Store) -> Run:
     """A run of three queries: one solved, one not, one failed."""
     config = run_config(dataset_digest=QUERIES.digest(), query_ids=(FIRST, SECOND, THIRD))
-    made = new_run(config).model_copy(update={"status": "finished"})
+    made = new_run(config, config_digest(config)).model_copy(update={"status": "finished"})
     store.create_run(made)
     store.add_trial(made.run_id, trial(FIRST, "good", 1.0, "Solved"))
     store.add_trial(made.run_id, trial(SECOND, "bad", 0.0, "Unsolved"))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from trialbed.records import TrialResult
-from trialbed.store import Store
+from trialbed.store._store import Store
 
 GATHERING = 0.2
 """Seconds in which trials that end are gathered: to commit several together takes hardly longer than to commit one."""
@@ -24,22 +24,37 @@ class Commits:
 
     Args:
         committed: called for each trial once it is committed, in the order in which they ended.
+        gathering: seconds.
     """
 
-    def __init__(self, store: Store, run_id: str, committed: Callable[[TrialResult], None]) -> None:
+    def __init__(
+        self, store: Store, run_id: str, committed: Callable[[TrialResult], None], *, gathering: float = GATHERING
+    ) -> None:
         self._store = store
         self._run_id = run_id
         self._committed = committed
+        self._gathering = gathering
         self._ended: list[TrialResult] = []
-        self._room = asyncio.Semaphore(MOST)
+        self._waiting = 0
+        self._room = asyncio.Event()
+        self._room.set()
         self._wake = asyncio.Event()
         self._closed = asyncio.Event()
 
     async def add(self, result: TrialResult) -> None:
-        """Take in a trial that has ended."""
-        await self._room.acquire()
+        """Take in a trial that has ended; waits while many wait to be committed."""
+        self.put(result)
+        await self.room()
+
+    def put(self, result: TrialResult) -> None:
+        """Take in a trial that has ended, at once."""
         self._ended.append(result)
         self._wake.set()
+        self._count(1)
+
+    async def room(self) -> None:
+        """Wait while many trials wait to be committed."""
+        await self._room.wait()
 
     def close(self) -> None:
         """No more trials end."""
@@ -56,7 +71,7 @@ class Commits:
             while not self._closed.is_set():
                 await self._wake.wait()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(GATHERING):
+                    async with asyncio.timeout(self._gathering):
                         await self._closed.wait()
                 await self._commit()
         finally:
@@ -73,6 +88,13 @@ class Commits:
         finally:
             # Where this is cancelled meanwhile, the thread goes on.
             await transaction
+            self._count(-len(ended))
             for result in ended:
-                self._room.release()
                 self._committed(result)
+
+    def _count(self, more: int) -> None:
+        self._waiting += more
+        if self._waiting > MOST:
+            self._room.clear()
+        else:
+            self._room.set()

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from trialbed.engine._commits import MOST, Commits
 from trialbed.errors import DataError
+from trialbed.store._commits import MOST, Commits
 
 RESULTS = [f"result {number}" for number in range(MOST + 5)]
 
