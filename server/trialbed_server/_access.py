@@ -14,7 +14,7 @@ from trialbed.wire.addresses import is_loopback
 from trialbed_server._http import openai_error_response
 
 TRIALS = "/t/"
-"""Where the URLs of trials are: the trial's token in the path is their guard."""
+"""The path of the trials' URLs: the trial's token in the path is their guard."""
 
 HEALTH = ("/healthz", "/readyz")
 UNTAGGED = ("/virtual", "/v1/")
@@ -32,7 +32,7 @@ class Bearers:
         self._expected = f"Bearer {token}".encode()
 
     def admit(self, scope: Scope) -> bool:
-        """Whether a request carries the token, or needs none."""
+        """Return whether a request carries the token, or needs none."""
         return self._is_open(scope["path"]) or self._is_authorized(scope)
 
     def _is_open(self, path: str) -> bool:
@@ -78,11 +78,11 @@ class SiteGuard:
     """Refuses what web pages make a browser send to a server that asks for no token.
 
     A page of another origin cannot read the answers, but its requests would reach the model and be paid for; a page
-    whose own name is changed to point here (DNS rebinding) could read them too. The first are told by their
+    whose own name is changed to point here (DNS rebinding) could read them too. The first are known by their
     ``Origin``, the second by their ``Host``. A trial's own URLs need no such check: their token is unknown to pages.
 
     Args:
-        host: what the server listens on.
+        host: the address that the server listens on.
         hosts: further names under which it is reached.
         origins: pages that may send requests, as ``https://host:port``.
     """
@@ -94,7 +94,7 @@ class SiteGuard:
         self._is_own = lru_cache(maxsize=64)(self._names_this_server)
 
     def refusal(self, scope: Scope) -> str | None:
-        """Why this request is refused, None if it is not."""
+        """Return the reason why this request is refused, None if it is not."""
         if scope["path"].startswith(TRIALS):
             return None
         host, origin, site, mode = _headers(scope)
@@ -115,7 +115,7 @@ class SiteGuard:
         )
 
     def _names_this_server(self, host: str) -> bool:
-        """Whether a ``Host`` header names this server; tools other than browsers may leave it out."""
+        """Return whether a ``Host`` header names this server; tools other than browsers may leave it out."""
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:

@@ -224,7 +224,7 @@ def _upstream(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstrea
 
 
 def _simulator_access(options: ServerOptions) -> Callable[[], ModelAccess] | None:
-    """What gives each simulator the model that it may ask, with a budget of its own."""
+    """Return a function that gives each simulator the model that it may ask, with a budget of its own."""
     url, key = options.upstream, options.upstream_key
     if options.simulator_upstream is not None:
         url, key = options.simulator_upstream, options.simulator_key

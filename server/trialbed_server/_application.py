@@ -44,9 +44,9 @@ class Application(FastAPI):
     Args:
         fast_path: the path, and its endpoint.
         control: what may answer a request to ``/control/`` at once.
-        sites: tells which requests are refused; None for none.
+        sites: decides which requests are refused; None for none.
         max_body: largest body in bytes of routes that plugins add.
-        rates: tells which clients ask too often; None for none.
+        rates: decides which clients ask too often; None for none.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Application(FastAPI):
         return cast("type[asyncio.Protocol]", partial(ImmediateProtocol, immediate=self.immediate))
 
     def immediate(self, scope: Scope) -> Answer | None:
-        """What may answer a request with this head at once; None where nothing may."""
+        """Return the function that may answer a request with this head at once; None where none may."""
         answer: Answer | None = None
         if scope["path"] == self._path:
             if scope.get("method") == "POST" and self._rates is None:
@@ -111,7 +111,7 @@ class Application(FastAPI):
         return bool(scope["path"] == self._path) and scope.get("method") == "POST" and self._is_admitted(scope)
 
     def _is_admitted(self, scope: Scope) -> bool:
-        """Whether no middleware has to see a request: there are but guards, and they admit it."""
+        """Return whether no middleware has to see a request: there are but guards, and they admit it."""
         if not self.user_middleware:
             return True
         guards = self._guards

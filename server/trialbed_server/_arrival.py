@@ -29,7 +29,7 @@ class ArrivalDeadline:
 
     @property
     def expects(self) -> bool:
-        """Whether a part is expected."""
+        """Return whether a part is expected."""
         return self._timer is not None
 
     def expect(self, part: str, seconds: float) -> None:
@@ -82,7 +82,7 @@ class BoundedConnection(asyncio.Protocol):
         self._inner.connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Hand on what has come, and see how far the request is."""
+        """Hand on the bytes that have come, and see how far the request is."""
         if self._parser is not None:
             try:
                 self._parser.feed_data(data)

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from trialbed.wire.dialects.chat_completions import write_error
 
 LINGER_SECONDS, LINGER_BYTES = 5.0, 256 * 2**20
-"""How long, and how much, is still read of a request that was refused for its size."""
+"""Seconds, and bytes, that are still read of a request that was refused for its size."""
 
 
 class BodyTooLarge(Exception):

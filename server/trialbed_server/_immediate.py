@@ -25,7 +25,7 @@ Answer = Callable[[bytes], Ready | None]
 """The answer to a request with this body; None where it takes a task. It raises nothing."""
 
 Immediate = Callable[[Scope], Answer | None]
-"""What may answer a request with this head at once; None where nothing may."""
+"""Return the function that may answer a request with this head at once; None where none may."""
 
 
 class ImmediateProtocol(BoundedProtocol):
@@ -35,7 +35,7 @@ class ImmediateProtocol(BoundedProtocol):
     sends, take longer than it takes to find an answer in memory.
 
     Args:
-        immediate: told of a request's head; what it returns is asked once the request is complete.
+        immediate: called with a request's head; the function it returns is called once the request is complete.
     """
 
     def __init__(self, *arguments: Any, immediate: Immediate, **named: Any) -> None:
@@ -49,7 +49,7 @@ class ImmediateProtocol(BoundedProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read what has come."""
+        """Read the bytes that have come."""
         super().data_received(data)
         if self._held is not None and not _is_small(self._held[0].scope["headers"]):
             self._start()
@@ -62,7 +62,7 @@ class ImmediateProtocol(BoundedProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Serve a request whose head is complete, and before which every other was answered."""
-        # Of what the client asks for beyond an answer, the task knows.
+        # The task knows of all that the client asks for beyond an answer.
         plain = cycle.keep_alive and not cycle.waiting_for_100_continue and app is self.app
         answer = self._immediate(cast("Scope", cycle.scope)) if plain else None
         if answer is None:
@@ -99,7 +99,7 @@ class ImmediateProtocol(BoundedProtocol):
 
 
 def _is_small(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Whether a request says that it is small."""
+    """Return whether a request says that it is small."""
     length = next((value for name, value in headers if name == b"content-length"), b"")
     return length.isdigit() and int(length) <= LARGEST
 

@@ -25,8 +25,8 @@ class Metrics(Collector):
     """Counts for one server; for its event loop only, so that counting needs no lock.
 
     Args:
-        open_trials: tells how many trials are open.
-        untagged: tells how many requests had no trial, to the model and to the virtual API.
+        open_trials: returns the number of open trials.
+        untagged: returns how many requests had no trial, to the model and to the virtual API.
 
     Attributes:
         circuit: of the models' endpoint, if there is one.
@@ -50,7 +50,7 @@ class Metrics(Collector):
         self._outcomes["hit"] += 1
 
     def answered(self, provenance: str) -> None:
-        """An answer was looked for; the provenance tells how it went."""
+        """Count a look-up of an answer by its provenance."""
         if not provenance:
             self._outcomes["error"] += 1
         else:

@@ -1,6 +1,6 @@
 """The OpenAPI document of every route.
 
-The hot paths are plain ASGI, which FastAPI does not document: what a request of them costs would rise by far.
+The hot paths are plain ASGI, which FastAPI does not document: the cost of a request to them would rise by far.
 """
 
 from __future__ import annotations

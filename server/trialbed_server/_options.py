@@ -53,12 +53,12 @@ class ServerOptions:
             Trialbed's.
         real_url: where real Apis are called, by ToolBench's protocol; None for nowhere. real_key: its key.
         real_timeout: seconds for one real call.
-        faults: what is put in on purpose for requests without a trial; None for nothing.
+        faults: those put in on purpose for requests without a trial; None for none.
         read_only: whether answers are not kept in the cache.
-        refresh: whether what is in the cache is asked for again, and replaced.
+        refresh: whether answers in the cache are asked for again, and replaced.
         max_helper_requests, max_helper_tokens: the most that each simulator asks of it; None for any number.
         completions: the file in which the replies to simulators are kept; None keeps none.
-        pages: whether the pages of the store are shown at ``/pages``; what is right stands there, so never for agents.
+        pages: whether the pages of the store are shown at ``/pages``; right answers stand there, so never for agents.
         watch_stdin: end when standard input does, because the parent process is gone.
         max_body: largest request body in bytes. max_answer: largest answer of an Api.
         rate_limit: requests per second of one client, to the virtual API and the gateway; None for any.
@@ -134,7 +134,7 @@ class ServerOptions:
 
     @property
     def is_shared(self) -> bool:
-        """Whether other processes are expected to use the cache at the same time."""
+        """Return whether other processes are expected to use the cache at the same time."""
         return self.workers > 1 or "://" in self.cache
 
     def secrets(self) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        # What was loaded until here stays: to look through it for garbage takes as long as many requests.
+        # All that was loaded until here stays: to look through it for garbage takes as long as many requests.
         gc.freeze()
         self._watch(self._end_soon())
         self._on_ready()

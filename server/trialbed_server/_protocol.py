@@ -43,7 +43,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read what has come."""
+        """Read the bytes that have come."""
         part, requests = self._part, self._requests
         super().data_received(data)
         began = self._requests != requests

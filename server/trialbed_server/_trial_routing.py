@@ -21,7 +21,7 @@ from trialbed_server.gateway.connection import HOP_BY_HOP
 
 OPENING = "/control/trials"
 CLIENT = b"x-trialbed-client"
-"""The header in which a worker tells another whose request it passes on."""
+"""The header in which a worker names the client whose request it passes on to another."""
 
 LENGTHS = (b"content-length", b"transfer-encoding")
 """The headers of which a request with a body has one."""
@@ -190,12 +190,12 @@ class _Body:
             read.cancel()
 
     async def nothing(self) -> Message:
-        """What a client sends of which nothing more is read."""
+        """The rest of a client's request, of which nothing is read."""
         return {"type": "http.disconnect"}
 
 
 def _is_passed_on(scope: Scope) -> bool:
-    """Whether a request came through a worker's own socket, which only workers can reach."""
+    """Return whether a request came through a worker's own socket, which only workers can reach."""
     return not scope.get("client")
 
 
@@ -214,7 +214,7 @@ def _headers(scope: Scope) -> CIMultiDict[str]:
 
 
 def _token(body: bytes) -> str | None:
-    """The token of a registration; None where it cannot be told, and any worker can say what is wrong."""
+    """The token of a registration; None where it cannot be read, and any worker can report the fault."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

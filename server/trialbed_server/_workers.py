@@ -32,7 +32,7 @@ class Workers:
     """The worker processes of a server; one that dies is replaced.
 
     Args:
-        serve: what a worker does; a function of a module, as it is imported in the new process.
+        serve: a worker's work; a function of a module, as it is imported in the new process.
     """
 
     def __init__(self, options: ServerOptions, listener: socket.socket, serve: Serve) -> None:
@@ -117,7 +117,7 @@ def _own_socket(path: str) -> socket.socket:
 
 
 def _work(serve: Serve, options: ServerOptions, sockets: Sequence[socket.socket], place: Place, ready: object) -> None:
-    """Serve in a worker process, until it is told to end or its parent is gone."""
+    """Serve in a worker process, until it is asked to end or its parent is gone."""
     serve(options, sockets, place, ready.release, _at_the_parents_end)  # type: ignore[attr-defined] # a semaphore
 
 

@@ -1,4 +1,4 @@
-"""``/control``: opening, renewing and closing trials, and what was served outside of them."""
+"""``/control``: opening, renewing and closing trials, and the requests served outside of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TRIALS = "/control/trials"
 TOKEN = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 PROBLEMS = 20
-"""Problems of one registration that are named. What was sent is not repeated: it may be large."""
+"""Problems of one registration that are named. The values are not repeated: they may be large."""
 
 SHOWN = 500
 """Characters of an error."""
@@ -151,13 +151,13 @@ class Control:
     def _close_at_once(self, token: str, _body: bytes) -> Ready | None:
         try:
             log = self._trials.find(token).wire_log().model_dump_json().encode()
-        except Exception:  # noqa: BLE001 - the trial is still open; the route says what is wrong
+        except Exception:  # noqa: BLE001 - the trial is still open; the route reports the fault
             return None
         self._trials.close(token)
         return Ready(log)
 
     async def show_untagged(self, _request: Request) -> Response:
-        """Show what was served without a trial."""
+        """Show the requests that were served without a trial."""
         return JSONResponse(self._untagged.document())
 
     def _open_at_once(self, body: bytes) -> Ready | None:
@@ -170,7 +170,7 @@ class Control:
             if setup is None or not TOKEN.fullmatch(asked.trial):
                 return None
             self._trials.open(setup.trial(asked, self._clock))
-        except Exception:  # noqa: BLE001 - no trial was opened; the route says what is wrong
+        except Exception:  # noqa: BLE001 - no trial was opened; the route reports the fault
             return None
         return Ready(json.dumps({"trial": asked.trial}, separators=(",", ":")).encode(), 201)
 
@@ -227,7 +227,7 @@ def _document(body: bytes) -> Any:
 
 
 def _asked(document: Any) -> TrialRegistration | TrialOpening:
-    """What a request to open a trial says.
+    """Read a request to open a trial.
 
     Raises:
         ValidationError: it is not one.

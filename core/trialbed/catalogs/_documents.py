@@ -17,7 +17,7 @@ from trialbed.records import Api
 log = logging.getLogger("trialbed.catalogs")
 
 VERSION = 1
-"""Of the form of stored catalogs and of how documents are read: with another, they are made anew."""
+"""The version of the form of stored catalogs and of the reading of documents: with another, they are made anew."""
 
 NAMED = 3
 """Documents that are left out and named in a warning."""
@@ -36,7 +36,7 @@ def open_documents(documents: Sequence[Path], read: Callable[[Path], Sequence[Ap
         DataError: no document can be read, or the folder cannot be written.
     """
     place = folder / _state(documents)
-    found = _opened(place)
+    found = _open(place)
     if found is None:
         skipped: list[str] = []
         apis = list(_read(documents, read, skipped))
@@ -53,7 +53,7 @@ def open_documents(documents: Sequence[Path], read: Callable[[Path], Sequence[Ap
     return found
 
 
-def _opened(place: Path) -> StoredApis | None:
+def _open(place: Path) -> StoredApis | None:
     if not place.is_dir():
         return None
     try:
@@ -73,7 +73,7 @@ def _read(documents: Sequence[Path], read: Callable[[Path], Sequence[Api]], skip
 
 
 def _state(documents: Sequence[Path]) -> str:
-    """What changes when a document does: their paths, sizes and times."""
+    """Digest the documents' paths, sizes and times, which change when a document does."""
     digest = hashlib.sha256(str(VERSION).encode())
     for path in documents:
         about = path.stat()

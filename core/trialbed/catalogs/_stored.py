@@ -43,7 +43,7 @@ class StoredApis(Sequence[Api]):
     Attributes:
         refs: their identities, in order; each once.
         digests: the SHA-256 of each.
-        skipped: what was left out when they were stored, and why.
+        skipped: the documents that were left out when they were stored, and why.
 
     Raises:
         OSError, ValueError, LookupError: the folder is damaged.

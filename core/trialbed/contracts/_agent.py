@@ -35,8 +35,8 @@ class BaseAgent(ABC):
 
     Class attributes:
         contract: the version of the contract that the adapter was written for (``"3"``); checked at load.
-        deviations: where the framework cannot do what the contract asks for (a prompt that it adds, a setting that it
-            does not take); shown in the report, and compared with the conformance checks.
+        deviations: each point in which the framework departs from the contract (a prompt that it adds, a setting that
+            it does not take); shown in the report, and compared with the conformance checks.
     """
 
     contract: ClassVar[str]
@@ -75,4 +75,4 @@ class BaseAgent(ABC):
         """
 
     def close(self) -> Awaitable[None] | None:  # noqa: B027 - closing nothing is the usual case
-        """Free what the instance holds; may be ``async``."""
+        """Free the resources of the instance; may be ``async``."""

@@ -22,7 +22,7 @@ class Comparison:
         tables: the same for people.
         records: its figures, one per line of CSV, all with the same keys.
         failed: which of the checks that were asked for failed, one line each; any of them is exit code 1.
-        incomplete: what could not be determined, one line each; any of them is exit code 3.
+        incomplete: questions that could not be answered, one line each; any of them is exit code 3.
         page: makes the HTML for ``--format html``; None for a page of the tables.
         tests: for ``--format junit``; without any they are made of the records.
     """
@@ -42,7 +42,7 @@ class Comparer(ABC):
     A driver of the group ``trialbed.comparers`` is a subclass that takes no arguments.
 
     Class attributes:
-        contents: a plural noun for what it compares, such as "runs", used in the help and in errors.
+        contents: a plural noun for its subjects, such as "runs", used in the help and in errors.
     """
 
     contents: ClassVar[str]
@@ -53,9 +53,9 @@ class Comparer(ABC):
 
     @abstractmethod
     def recognises(self, value: str) -> bool:
-        """Whether an argument of the command is of this kind.
+        """Return whether an argument of the command is of this kind.
 
-        Also called for malformed files: return True if the comparer can report what is wrong with them.
+        Also called for malformed files: return True if the comparer can report their faults.
         """
 
     @abstractmethod

@@ -68,7 +68,7 @@ class DatasetDriver(ABC):
         """
 
     def recognises(self, folder: Path) -> bool:  # noqa: ARG002 - drivers override it
-        """Whether ``bench data import FOLDER`` is for this driver."""
+        """Return whether ``bench data import FOLDER`` is for this driver."""
         return False
 
     def import_folder(self, folder: Path, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - drivers override it

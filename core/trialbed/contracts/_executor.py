@@ -42,7 +42,7 @@ class Executor(ABC):
         sandboxes: the values of ``--sandbox`` that it can carry out.
         sandbox: set by the engine before it is entered: the sandbox of its workers; None for none.
         commands: set by the engine before it is entered: label in the run -> the program that runs under it.
-        waited: set by the engine before the first trial: tells how many seconds a trial has spent waiting for failed
+        waited: set by the engine before the first trial: returns how many seconds a trial has spent waiting for failed
             model requests to be repeated. A trial's deadline is that much later, since no framework is to blame for it.
     """
 
@@ -97,7 +97,7 @@ class Executor(ABC):
 
     @abstractmethod
     async def describe(self, framework: str) -> FrameworkInfo:
-        """Start a worker of this framework and say what it found.
+        """Start a worker of this framework and return what it reports.
 
         Args:
             framework: the label in the run: the driver's name, with a release if one was asked for.
@@ -108,7 +108,7 @@ class Executor(ABC):
 
     @abstractmethod
     async def execute(self, spec: TrialSpec) -> Outcome:
-        """Run one trial in a worker of its framework; never raises for what the trial does.
+        """Run one trial in a worker of its framework; never raises for a fault of the trial.
 
         The caller bounds how many run at once. A crash, hang, leak or garbage ends as ``Outcome.failure``. The first
         trial of a worker process has ``Outcome.first``: its times are kept apart.

@@ -61,7 +61,7 @@ class Candidate(Record):
 
 
 class Preference(Record):
-    """Which of two answers is better, and why."""
+    """The better of two answers, and why."""
 
     winner: Winner
     reason: str = ""
@@ -92,7 +92,7 @@ class Judge(ABC):
 
     @property
     def about(self) -> Mapping[str, Json]:
-        """What its verdicts depend on beside the model and the votes, such as the digest of its prompt.
+        """The settings that its verdicts depend on beside the model and the votes, such as the digest of its prompt.
 
         A calibration is of the judge with these values, and result documents have them.
         """
@@ -100,7 +100,7 @@ class Judge(ABC):
 
     @abstractmethod
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
-        """Grade the answer against the query and what the wire shows.
+        """Grade the answer against the query and the wire log.
 
         Raises:
             JudgeError: no usable verdict; it is never replaced by a guess.
@@ -125,4 +125,4 @@ class Judge(ABC):
         raise JudgeError(f"{type(self).__name__} does not compare answers; use another --judge, such as llm")
 
     async def close(self) -> None:  # noqa: B027 - closing nothing is the usual case
-        """Free what the judge holds."""
+        """Free the resources of the judge."""

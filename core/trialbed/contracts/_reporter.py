@@ -11,11 +11,12 @@ class Reporter(ABC):
     """Shows result documents; a driver of the group ``trialbed.reporters`` is a subclass that takes no arguments.
 
     Class attributes:
-        shows: what its documents are of: ``run``, or another command's name. ``bench run --reporter NAME`` takes those
+        shows: the kind of its documents: ``run``, or another command's name. ``bench run --reporter NAME`` takes those
             of ``run``.
 
     Attributes:
-        explained: whether readers asked what each figure means, with ``--legend``; set before ``report`` is called.
+        explained: whether readers asked for the meaning of each figure, with ``--legend``; set before ``report`` is
+            called.
     """
 
     shows: ClassVar[str] = "run"

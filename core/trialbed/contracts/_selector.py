@@ -46,7 +46,7 @@ class ToolSelector(ABC):
 
 
 class SelectionStage(Protocol):
-    """Turns what a selector chose into tools: unique model-safe names, schemas, one order for all frameworks."""
+    """Turns a selector's choice into tools: unique model-safe names, schemas, one order for all frameworks."""
 
     names: Mapping[ApiRef, str]
     """The tool name of every Api of the catalog."""

@@ -21,7 +21,7 @@ class Simulation(Record):
 
 
 class Example(Record):
-    """A cached answer of an Api, to another input, as an example of what it answers."""
+    """A cached answer of an Api, to another input, as an example of its answers."""
 
     arguments: Json
     response: Json
@@ -42,7 +42,7 @@ class World(ABC):
 
     @abstractmethod
     def call(self, api: Api, arguments: Mapping[str, Json]) -> Json:
-        """Do what an Api does, and return its response.
+        """Carry out a call of an Api, and return its response.
 
         Args:
             arguments: they fit the Api's schema, unless the world has ``checked = False``.
@@ -53,7 +53,7 @@ class World(ABC):
 
     @abstractmethod
     def state(self) -> Json:
-        """What is left of the trial's calls, as JSON; scores compare it with the query's ``final_state``."""
+        """Return the state after the trial's calls, as JSON; scores compare it with the query's ``final_state``."""
 
 
 class Simulator(ABC):
@@ -78,7 +78,7 @@ class Simulator(ABC):
 
     @property
     def label(self) -> str:
-        """How its answers are marked: the provenance, and what else they depend on (``llm:<model>``)."""
+        """The mark of its answers: the provenance, and all else that they depend on (``llm:<model>``)."""
         return self.provenance
 
     def revision(self, api: Api | None) -> str:  # noqa: ARG002 - simulators override it
@@ -89,7 +89,7 @@ class Simulator(ABC):
         return ""
 
     def settings(self) -> Mapping[str, Json]:
-        """What its answers were made with, such as the model's settings; stored beside each of them."""
+        """The settings that its answers are made with, such as the model's; stored beside each of them."""
         return {}
 
     def use_prompts(self, folder: Path) -> bool:  # noqa: ARG002 - simulators override it

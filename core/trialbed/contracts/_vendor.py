@@ -14,7 +14,7 @@ class Vendor:
     """An OpenAI-compatible endpoint and its peculiarities; a driver of the group ``trialbed.vendors`` is a subclass.
 
     A subclass of a few lines is enough: the class attributes say where the endpoint is and how it names models,
-    ``prepare`` adds what its requests need in addition.
+    ``prepare`` adds whatever else its requests need.
 
     Class attributes:
         contract: the contract's version the driver was written for (``"1"``); checked at load.
@@ -70,7 +70,7 @@ class ModelAdapter(ABC):
     @classmethod
     @abstractmethod
     def recognises(cls, model: str) -> bool:
-        """Whether a model of this name is of the family."""
+        """Return whether a model of this name is of the family."""
 
     def transform(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The conversation as the model needs it; must not change its argument."""
@@ -95,7 +95,7 @@ class ModelAdapter(ABC):
         raise UsageError(f"{type(self).__name__} has no raw completions; leave --use-raw-completions out")
 
     def count_tokens(self, text: str, tokenizer: str) -> int | None:  # noqa: ARG002 - drivers override it
-        """How many tokens a text has; None if that is not known.
+        """Count the tokens of a text; None if that is not known.
 
         Args:
             tokenizer: as ``prompt`` is given it.

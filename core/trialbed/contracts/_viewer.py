@@ -17,9 +17,9 @@ class FileView:
     """A page about files.
 
     Attributes:
-        name: what its address ends with: lower-case letters, digits and hyphens; no other view of the viewer has it.
+        name: the end of its address: lower-case letters, digits and hyphens; no other view of the viewer has it.
         title: its heading.
-        files: what it is about.
+        files: its subjects.
         parts: makes its content; called when the page is opened, in any thread, and again once a file has changed.
             It may raise a DataError or a UsageError, whose text is shown instead.
     """
@@ -36,14 +36,14 @@ class FileViewer(ABC):
     A driver of the group ``trialbed.viewers`` is a subclass that takes no arguments.
 
     Class attributes:
-        contents: a plural noun for what it shows, such as "vendors"; the heading of its files.
+        contents: a plural noun for its subjects, such as "vendors"; the heading of its files.
     """
 
     contents: ClassVar[str]
 
     @abstractmethod
     def recognises(self, path: Path) -> bool:
-        """Whether a file is of this kind; it may be anything, and is never written."""
+        """Return whether a file is of this kind; it may be anything, and is never written."""
 
     @abstractmethod
     def views(self, files: Sequence[Path]) -> Sequence[FileView]:

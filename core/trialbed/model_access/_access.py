@@ -73,7 +73,7 @@ class ModelAccess:
 
     @property
     def use(self) -> ModelUse:
-        """What was asked of the model so far."""
+        """The requests to the model so far."""
         return self.budget.use
 
     async def ask(self, messages: Messages, *, seed: int | None = None, **settings: Any) -> str:
@@ -87,7 +87,7 @@ class ModelAccess:
         Raises:
             ModelFailed: the budget is used up, or the model cannot be reached, refuses, or replies with no text.
         """
-        return await self.ask_for(_said, messages, seed=seed, **settings)
+        return await self.ask_for(_reply_text, messages, seed=seed, **settings)
 
     async def ask_for(
         self,
@@ -99,21 +99,21 @@ class ModelAccess:
         correction: str = CORRECTION,
         **settings: Any,
     ) -> T:
-        """What can be read in the model's reply. A reply that cannot be read is asked for once more.
+        """Ask the model, and read its reply. One that cannot be read is asked for once more.
 
         Args:
             read: reads a reply; raises ``ValueError``, which says why, where that is not possible.
             messages: the conversation, as chat completions have it.
             schema: the JSON Schema of the reply, for endpoints with structured output.
             seed: another one than the endpoint's.
-            correction: what the model is told then; ``{problem}`` is why.
+            correction: the message to the model then; ``{problem}`` is why.
             **settings: further fields of the request.
 
         Raises:
             ModelFailed: as ``ask`` says, or two replies in a row cannot be read. Such a reply is not kept.
         """
         request = self._request(messages, seed, settings)
-        kept = await self._kept(request, schema)
+        kept = await self._look_up(request, schema)
         if kept is not None:
             try:
                 found = read(kept)
@@ -139,7 +139,7 @@ class ModelAccess:
 
     def ask_blocking(self, messages: Messages, *, seed: int | None = None, **settings: Any) -> str:
         """``ask`` for code that is not async, such as a selector's; not to be called in an event loop's thread."""
-        return self.ask_for_blocking(_said, messages, seed=seed, **settings)
+        return self.ask_for_blocking(_reply_text, messages, seed=seed, **settings)
 
     def ask_for_blocking(self, read: Callable[[str], T], messages: Messages, **settings: Any) -> T:
         """``ask_for`` for code that is not async."""
@@ -185,7 +185,7 @@ class ModelAccess:
             request["max_tokens"] = endpoint.max_tokens
         return request | dict(settings)
 
-    async def _kept(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str | None:
+    async def _look_up(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str | None:
         if self._cache is None:
             return None
         return await asyncio.to_thread(self._cache.find, self._origin, _key(request, schema))
@@ -196,13 +196,13 @@ class ModelAccess:
             self.budget.take_request()
             step = min(self._format, len(formats) - 1)
             sent = {name: value for name, value in request.items() if name not in self._refused} | formats[step]
-            reading = await self._opened().complete(sent)
+            reading = await self._open().complete(sent)
             self.budget.add_tokens(usage_of(reading.response).get("total_tokens", 0))
             if _kind(reading) not in REFUSALS or not self._degrade(reading, sent, last=step + 1 == len(formats)):
                 return _text(reading)
 
     def _degrade(self, reading: Reading, sent: Mapping[str, Any], *, last: bool) -> bool:
-        """Leave out what the endpoint refuses; False if nothing is left to leave out."""
+        """Leave out the settings that the endpoint refuses; False if none is left to leave out."""
         message = reading.problem.message if reading.problem else ""
         refused = {name for name in OPTIONAL if name in sent and name in message}
         if refused:
@@ -213,7 +213,7 @@ class ModelAccess:
             self._format += 1
         return True
 
-    def _opened(self) -> ChatClient:
+    def _open(self) -> ChatClient:
         if self._client is None:
             endpoint = self.endpoint
             self._client = ChatClient(
@@ -242,7 +242,7 @@ def _sendable(message: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _said(reply: str) -> str:
+def _reply_text(reply: str) -> str:
     if not reply.strip():
         raise ValueError("it is empty")
     return reply
@@ -267,7 +267,7 @@ def _text(reading: Reading) -> str:
         raise ModelFailed("the endpoint's content filter withheld the model's reply")
     content = message.get("content")
     if isinstance(content, list):
-        # Some endpoints answer in parts, of which those of a kind of their own hold what the model thought.
+        # Some endpoints answer in parts, of which those of a kind of their own hold the model's thoughts.
         texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
         return "".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""

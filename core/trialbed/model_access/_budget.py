@@ -38,7 +38,7 @@ class ModelBudget:
 
     @property
     def use(self) -> ModelUse:
-        """What was asked so far."""
+        """The requests so far."""
         return self._use
 
     def take_request(self) -> None:

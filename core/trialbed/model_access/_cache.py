@@ -1,4 +1,4 @@
-"""Replies of models, kept by what was asked."""
+"""Replies of models, kept by their requests."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class CompletionCache:
             if self._broken:
                 return []
             try:
-                with self._opened() as connection:
+                with self._open() as connection:
                     return connection.execute(statement, values).fetchall()
             except (sqlite3.Error, OSError) as error:
                 self._broken = True
                 log.warning("%s: the cache of completions is not used: %s", self._path, error)
                 return []
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             if self._path != ":memory:":
                 Path(self._path).parent.mkdir(parents=True, exist_ok=True)

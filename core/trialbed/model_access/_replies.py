@@ -11,7 +11,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 class Unreadable(ValueError):
-    """A reply that is not what was asked for; says why."""
+    """A reply in another form than was asked for; says why."""
 
 
 class FoundObject(NamedTuple):
@@ -24,7 +24,7 @@ class FoundObject(NamedTuple):
 def read_object(reply: str, *keys: str) -> FoundObject:
     """The one JSON object with these keys in a reply: alone, in a code fence, or among words.
 
-    What a reasoning model writes between its tags of thinking is left out. Objects that are equal count as one.
+    Text between the thinking tags of a reasoning model is left out. Objects that are equal count as one.
 
     Raises:
         Unreadable: there is none, or there are several that differ.

@@ -2,8 +2,8 @@
 
 It works as it is, with the small loop in ``_loop``. Replace the loop with the program that your framework's own
 documentation teaches for an agent with tools, one REPLACE at a time, and run ``bench adapter check`` after each. Undo
-nothing that the framework does by itself: that is what a comparison shows. REPLACE this sentence: name the page and the
-release that each choice is taken from.
+nothing that the framework does by itself: that is the subject of a comparison. REPLACE this sentence: name the page and
+the release that each choice is taken from.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class NewFrameworkAgent(BaseAgent):
         )
 
     async def answer(self, query: str) -> Answer:
-        """Run the agent; what the framework raises is raised, and the gateway keeps the trial's limits."""
+        """Run the agent; the framework's exceptions are raised, and the gateway keeps the trial's limits."""
         # REPLACE: the call that runs your framework's agent.
         return self._read(await self._loop.run(query))
 

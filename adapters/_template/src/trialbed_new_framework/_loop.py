@@ -142,10 +142,10 @@ class Loop:
         if function is None:
             content = f"Error: there is no function {name!r}"
         else:
-            content = await self._made(function, text, outcome)
+            content = await self._make(function, text, outcome)
         return {"role": "tool", "tool_call_id": wanted["id"], "content": content}
 
-    async def _made(self, function: Function, text: str, outcome: Outcome) -> str:
+    async def _make(self, function: Function, text: str, outcome: Outcome) -> str:
         try:
             arguments = json.loads(text or "{}")
         except (ValueError, RecursionError) as error:

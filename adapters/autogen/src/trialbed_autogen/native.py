@@ -83,7 +83,7 @@ def chat_model(endpoint: ModelEndpoint) -> OpenAIChatCompletionClient:
 
 
 def read_result(result: TaskResult, apis: Mapping[str, ApiRef]) -> Answer:
-    """What AutoGen reports: the text of the last message is the answer, whatever message it is."""
+    """Read AutoGen's report: the text of the last message is the answer, whatever message it is."""
     last = result.messages[-1]
     text = last.to_text() if isinstance(last, BaseChatMessage) else ""
     usages = [message.models_usage for message in result.messages if message.models_usage is not None]

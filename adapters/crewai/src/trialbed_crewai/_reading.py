@@ -13,7 +13,7 @@ from trialbed import Answer, ApiRef, ClaimedCall, Tool, Usage, finish_of
 
 
 def read_output(output: LiteAgentOutput, tools: Sequence[Tool]) -> Answer:
-    """The answer that CrewAI gives, with what it reports of the run."""
+    """The answer that CrewAI gives, with its report of the run."""
     spent = output.usage_metrics or {}
     usage = Usage(prompt_tokens=spent.get("prompt_tokens", 0), completion_tokens=spent.get("completion_tokens", 0))
     return Answer(

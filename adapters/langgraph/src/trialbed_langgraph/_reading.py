@@ -29,7 +29,7 @@ def read_messages(messages: Sequence[BaseMessage], apis: Mapping[str, ApiRef]) -
 
 
 def _from_model(message: AIMessage) -> bool:
-    """Whether the model said it; the step limit's own message has no metadata of a response."""
+    """Return whether the model said it; the step limit's own message has no metadata of a response."""
     return bool(message.response_metadata)
 
 

@@ -1,11 +1,11 @@
-"""The native profile: what the SDK's documentation teaches for one agent that answers one question with tools.
+"""The native profile: as the SDK's documentation teaches for one agent that answers one question with tools.
 
 From openai-agents 0.24.0 and its documentation, https://openai.github.io/openai-agents-python/;
 docs/reference/frameworks/openai-agents.md says why, where that offers several ways.
 
 * Agent and instructions: quickstart/, "Create your first agent" and "Run your first agent".
 * Tools: tools/, "Custom function tools": a ``FunctionTool`` per JSON Schema, strict by default. The page has errors
-  handled in ``on_invoke_tool``; what the model is told is the SDK's own text.
+  handled in ``on_invoke_tool``; the text for the model is the SDK's own.
 * A schema without a strict form: the SDK's error asks for a tool that is not strict.
 * Endpoint: models/, "Non-OpenAI models", and examples/model_providers/custom_example_agent.py of the release.
 * Sampling: models/, ``ModelSettings``; a seed goes into its ``extra_args``. Tracing off: tracing/.

@@ -95,7 +95,7 @@ class BoundedChat(OpenAILike):
         calls = []
         for wanted in assistant_message.tool_calls or []:
             name, text = wanted["function"]["name"], wanted["function"]["arguments"]
-            function, arguments = (functions or {}).get(name), _parsed(text)
+            function, arguments = (functions or {}).get(name), _parse(text)
             if function is None:
                 messages.append(self._refusal(wanted, UNKNOWN_TOOL))
             elif arguments is None:
@@ -123,7 +123,7 @@ class BoundedChat(OpenAILike):
         return Message(role=self.tool_message_role, tool_call_id=call["id"], tool_name=name, content=content)
 
 
-def _parsed(text: str | None) -> dict[str, Any] | None:
+def _parse(text: str | None) -> dict[str, Any] | None:
     """The JSON object in a text, which is empty if the text is; None if it is something else."""
     try:
         value = json.loads(text or "{}")

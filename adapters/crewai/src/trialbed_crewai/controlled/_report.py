@@ -28,16 +28,16 @@ class Report:
         self._uses: list[ToolUsageFinishedEvent] = []
 
     def __enter__(self) -> Self:
-        crewai_event_bus.on(LLMCallCompletedEvent)(self._answered)
-        crewai_event_bus.on(ToolUsageFinishedEvent)(self._used)
+        crewai_event_bus.on(LLMCallCompletedEvent)(self._on_answer)
+        crewai_event_bus.on(ToolUsageFinishedEvent)(self._on_use)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         crewai_event_bus.flush()
-        crewai_event_bus.off(LLMCallCompletedEvent, self._answered)
-        crewai_event_bus.off(ToolUsageFinishedEvent, self._used)
+        crewai_event_bus.off(LLMCallCompletedEvent, self._on_answer)
+        crewai_event_bus.off(ToolUsageFinishedEvent, self._on_use)
 
     def answer(self, text: str, usage: Any, names: ToolNames, apis: Mapping[str, ApiRef]) -> Answer:
         """The answer that the run gives.
@@ -62,11 +62,11 @@ class Report:
                 response = unnumbered(str(use.output))
                 yield ClaimedCall(name=name, api=apis[name], arguments=use.tool_args, response=response)
 
-    def _answered(self, source: Any, event: LLMCallCompletedEvent) -> None:  # noqa: ARG002 - CrewAI's names
+    def _on_answer(self, source: Any, event: LLMCallCompletedEvent) -> None:  # noqa: ARG002 - CrewAI's names
         if event.agent_id == self._agent_id:
             self._turns.append(event)
 
-    def _used(self, source: Any, event: ToolUsageFinishedEvent) -> None:  # noqa: ARG002 - CrewAI's names
+    def _on_use(self, source: Any, event: ToolUsageFinishedEvent) -> None:  # noqa: ARG002 - CrewAI's names
         if event.agent_id == self._agent_id:
             self._uses.append(event)
 

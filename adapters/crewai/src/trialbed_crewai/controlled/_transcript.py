@@ -17,7 +17,7 @@ class Transcript:
     """Undoes what CrewAI does to messages.
 
     It puts the prompt into words of its own, drops the text beside tool calls, and renames the tools in
-    them. The order of the messages, and what it answers to the calls, are CrewAI's.
+    them. The order of the messages, and the answers to the calls, are CrewAI's.
 
     Args:
         prompt: the messages that the conversation begins with.

@@ -99,7 +99,7 @@ def _calls_without_object(body: dict[str, Any]) -> dict[str, str]:
         for call in choice["message"].get("tool_calls") or []:
             function = call.get("function") or {}
             text = function.get("arguments")
-            if text and isinstance(_parsed(text), dict):
+            if text and isinstance(_parse(text), dict):
                 continue
             function["arguments"] = "{}"
             if text:
@@ -107,7 +107,7 @@ def _calls_without_object(body: dict[str, Any]) -> dict[str, str]:
     return wrong
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     """The JSON value in a text; an empty object if it is not JSON, since LangChain detects that by itself.
 
     None if LangChain would fail on it: thousands of nested lists, or half an emoji, which it could not send back.

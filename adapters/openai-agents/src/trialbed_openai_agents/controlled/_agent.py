@@ -71,5 +71,5 @@ class ControlledAgent(BaseAgent):
         await self._client.close()
 
     def _is_an_end(self, error: AgentsException) -> bool:
-        """Whether the run ended without an answer: at its step limit, with a refusal, or cut off before its end."""
+        """Return whether the run ended without an answer: at its step limit, with a refusal, or cut off early."""
         return self._client.cut_short or not isinstance(error, ModelBehaviorError)
