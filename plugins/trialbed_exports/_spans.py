@@ -9,8 +9,7 @@ from typing import Any
 
 from trialbed.records import ApiCall, ModelCall, TrialResult
 from trialbed.store import StoredRun
-from trialbed.wire import parse_json
-from trialbed.wire.dialects.chat_completions import first_message, read_body, read_stream
+from trialbed.wire import ModelMessage, ModelRequest, recorded_answer, recorded_request
 from trialbed_exports._trials import each_trial
 
 INTERNAL, CLIENT = 1, 3
@@ -81,25 +80,27 @@ def _of_trial(run: StoredRun, result: TrialResult) -> dict[str, Any]:
 
 
 def _chat(model: str, log: int, call: ModelCall) -> dict[str, Any]:
-    request = _parsed(call.request)
-    tools = [tool.get("function") for tool in request.get("tools") or () if isinstance(tool, Mapping)]
+    request = recorded_request(call)
+    asked = request.model if request is not None and request.model else model
+    tools = [tool.source for tool in request.tools] if request is not None else []
+    settings = request.settings if request is not None else {}
     said = _output(call)
     return {
-        "name": f"chat {request.get('model') or model}",
+        "name": f"chat {asked}",
         "kind": CLIENT,
         **_times(log, call.started, call.duration),
         "attributes": _attributes(
             {
                 "gen_ai.operation.name": "chat",
                 "gen_ai.provider.name": "openai",
-                "gen_ai.request.model": str(request.get("model") or model),
-                **{f"gen_ai.request.{name}": request.get(key) for key, name in SETTINGS.items()},
+                "gen_ai.request.model": asked,
+                **{f"gen_ai.request.{name}": settings.get(key) for key, name in SETTINGS.items()},
                 "gen_ai.response.finish_reasons": [call.finish_reason] if call.finish_reason else None,
                 "gen_ai.usage.input_tokens": call.usage.prompt_tokens if call.usage else None,
                 "gen_ai.usage.output_tokens": call.usage.completion_tokens if call.usage else None,
                 "gen_ai.input.messages": _json(_input(request)),
                 "gen_ai.output.messages": _json(said) if said else None,
-                "gen_ai.tool.definitions": _json([tool for tool in tools if tool]) if tools else None,
+                "gen_ai.tool.definitions": _json(tools) if tools else None,
                 "http.response.status_code": call.status,
                 "error.type": (call.cause or str(call.status)) if call.error else None,
             }
@@ -128,42 +129,30 @@ def _tool(log: int, call: ApiCall, name: str) -> dict[str, Any]:
     }
 
 
-def _input(request: Mapping[str, Any]) -> list[dict[str, Any]]:
-    messages = request.get("messages")
-    return [_message(message) for message in messages if isinstance(message, Mapping)] if messages else []
+def _input(request: ModelRequest | None) -> list[dict[str, Any]]:
+    return [_message(message) for message in request.messages if isinstance(message.source, Mapping)] if request else []
 
 
 def _output(call: ModelCall) -> list[dict[str, Any]]:
-    body = call.response.encode(errors="replace")
-    reading = read_stream(body) if call.stream and call.status == 200 else read_body(body)
-    message = first_message(reading.response)
-    return [{**_message({"role": "assistant", **message}), "finish_reason": call.finish_reason}] if message else []
+    answer = recorded_answer(call).answer
+    return [{**_message(answer), "finish_reason": call.finish_reason}] if answer.source else []
 
 
-def _message(message: Mapping[str, Any]) -> dict[str, Any]:
-    """A message of OpenAI's chat completions, in parts."""
-    role, content = str(message.get("role", "")), message.get("content")
-    if role == "tool":
-        answered = {"type": "tool_call_response", "id": message.get("tool_call_id"), "response": content}
-        return {"role": role, "parts": [answered]}
+def _message(message: ModelMessage) -> dict[str, Any]:
+    """A message in parts."""
+    content = message.content
+    if message.role == "tool":
+        answered = {"type": "tool_call_response", "id": message.call_id or None, "response": content}
+        return {"role": message.role, "parts": [answered]}
     parts: list[Mapping[str, Any]] = []
     if isinstance(content, str) and content:
         parts.append({"type": "text", "content": content})
     parts += [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
-    for call in message.get("tool_calls") or ():
-        function = call.get("function") if isinstance(call, Mapping) else None
-        if isinstance(function, Mapping):
-            name, arguments = function.get("name"), function.get("arguments")
-            parts.append({"type": "tool_call", "id": call.get("id"), "name": name, "arguments": arguments})
-    return {"role": role, "parts": parts}
-
-
-def _parsed(text: str) -> Mapping[str, Any]:
-    try:
-        value = parse_json(text.encode(errors="replace"))
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, Mapping) else {}
+    parts += [
+        {"type": "tool_call", "id": call.id or None, "name": call.name, "arguments": call.arguments}
+        for call in message.calls
+    ]
+    return {"role": message.role, "parts": parts}
 
 
 def _times(log: int, started: float, duration: float) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 from trialbed.evidence import Passages, evidence_values
 from trialbed.records import Json, ModelCall, WireLog
 from trialbed.tool_calls._uses import MAX_VALUES
-from trialbed.wire.dialects.chat_completions import first_message, read_body, read_stream
+from trialbed.wire import ModelRequest, recorded_answer, recorded_request
 from trialbed.wire_log import failed
 
 
@@ -22,11 +22,9 @@ def last_turn(wire: WireLog) -> ModelCall | None:
 
 def said(turn: ModelCall) -> Iterator[str]:
     """What the model said: its text, and the texts in the arguments of calls, such as that of ``Finish``."""
-    body = turn.response.encode(errors="replace")
-    reading = read_stream(body) if turn.stream else read_body(body)
-    content = first_message(reading.response).get("content")
-    if isinstance(content, str):
-        yield " ".join(content.split())
+    answer = recorded_answer(turn).answer
+    if answer.text:
+        yield " ".join(answer.text.split())
     for call in turn.tool_calls:
         yield " ".join(call.arguments.split())
 
@@ -49,23 +47,25 @@ def was_told(wire: WireLog, arguments: Json, response: Json, started: float) -> 
         None where this cannot be seen: the response has no values to look for, there is no later request, or a request
         was not kept whole.
     """
-    requests = [(turn.started > started, _read(turn.request)) for turn in wire.model_calls]
-    if not any(later for later, _ in requests) or not all(isinstance(body, dict) for _, body in requests):
+    requests = [(turn.started > started, recorded_request(turn)) for turn in wire.model_calls]
+    if not any(later for later, _ in requests) or any(request is None for _, request in requests):
         return None
-    known = {text for later, body in requests if not later for text in _texts(body)}
+    known = {text for later, request in requests if not later for text in _texts(request)}
     before, after = Passages([*known, " ".join(evidence_values(arguments))]), None
     for value in islice(evidence_values(response), MAX_VALUES):
         if not before.mention(value):
             # A conversation is sent again with each request; only what is new in it is read.
-            after = after or Passages({text for later, body in requests if later for text in _texts(body)} - known)
+            after = after or Passages(
+                {text for later, request in requests if later for text in _texts(request)} - known
+            )
             if after.mention(value):
                 return True
     return None if after is None else False
 
 
-def _texts(body: Any) -> Iterator[str]:
+def _texts(request: ModelRequest | None) -> Iterator[str]:
     """Every text in the messages of a request; of a text that is JSON, its values too."""
-    for text in _strings(body.get("messages")):
+    for text in _strings([message.source for message in request.messages] if request is not None else []):
         yield text
         if text.lstrip()[:1] in ("{", "["):
             yield " ".join(evidence_values(_read(text)))

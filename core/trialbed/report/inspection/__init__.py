@@ -3,13 +3,13 @@
 ``bench show`` and the pages both use this, so that they say the same.
 """
 
-from trialbed.report.inspection._exchanges import Exchange, Message, ModelExchange, ToolExchange, exchanges
+from trialbed.report.inspection._exchanges import Exchange, ModelExchange, RequestMessage, ToolExchange, exchanges
 from trialbed.report.inspection._problems import TrialProblem, api_name, as_text, problems
 
 __all__ = [
     "Exchange",
-    "Message",
     "ModelExchange",
+    "RequestMessage",
     "ToolExchange",
     "TrialProblem",
     "api_name",

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from trialbed.records import ApiCall, ModelCall, WireLog
 from trialbed.report.inspection._problems import as_text
-from trialbed.wire import parse_json
-from trialbed.wire.dialects.chat_completions import first_message, offered_functions, read_body, read_stream
-
-THOUGHTS = ("reasoning_content", "reasoning")
-"""Keys under which endpoints give what a model thinks."""
+from trialbed.wire import ModelMessage, recorded_answer, recorded_request
 
 
 @dataclass(frozen=True)
-class Message:
+class RequestMessage:
     """A message of a request.
 
     Attributes:
@@ -50,7 +46,7 @@ class ModelExchange:
     call: ModelCall
     at: float
     known: int | None
-    messages: tuple[Message, ...]
+    messages: tuple[RequestMessage, ...]
     offered: tuple[str, ...] | None
     thoughts: str = ""
     text: str = ""
@@ -91,38 +87,23 @@ def exchanges(wire: WireLog) -> tuple[Exchange, ...]:
 
 def _model_exchange(place: int, call: ModelCall, at: float, seen: list[Any]) -> ModelExchange:
     """Adds the request's messages and tools to those that were seen."""
-    request = _parsed(call.request)
-    messages = request.get("messages") if isinstance(request, dict) else None
-    if not isinstance(messages, list):
+    request = recorded_request(call)
+    if request is None or request.problem:
         return ModelExchange(place, call, at, None, (), None, **_answer(call))
-    known = next((at for at, message in enumerate(messages) if message not in seen), len(messages))
-    seen.extend(messages[known:])
-    tools = tuple(str(function["name"]) for function in offered_functions(request))
+    messages = request.messages
+    known = next((at for at, message in enumerate(messages) if message.source not in seen), len(messages))
+    seen.extend(message.source for message in messages[known:])
+    tools = tuple(tool.name for tool in request.tools)
     offered = None if tools in seen else tools
     seen.append(tools)
     return ModelExchange(place, call, at, known, tuple(map(_message, messages[known:])), offered, **_answer(call))
 
 
-def _parsed(text: str) -> Any:
-    try:
-        return parse_json(text.encode(errors="replace"))
-    except (ValueError, RecursionError):
-        return None
-
-
-def _message(message: Any) -> Message:
-    if not isinstance(message, Mapping):
-        return Message("message", as_text(message))
-    content = message.get("content")
-    text = "" if content in (None, "", []) else _plain(content)
-    return Message(str(message.get("role", "?")), text, tuple(_calls(message)))
-
-
-def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for call in message.get("tool_calls") or ():
-        function = call.get("function") if isinstance(call, Mapping) else None
-        found: Mapping[str, Any] = function if isinstance(function, Mapping) else {}
-        yield str(found.get("name", "?")), as_text(found.get("arguments", ""))
+def _message(message: ModelMessage) -> RequestMessage:
+    if not isinstance(message.source, Mapping):
+        return RequestMessage("message", as_text(message.content))
+    calls = tuple((call.name or "?", call.arguments) for call in message.calls)
+    return RequestMessage(message.role or "?", _plain(message.content), calls)
 
 
 def _plain(content: Any) -> str:
@@ -131,16 +112,14 @@ def _plain(content: Any) -> str:
         return "\n".join(
             str(part["text"]) if isinstance(part, Mapping) and "text" in part else as_text(part) for part in content
         )
-    return as_text(content)
+    return "" if content is None else as_text(content)
 
 
 def _answer(call: ModelCall) -> dict[str, str]:
     """The parts of an exchange that say what the model answered."""
-    body = call.response.encode(errors="replace")
-    reading = read_stream(body) if call.stream and call.status == 200 else read_body(body)
-    message = first_message(reading.response)
+    answer = recorded_answer(call).answer
     return {
-        "thoughts": "\n".join(_plain(message[key]) for key in THOUGHTS if message.get(key)),
-        "text": _plain(message["content"]) if message.get("content") else "",
-        "unread": "" if message else call.response,
+        "thoughts": answer.reasoning,
+        "text": _plain(answer.content),
+        "unread": "" if answer.source else call.response,
     }

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.records import ApiCall, ApiRef, ModelCall, WireLog
-from trialbed.report.inspection import Message, ModelExchange, ToolExchange, exchanges
+from trialbed.report.inspection import ModelExchange, RequestMessage, ToolExchange, exchanges
 
 TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
 FIRST = {"role": "user", "content": "Where is it?"}
@@ -56,11 +56,11 @@ def test_a_request_shows_what_no_earlier_one_had() -> None:
     assert isinstance(two, ModelExchange)
     assert (one.known, one.messages, one.offered, one.text) == (
         0,
-        (Message("user", "Where is it?"),),
+        (RequestMessage("user", "Where is it?"),),
         ("look",),
         "I look.",
     )
-    assert (two.known, two.messages, two.offered) == (1, (Message("assistant", "", (("look", "{}"),)),), None)
+    assert (two.known, two.messages, two.offered) == (1, (RequestMessage("assistant", "", (("look", "{}"),)),), None)
     assert (two.text, two.thoughts, two.unread) == ("Here.", "Hm.", "")
 
 
@@ -72,12 +72,12 @@ def test_what_cannot_be_read_is_kept_as_it_came() -> None:
 
 def test_messages_of_other_shapes_are_shown_too() -> None:
     parts = {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}
-    (one,) = exchanges(log(model_calls=(model_call(0.0, {"messages": ["bare", parts, {"tool_calls": [3]}]}),)))
+    (one,) = exchanges(log(model_calls=(model_call(0.0, {"messages": ["bare", parts, {"tool_calls": [{}]}]}),)))
     assert isinstance(one, ModelExchange)
     assert one.messages == (
-        Message("message", "bare"),
-        Message("user", 'a\n{"type": "image_url"}'),
-        Message("?", "", (("?", ""),)),
+        RequestMessage("message", "bare"),
+        RequestMessage("user", 'a\n{"type": "image_url"}'),
+        RequestMessage("?", "", (("?", ""),)),
     )
 
 
