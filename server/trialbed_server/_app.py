@@ -38,12 +38,12 @@ from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import PutIn, TrialRegistry, Untagged
-from trialbed_server.virtual.catalog import Catalog
+from trialbed_server.virtual.catalog import TargetCatalog
 from trialbed_server.virtual.claims import SharedFlight
 from trialbed_server.virtual.endpoint import VirtualApi
 from trialbed_server.virtual.mcp import McpEndpoint
 from trialbed_server.virtual.resolver import Resolver
-from trialbed_server.virtual.sources import CacheSource, FrozenSource, RealSource, SimulatorSource, Source
+from trialbed_server.virtual.sources import AnswerSource, CacheSource, FrozenSource, RealSource, SimulatorSource
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     redaction = redaction_of(tuple(key for key in (options.upstream_key, options.real_key) if key))
     real = _real_backend(options, clock, redaction)
     resolver = _resolver(options, cache, real, metrics, clock)
-    catalog = Catalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
+    catalog = TargetCatalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
     virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, max_body=options.max_body, redaction=redaction)
     gateway = Gateway(
         trials, untagged, upstream, clock, metrics, max_body=options.max_body, silence=options.upstream_timeout
@@ -202,7 +202,7 @@ def _resolver(
             cache, known, clock, lasting=options.real_timeout + options.simulator_timeout + CLAIM_MARGIN
         )
     shared = [] if flight is None else [flight]
-    first: list[Source] = [*asked, known] if options.refresh else [known, *shared, *asked]
+    first: list[AnswerSource] = [*asked, known] if options.refresh else [known, *shared, *asked]
     sources = [*first, FrozenSource(cache), SimulatorSource(options.simulator_timeout, cache, options.max_answer)]
     return Resolver(
         cache,

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocketClose
 
 from trialbed_server._access import POLICY_VIOLATION, BearerGuard, Bearers, SiteGuard
 from trialbed_server._http import openai_error_response
-from trialbed_server._immediate import Answer, Immediate, ImmediateProtocol, Ready
+from trialbed_server._immediate import Answer, Immediate, ImmediateAnswer, ImmediateProtocol
 from trialbed_server._rates import RateLimit
 
 BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
@@ -31,7 +31,7 @@ class FastPath(Protocol):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
 
-    def immediate(self, sent: bytes) -> Ready | None:
+    def immediate(self, sent: bytes) -> ImmediateAnswer | None:
         """The answer; None where that takes more than a look into memory."""
 
 

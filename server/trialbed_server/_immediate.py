@@ -14,14 +14,14 @@ LARGEST = 16 * 1024
 """Bytes of a request that is waited for; a larger one gets its task with its head, as its size may be refused."""
 
 
-class Ready(NamedTuple):
+class ImmediateAnswer(NamedTuple):
     """An answer that is there at once: its body is JSON."""
 
     body: bytes
     status: int = 200
 
 
-Answer = Callable[[bytes], Ready | None]
+Answer = Callable[[bytes], ImmediateAnswer | None]
 """The answer to a request with this body; None where it takes a task. It raises nothing."""
 
 Immediate = Callable[[Scope], Answer | None]
@@ -92,7 +92,7 @@ class ImmediateProtocol(BoundedProtocol):
             (cycle, app, _), self._held = self._held, None
             super()._start_asgi_task(cycle, app)
 
-    def _head_of(self, ready: Ready) -> bytes:
+    def _head_of(self, ready: ImmediateAnswer) -> bytes:
         own = b"".join(b"%b: %b\r\n" % header for header in self.server_state.default_headers)
         line, length = STATUS_LINE[ready.status], len(ready.body)
         return b"%b%bcontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % (line, own, length)

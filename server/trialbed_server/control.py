@@ -19,12 +19,12 @@ from trialbed.errors import DriverError, UsageError
 from trialbed.records import EndpointStatus, Json, TrialOpening, TrialRegistration
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
-from trialbed_server._immediate import Answer, Ready
+from trialbed_server._immediate import Answer, ImmediateAnswer
 from trialbed_server.gateway.scripted_model import is_scripted, unknown_policy
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import Setup, Setups, TrialConflict, TrialRefused, TrialRegistry, Untagged
-from trialbed_server.virtual.catalog import Catalog
+from trialbed_server.virtual.catalog import TargetCatalog
 
 TRIALS = "/control/trials"
 
@@ -148,19 +148,19 @@ class Control:
             return JSONResponse({"error": str(error)}, 404)
         return Response(closed.wire_log().model_dump_json(), media_type="application/json")
 
-    def _close_at_once(self, token: str, _body: bytes) -> Ready | None:
+    def _close_at_once(self, token: str, _body: bytes) -> ImmediateAnswer | None:
         try:
             log = self._trials.find(token).wire_log().model_dump_json().encode()
         except Exception:  # noqa: BLE001 - the trial is still open; the route reports the fault
             return None
         self._trials.close(token)
-        return Ready(log)
+        return ImmediateAnswer(log)
 
     async def show_untagged(self, _request: Request) -> Response:
         """Show the requests that were served without a trial."""
         return JSONResponse(self._untagged.document())
 
-    def _open_at_once(self, body: bytes) -> Ready | None:
+    def _open_at_once(self, body: bytes) -> ImmediateAnswer | None:
         # A whole registration is not read twice.
         if b'"setup"' not in body or len(body) > self._max_body:
             return None
@@ -172,7 +172,7 @@ class Control:
             self._trials.open(setup.trial(asked, self._clock))
         except Exception:  # noqa: BLE001 - no trial was opened; the route reports the fault
             return None
-        return Ready(json.dumps({"trial": asked.trial}, separators=(",", ":")).encode(), 201)
+        return ImmediateAnswer(json.dumps({"trial": asked.trial}, separators=(",", ":")).encode(), 201)
 
     async def _open(self, registration: TrialRegistration, document: Mapping[str, Json]) -> Response:
         if self._workers > 1 and registration.ambient:
@@ -186,7 +186,9 @@ class Control:
             simulator = await self._simulators.load(registration.simulator)
         except (UsageError, DriverError) as error:
             return JSONResponse({"error": str(error)[:SHOWN]}, 400)
-        setup = Setup(registration, Catalog([(api, simulator) for api in registration.apis], simulator), simulator)
+        setup = Setup(
+            registration, TargetCatalog([(api, simulator) for api in registration.apis], simulator), simulator
+        )
         return self._opened(setup, registration, document)
 
     def _opened(

@@ -1,6 +1,6 @@
 from ._bars import Bar as Bar
 from ._bars import BarPlot as BarPlot
-from ._bars import Span as Span
+from ._bars import BarSpan as BarSpan
 from ._bars import Timeline as Timeline
 from ._curves import Curve as Curve
 from ._curves import DistributionPlot as DistributionPlot
@@ -23,7 +23,7 @@ from ._junit import TestOutcome as TestOutcome
 from ._junit import TestSuite as TestSuite
 from ._junit import junit as junit
 from ._plot import IntervalPlot as IntervalPlot
-from ._plot import Point as Point
+from ._plot import PlotPoint as PlotPoint
 from ._scatter import Mark as Mark
 from ._scatter import ScatterPlot as ScatterPlot
 from ._table import Table as Table

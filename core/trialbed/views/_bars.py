@@ -89,7 +89,7 @@ class BarPlot:
 
 
 @dataclass(frozen=True)
-class Span:
+class BarSpan:
     """Something that took time.
 
     Attributes:
@@ -119,7 +119,7 @@ class Timeline:
 
     title: str
     lanes: Sequence[str]
-    spans: Sequence[Span]
+    spans: Sequence[BarSpan]
     total: float = field(default=0.0)
 
     template = "timeline"
@@ -142,7 +142,7 @@ class Timeline:
         return Scale(0.0, last or 1.0, 110, self.width - 20)
 
     @property
-    def drawn(self) -> list[tuple[Span, float, float, int, int]]:
+    def drawn(self) -> list[tuple[BarSpan, float, float, int, int]]:
         """Each span with its start, width, vertical position and the number of its lane."""
         return [
             (

@@ -20,7 +20,7 @@ AXIS = 26
 
 
 @dataclass(frozen=True)
-class Point:
+class PlotPoint:
     """One row of a plot.
 
     Attributes:
@@ -49,7 +49,7 @@ class IntervalPlot:
     """
 
     title: str
-    points: Sequence[Point]
+    points: Sequence[PlotPoint]
     limits: tuple[float, float] | None = None
     zero: float | None = None
 

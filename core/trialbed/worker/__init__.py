@@ -9,7 +9,7 @@ from trialbed.worker._environment import WORKER_MARK, worker_command, worker_env
 from trialbed.worker._loop import load_agent
 from trialbed.worker._messages import (
     Begin,
-    Clock,
+    ClockSwitch,
     Command,
     Done,
     Failed,
@@ -22,13 +22,13 @@ from trialbed.worker._messages import (
     written,
 )
 from trialbed.worker._supervisor import SUPERVISED, supervised_command
-from trialbed.worker._trial import Trial
+from trialbed.worker._trial import WorkerTrial
 
 __all__ = [
     "SUPERVISED",
     "WORKER_MARK",
     "Begin",
-    "Clock",
+    "ClockSwitch",
     "Command",
     "CommandSpec",
     "Done",
@@ -37,7 +37,7 @@ __all__ = [
     "Ready",
     "Reply",
     "Started",
-    "Trial",
+    "WorkerTrial",
     "load_agent",
     "read_command",
     "read_reply",

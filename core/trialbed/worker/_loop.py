@@ -20,10 +20,10 @@ from trialbed.records import Deviation, FrameworkInfo, Outcome
 from trialbed.tools import TOOL_TIMEOUT, BlockingClient, tls_for
 from trialbed.wire._httpx import httpx
 from trialbed.worker._channel import Channel
-from trialbed.worker._messages import Begin, Clock, Done, Failed, Hello, Ready, Started
+from trialbed.worker._messages import Begin, ClockSwitch, Done, Failed, Hello, Ready, Started
 from trialbed.worker._state import ProcessState
 from trialbed.worker._supervisor import SUPERVISED
-from trialbed.worker._trial import Trial
+from trialbed.worker._trial import WorkerTrial
 
 LAST_RESORT = 3600.0
 """Seconds past its limit after which a trial ends its worker, if the engine is gone and the code never yields.
@@ -148,7 +148,7 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
         if not SUPERVISED:
             faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
         client = client or httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(spec.server_url))
-        trial = Trial(spec, channel.owner_only, partial(_tell_time, channel, nonce, spec.trial))
+        trial = WorkerTrial(spec, channel.owner_only, partial(_tell_time, channel, nonce, spec.trial))
         outcome = _run_trial(runner, trial, agent_class, client, blocking)
         spent = "" if _cancel_leaked_tasks(runner) else "the trial left tasks that cannot be cancelled"
         spent = spent or state.change()
@@ -159,12 +159,12 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
 
 
 def _tell_time(channel: Channel, nonce: str, trial: str, running: bool) -> None:
-    channel.send(Clock(nonce=nonce, trial=trial, running=running))
+    channel.send(ClockSwitch(nonce=nonce, trial=trial, running=running))
 
 
 def _run_trial(
     runner: asyncio.Runner,
-    trial: Trial,
+    trial: WorkerTrial,
     agent_class: type[BaseAgent],
     client: httpx.AsyncClient,
     blocking: BlockingClient,

@@ -65,7 +65,7 @@ class Started(Record):
     trial: str
 
 
-class Clock(Record):
+class ClockSwitch(Record):
     """The trial's work begins now, or has ended: the executor reads its own clock when this arrives."""
 
     type: Literal["clock"] = "clock"
@@ -91,11 +91,11 @@ class Done(Record):
 Command = Annotated[Hello | Begin, Field(discriminator="type")]
 """A line to the worker."""
 
-Reply = Annotated[Ready | Failed | Started | Clock | Done, Field(discriminator="type")]
+Reply = Annotated[Ready | Failed | Started | ClockSwitch | Done, Field(discriminator="type")]
 """A line from the worker."""
 
 _COMMANDS: TypeAdapter[Hello | Begin] = TypeAdapter(Command)
-_REPLIES: TypeAdapter[Ready | Failed | Started | Clock | Done] = TypeAdapter(Reply)
+_REPLIES: TypeAdapter[Ready | Failed | Started | ClockSwitch | Done] = TypeAdapter(Reply)
 
 
 def read_command(line: bytes) -> Hello | Begin:
@@ -107,7 +107,7 @@ def read_command(line: bytes) -> Hello | Begin:
     return _COMMANDS.validate_json(line)
 
 
-def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | Clock | Done:
+def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | ClockSwitch | Done:
     """The reply in a line.
 
     Raises:

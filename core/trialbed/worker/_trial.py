@@ -25,7 +25,7 @@ MAX_MESSAGE = 2_000
 MAX_DETAIL = 16_000
 
 
-class Trial:
+class WorkerTrial:
     """Runs one trial specification.
 
     Args:

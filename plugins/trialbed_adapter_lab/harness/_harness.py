@@ -15,7 +15,7 @@ import httpx
 from trialbed.contracts import BaseAgent
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed.tools import TOOL_TIMEOUT, tls_for
-from trialbed.worker import Trial
+from trialbed.worker import WorkerTrial
 from trialbed_adapter_lab.harness._network import NetworkWatch
 from trialbed_adapter_lab.harness._process import process_state
 from trialbed_adapter_lab.harness._records import ModelRequest, ToolCall, TrialRecord
@@ -122,7 +122,7 @@ class PreparedTrial:
         )
 
     async def _outcome(self, client: httpx.AsyncClient) -> Outcome:
-        trial = Trial(self.spec, _ignore_fork)
+        trial = WorkerTrial(self.spec, _ignore_fork)
         try:
             async with asyncio.timeout(self.spec.limits.timeout) as limit:
                 return await trial.run(self._agent_class, client)

@@ -9,7 +9,7 @@ from trialbed.report.comparison import HEADLINE as COMPARED
 from trialbed.report.comparison import Side, chosen_baseline, open_ranks, paired_findings
 from trialbed.report.comparison import Trial as ComparedTrial
 from trialbed.run_settings import MARGIN
-from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, Point, ScatterPlot, compact, number
+from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, PlotPoint, ScatterPlot, compact, number
 from trialbed.wire.redaction import shown_url
 from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, Mean, RunFigures
 
@@ -80,7 +80,7 @@ def _bands(score: str, ranks: Mapping[str, tuple[int, int]]) -> IntervalPlot:
     """The ranks that are left open to each framework, the best first."""
     ordered = sorted(ranks.items(), key=lambda item: item[1])
     points = [
-        Point(name, low if low == high else None, low, high, str(low) if low == high else f"{low} to {high}")
+        PlotPoint(name, low if low == high else None, low, high, str(low) if low == high else f"{low} to {high}")
         for name, (low, high) in ordered
     ]
     return IntervalPlot(

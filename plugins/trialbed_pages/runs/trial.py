@@ -10,7 +10,7 @@ from trialbed.records import ModelCall, Query, TrialResult
 from trialbed.report import trial_name
 from trialbed.report.inspection import Exchange, ModelExchange, ToolExchange, api_name, as_text, exchanges, problems
 from trialbed.store import StoredRun, StoredTrial
-from trialbed.views import Span, Timeline, printable
+from trialbed.views import BarSpan, Timeline, printable
 from trialbed.wire.redaction import shown_url
 
 LANES = ("model", "tools", "framework")
@@ -83,7 +83,7 @@ def timeline(result: TrialResult, found: Sequence[Exchange]) -> Timeline:
     """Who was at work when, from the agent's beginning to its end: between the exchanges, it is the framework."""
     begin = begin_of(result, found)
     spans = [
-        Span(
+        BarSpan(
             "model" if isinstance(one, ModelExchange) else "tools",
             f"request {one.place}" if isinstance(one, ModelExchange) else f"call {one.place}, {api_name(one.call)}",
             begin + one.at,
@@ -103,15 +103,15 @@ def begin_of(result: TrialResult, found: Sequence[Exchange]) -> float:
     return begin if 0 <= begin <= result.outcome.wall_time else 0.0
 
 
-def _gaps(spans: Sequence[Span], end: float) -> Iterator[Span]:
+def _gaps(spans: Sequence[BarSpan], end: float) -> Iterator[BarSpan]:
     """The times in which no exchange was under way."""
     until = 0.0
     for span in sorted(spans, key=lambda span: span.start):
         if span.start - until > LEAST:
-            yield Span("framework", "at work", until, span.start - until)
+            yield BarSpan("framework", "at work", until, span.start - until)
         until = max(until, span.start + span.length)
     if end - until > LEAST:
-        yield Span("framework", "at work", until, end - until)
+        yield BarSpan("framework", "at work", until, end - until)
 
 
 def _failed(call: ModelCall) -> bool:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from trialbed.records import FailureKind
-from trialbed.worker import Clock, Done, Failed, Ready, Started, read_reply
+from trialbed.worker import ClockSwitch, Done, Failed, Ready, Started, read_reply
 from trialbed_plugins.executors._clock import Stopwatch
 
 MAX_LINE = 32 * 1024 * 1024
@@ -160,8 +160,8 @@ class Pipes(asyncio.SubprocessProtocol):
             reason = str(error).splitlines()[0]
             self._fail(WorkerFault("protocol", f"the worker wrote {line[:200]!r}, which is not a message ({reason})"))
 
-    def _take(self, reply: Message | Clock) -> None:
-        if not isinstance(reply, Clock):
+    def _take(self, reply: Message | ClockSwitch) -> None:
+        if not isinstance(reply, ClockSwitch):
             self._arrived.put_nowait(reply)
         elif reply.running:
             self.stopwatch.start()

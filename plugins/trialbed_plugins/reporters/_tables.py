@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from trialbed.judging import JUDGED
-from trialbed.views import UNKNOWN, IntervalPlot, Point, Table, TableRow, compact, counts, estimate
+from trialbed.views import UNKNOWN, IntervalPlot, PlotPoint, Table, TableRow, compact, counts, estimate
 from trialbed_plugins.reporters._notes import (
     AVERAGE,
     LEGEND,
@@ -135,10 +135,12 @@ def _record(name: str, summary: Document) -> dict[str, Any]:
     }
 
 
-def _point(name: str, document: Document) -> Point:
+def _point(name: str, document: Document) -> PlotPoint:
     summary = document["summary"]
     low, high = summary["intervals"].get(name) or (None, None)
-    return Point(document["metadata"]["agent_name"], summary.get(f"{AVERAGE}{name}"), low, high, _cell(name, summary))
+    return PlotPoint(
+        document["metadata"]["agent_name"], summary.get(f"{AVERAGE}{name}"), low, high, _cell(name, summary)
+    )
 
 
 def _heading(document: Document) -> str:

@@ -16,7 +16,7 @@ from trialbed.views import (
     Disclosures,
     Excerpt,
     IntervalPlot,
-    Point,
+    PlotPoint,
     Table,
     TableRow,
     html_page,
@@ -215,10 +215,10 @@ def _read(reply: Path | None) -> str | None:
         raise UsageError(f"--reply {reply}: cannot be read as text: {error}") from error
 
 
-def _point(gate: Document) -> Point:
+def _point(gate: Document) -> PlotPoint:
     margin, excess = gate["excess_margin"], gate["excess"]
     low, value, high = (excess[name] / margin for name in ("low", "value", "high"))
-    return Point(gate["gate"], value, low, high, f"{value:+.2f} [{low:.2f}, {high:.2f}]")
+    return PlotPoint(gate["gate"], value, low, high, f"{value:+.2f} [{low:.2f}, {high:.2f}]")
 
 
 def _name(source: Source) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from trialbed.views import Disclosures, IntervalPlot, Point, Table
+from trialbed.views import Disclosures, IntervalPlot, PlotPoint, Table
 from trialbed_verify.comparison import read_one
 from trialbed_verify.publication import differences, excess_plot
 from trialbed_verify.ranking import VerifiedFile, compare_and_rank, marked_baselines
@@ -39,7 +39,7 @@ def ranked(files: Sequence[Path]) -> list[Part]:
         return parts
     for model in ranking["models"]:
         points = [
-            Point(row["vendor"], row["rank"], row["rank_low"], row["rank_high"], _rank(row))
+            PlotPoint(row["vendor"], row["rank"], row["rank_low"], row["rank_high"], _rank(row))
             for row in model["ranked"]
             if row.get("rank_low") is not None
         ]

@@ -15,7 +15,7 @@ from trialbed.views import (
     Disclosures,
     DistributionPlot,
     IntervalPlot,
-    Point,
+    PlotPoint,
     Table,
     TableRow,
     compact,
@@ -73,7 +73,7 @@ def _model(model: str, vendors: Sequence[Vendor]) -> Iterator[Part]:
     for title, rate in RATES.items():
         found = {one.label: rate(one.results.rows) for one in vendors}
         points = [
-            Point(name, value["value"], value["low"], value["high"], estimate(value, 2))
+            PlotPoint(name, value["value"], value["low"], value["high"], estimate(value, 2))
             for name, value in found.items()
             if value
         ]

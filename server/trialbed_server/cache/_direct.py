@@ -28,7 +28,7 @@ _QUERY = f"SELECT provenance, revision, CAST(body AS BLOB) FROM {responses.name}
 Later = Callable[[Callable[[], None]], object]
 
 
-class Row(NamedTuple):
+class EntryRow(NamedTuple):
     """The columns of an entry that an answer needs."""
 
     key: str
@@ -105,7 +105,7 @@ class DirectReader:
         with contextlib.suppress(sqlite3.Error):
             self._execute("COMMIT")
 
-    def _best(self, rows: list[Any], key: str, alias: Callable[[], str], origin: Origin) -> Row | None:
+    def _best(self, rows: list[Any], key: str, alias: Callable[[], str], origin: Origin) -> EntryRow | None:
         found = _rows(key, rows)
         if not any(row.origin.provenance in AUTHORITATIVE for row in found):
             other = alias()
@@ -119,5 +119,5 @@ class DirectReader:
             self._slow_reads, self._rest_until = 0, ended + REST
 
 
-def _rows(key: str, found: list[Any]) -> list[Row]:
-    return [Row(key, Origin(provenance, revision), body) for provenance, revision, body in found]
+def _rows(key: str, found: list[Any]) -> list[EntryRow]:
+    return [EntryRow(key, Origin(provenance, revision), body) for provenance, revision, body in found]

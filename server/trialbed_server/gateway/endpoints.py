@@ -22,7 +22,7 @@ from trialbed_server.gateway.renaming import with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
 from trialbed_server.gateway.scripted_model import ScriptedModel, is_scripted
 from trialbed_server.gateway.upstream import Upstream
-from trialbed_server.trials import Trial, TrialRefused, TrialRegistry, Untagged
+from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untagged
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class Gateway:
         else:
             await self._serve(trial, body, scope, receive, send)
 
-    async def _serve(self, trial: Trial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, trial: OpenTrial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = self._exchange(trial, body, dialect_at(scope["path_params"]["path"]))
         work = self._answer(trial, body, scope, ResponseWriter(send, exchange))
         if trial is None:
@@ -97,7 +97,7 @@ class Gateway:
             self._count(trial, exchange)
         self._metrics.model_request(exchange.status)
 
-    def _count(self, trial: Trial, exchange: Exchange) -> None:
+    def _count(self, trial: OpenTrial, exchange: Exchange) -> None:
         """Count what a request took of the trial's limits, now that it has ended."""
         call = exchange.record()
         if call.usage is not None:
@@ -114,13 +114,13 @@ class Gateway:
         tokens = f"{call.usage.prompt_tokens} + {call.usage.completion_tokens}" if call.usage else "unknown"
         logger.info("no trial: %s %.100r, status %s, tokens %s", scope["method"], scope["path"], call.status, tokens)
 
-    def _exchange(self, trial: Trial | None, body: bytes, spoken: Dialect | None) -> Exchange:
+    def _exchange(self, trial: OpenTrial | None, body: bytes, spoken: Dialect | None) -> Exchange:
         redactor = self._upstream.redactor() if self._upstream is not None else Redactor(None)
         if trial is None:
             return Exchange(self._untagged.elapsed, self._untagged.budget(), redactor.whole(body), spoken=spoken)
         return Exchange(trial.elapsed, trial.budget, redactor.whole(body), trial.registration.tools, spoken)
 
-    async def _answer(self, trial: Trial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
+    async def _answer(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         path = scope["path_params"]["path"]
         asks = path in DIALECTS
         if scope["method"] != ("POST" if asks else "GET") or not (asks or path == MODELS):
@@ -145,7 +145,7 @@ class Gateway:
             request = Request(scope["method"], target, scope["headers"], sent, silence, writer.exchange.request)
             await self._upstream.forward(request, writer)
 
-    async def _puts_in(self, trial: Trial | None, writer: ResponseWriter) -> bool:
+    async def _puts_in(self, trial: OpenTrial | None, writer: ResponseWriter) -> bool:
         """Whether a request is answered with a fault that its plan has for it; a slow answer only comes later."""
         faults = self._untagged.faults if trial is None else trial.faults
         fault = None if faults is None else faults.next_request()
@@ -158,22 +158,22 @@ class Gateway:
         await answer_with(fault, writer)
         return True
 
-    def _takes_step(self, trial: Trial, exchange: Exchange) -> bool:
+    def _takes_step(self, trial: OpenTrial, exchange: Exchange) -> bool:
         exchange.limit = trial.take_step()
         exchange.step = exchange.limit is None
         return exchange.step
 
-    async def _play(self, trial: Trial, writer: ResponseWriter) -> None:
+    async def _play(self, trial: OpenTrial, writer: ResponseWriter) -> None:
         index = trial.model_calls.index(writer.exchange)
         await ScriptedModel(trial, self._clock).complete(writer.exchange.request, index, writer)
 
 
-def _names_its_model(trial: Trial) -> bool:
+def _names_its_model(trial: OpenTrial) -> bool:
     """Whether the trial's model has a name that no endpoint lists."""
     return is_scripted(trial.registration.model) or trial.model_name != trial.registration.model
 
 
-def _models(trial: Trial) -> dict[str, Any]:
+def _models(trial: OpenTrial) -> dict[str, Any]:
     entry = {"id": trial.model_name, "object": "model", "owned_by": "trialbed"}
     return {"object": "list", "data": [{**entry, "created": int(trial.opened_at.timestamp())}]}
 
@@ -184,7 +184,7 @@ def _unreported_tokens(call: ModelCall) -> int:
     return call.request_bytes // BYTES_PER_TOKEN + written
 
 
-def _past_limit(trial: Trial, exchange: Exchange) -> str:
+def _past_limit(trial: OpenTrial, exchange: Exchange) -> str:
     """Why a request is refused.
 
     Frameworks take some words for a reason to ask again or to condense the conversation: those about rates, about too

@@ -15,7 +15,7 @@ from trialbed_scripted.policies.planned_calls import Tools
 from trialbed_scripted.policies.policies import POLICIES, PolicyInput, Turn
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.response import EVENTS_TYPE, ResponseWriter
-from trialbed_server.trials import Trial
+from trialbed_server.trials import OpenTrial
 
 PREFIX = "scripted:"
 
@@ -40,7 +40,7 @@ def unknown_policy(model: str) -> str | None:
 class ScriptedModel:
     """Plays a trial's policy; knows nothing but its script and the conversation it is sent."""
 
-    def __init__(self, trial: Trial, clock: Clock) -> None:
+    def __init__(self, trial: OpenTrial, clock: Clock) -> None:
         registration = trial.registration
         self._trial = trial
         self._clock = clock

@@ -10,7 +10,7 @@ from trialbed_server.trials._registry import (
     TrialUnknown,
 )
 from trialbed_server.trials._setups import Setup, Setups
-from trialbed_server.trials._trial import LogBudget, ModelRecording, Recording, Trial, body_text
+from trialbed_server.trials._trial import LogBudget, ModelRecording, OpenTrial, Recording, body_text
 from trialbed_server.trials._untagged import UNTAGGED_BODY, Untagged
 
 __all__ = [
@@ -19,11 +19,11 @@ __all__ = [
     "Delivered",
     "LogBudget",
     "ModelRecording",
+    "OpenTrial",
     "PutIn",
     "Recording",
     "Setup",
     "Setups",
-    "Trial",
     "TrialConflict",
     "TrialGone",
     "TrialRefused",

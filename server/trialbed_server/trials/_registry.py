@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from trialbed.errors import TrialbedError
-from trialbed_server.trials._trial import Trial
+from trialbed_server.trials._trial import OpenTrial
 
 logger = logging.getLogger(__name__)
 
@@ -62,19 +62,19 @@ class TrialRegistry:
     def __init__(self, *, trials_only: bool = False, idle: float = 600.0) -> None:
         self._trials_only = trials_only
         self._idle = idle
-        self._open: dict[str, Trial] = {}
+        self._open: dict[str, OpenTrial] = {}
         self._closed: dict[str, str] = {}
-        self._ambient: Trial | None = None
+        self._ambient: OpenTrial | None = None
 
     def __len__(self) -> int:
         return len(self._open)
 
     @property
-    def ambient(self) -> Trial | None:
+    def ambient(self) -> OpenTrial | None:
         """The trial that requests without a token belong to."""
         return self._ambient
 
-    def open(self, trial: Trial) -> None:
+    def open(self, trial: OpenTrial) -> None:
         """Take in a trial.
 
         Raises:
@@ -95,7 +95,7 @@ class TrialRegistry:
             self._ambient = trial
         self._open[registration.trial] = trial
 
-    def close(self, token: str) -> Trial:
+    def close(self, token: str) -> OpenTrial:
         """Let go of a trial.
 
         Raises:
@@ -105,7 +105,7 @@ class TrialRegistry:
         self._forget(trial, "this trial is closed")
         return trial
 
-    def find(self, token: str) -> Trial:
+    def find(self, token: str) -> OpenTrial:
         """The open trial of this token.
 
         Raises:
@@ -119,7 +119,7 @@ class TrialRegistry:
             raise TrialGone(self._closed[token])
         raise TrialUnknown("no trial has this token; open one with POST /control/trials")
 
-    def of(self, token: str | None) -> Trial | None:
+    def of(self, token: str | None) -> OpenTrial | None:
         """The trial a request belongs to: that of its token, else the ambient one, else none.
 
         Raises:
@@ -142,7 +142,7 @@ class TrialRegistry:
             logger.warning("trial %s has expired: its opener is gone", trial.registration.trial)
             self._forget(trial, "this trial has expired: its opener did not renew it, or nothing was asked for long")
 
-    def _forget(self, trial: Trial, reason: str) -> None:
+    def _forget(self, trial: OpenTrial, reason: str) -> None:
         token = trial.registration.trial
         del self._open[token]
         self._closed[token] = reason

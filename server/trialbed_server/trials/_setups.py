@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from trialbed.contracts import Simulator
 from trialbed.records import Json, TrialOpening, TrialRegistration
 from trialbed_server._clock import Clock
-from trialbed_server.trials._trial import Trial
-from trialbed_server.virtual.catalog import Catalog
+from trialbed_server.trials._trial import OpenTrial
+from trialbed_server.virtual.catalog import TargetCatalog
 
 MAX_KEPT = 8 * 2**20
 """Characters of the JSON of all setups that are kept; those that were not used for longest are forgotten first."""
@@ -22,10 +22,10 @@ class Setup:
     """The common part of some trials: a registration, and all that is made of it once for all of them."""
 
     registration: TrialRegistration
-    catalog: Catalog
+    catalog: TargetCatalog
     simulator: Simulator
 
-    def trial(self, opening: TrialOpening | TrialRegistration, clock: Clock) -> Trial:
+    def trial(self, opening: TrialOpening | TrialRegistration, clock: Clock) -> OpenTrial:
         """A trial that is set up like this, with a world of its own.
 
         Raises:
@@ -35,7 +35,7 @@ class Setup:
         state = json.loads(json.dumps(self.registration.state))
         own = {"trial": opening.trial, "seed": opening.seed, "fault_key": opening.fault_key, "state": state}
         registration = self.registration.model_copy(update=own)
-        return Trial(registration, self.catalog, clock, self.simulator.world_from(state))
+        return OpenTrial(registration, self.catalog, clock, self.simulator.world_from(state))
 
 
 class Setups:

@@ -22,7 +22,7 @@ from trialbed.records import (
 from trialbed.wire.spans import Span, covered
 from trialbed_server._clock import Clock
 from trialbed_server.trials._put_in import PutIn
-from trialbed_server.virtual.catalog import Catalog
+from trialbed_server.virtual.catalog import TargetCatalog
 
 logger = logging.getLogger(__name__)
 
@@ -49,11 +49,11 @@ class ModelRecording(Recording[ModelCall], Protocol):
         """The spans in which the gateway repeated the request, or waited to; seconds on the trial's clock."""
 
 
-class Trial:
+class OpenTrial:
     """A trial while it is open: its registration, its Apis, and its log, in order of arrival."""
 
     def __init__(
-        self, registration: TrialRegistration, catalog: Catalog, clock: Clock, world: World | None = None
+        self, registration: TrialRegistration, catalog: TargetCatalog, clock: Clock, world: World | None = None
     ) -> None:
         self.registration = registration
         self.world = world

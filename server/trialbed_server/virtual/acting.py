@@ -9,13 +9,13 @@ from typing import Any
 from trialbed.contracts import ApiRefused, World
 from trialbed.records import Api
 from trialbed_server.simulators.template import argument_problems
-from trialbed_server.virtual.catalog import Target
-from trialbed_server.virtual.resolver import Reply, error_body, error_reply
+from trialbed_server.virtual.catalog import CallTarget
+from trialbed_server.virtual.resolver import VirtualAnswer, error_body, error_reply
 
 logger = logging.getLogger(__name__)
 
 
-def act(world: World, api: Api, target: Target, tool_input: Any) -> Reply:
+def act(world: World, api: Api, target: CallTarget, tool_input: Any) -> VirtualAnswer:
     """Have a world answer a call, which may change it; whatever goes wrong is an API error.
 
     It does not wait, so that no two calls of a trial are in it at once.
@@ -29,8 +29,8 @@ def act(world: World, api: Api, target: Target, tool_input: Any) -> Reply:
         response = world.call(api, tool_input)
         body = json.dumps({"error": "", "response": response}, allow_nan=False).encode("ascii")
     except ApiRefused as error:
-        return Reply(error_body(str(error)), "")
+        return VirtualAnswer(error_body(str(error)), "")
     except Exception as error:
         logger.exception("the world of %s failed", target.path)
         return error_reply(f"{target.path}: the simulator failed: {type(error).__name__}: {error}")
-    return Reply(body, target.simulator.label)
+    return VirtualAnswer(body, target.simulator.label)

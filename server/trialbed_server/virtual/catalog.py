@@ -16,7 +16,7 @@ MAX_UNKNOWN = 4096
 
 
 @dataclass(frozen=True)
-class Target:
+class CallTarget:
     """The Api that a request is about.
 
     Attributes:
@@ -42,7 +42,7 @@ class Target:
         return isinstance(self.simulator, FrozenSimulator)
 
 
-class Catalog:
+class TargetCatalog:
     """Finds the target of a request: by the exact triple, else by the standardised one.
 
     Args:
@@ -59,16 +59,16 @@ class Catalog:
             self._standard.setdefault(documented_name(api.category, api.tool_name, api.api_name), (api, simulator))
         self.target = lru_cache(MAX_UNKNOWN + len(self._exact))(self._target)
 
-    def _target(self, category: str, tool_name: str, api_name: str) -> Target:
+    def _target(self, category: str, tool_name: str, api_name: str) -> CallTarget:
         """The target of a request for this triple."""
         name = requested_name(category, tool_name, api_name)
         found = self._exact.get((category, tool_name, api_name)) or self._standard.get(name)
         if found is None:
             ref = ApiRef(category=category, tool_name=tool_name, api_name=api_name)
-            return Target(ref, name, None, self._default, _origin(self._default, None))
+            return CallTarget(ref, name, None, self._default, _origin(self._default, None))
         api, simulator = found
         name = documented_name(api.category, api.tool_name, api.api_name)
-        return Target(api.ref, name, api, simulator, _origin(simulator, api))
+        return CallTarget(api.ref, name, api, simulator, _origin(simulator, api))
 
 
 def _origin(simulator: Simulator, api: Api | None) -> Origin:

@@ -9,7 +9,7 @@ import secrets
 from trialbed.errors import TrialbedError
 from trialbed_server._clock import Clock
 from trialbed_server.cache import CachedResponse, ResponseCache
-from trialbed_server.virtual.sources import Call, Source
+from trialbed_server.virtual.sources import AnswerSource, VirtualCall
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class SharedFlight:
         lasting: seconds after which a claim has ended.
     """
 
-    def __init__(self, cache: ResponseCache, known: Source, clock: Clock, *, lasting: float) -> None:
+    def __init__(self, cache: ResponseCache, known: AnswerSource, clock: Clock, *, lasting: float) -> None:
         self._cache = cache
         self._known = known
         self._clock = clock
@@ -36,7 +36,7 @@ class SharedFlight:
         self._owner = secrets.token_hex(8)
         self._held: set[str] = set()
 
-    async def answer(self, call: Call) -> CachedResponse | None:
+    async def answer(self, call: VirtualCall) -> CachedResponse | None:
         """Wait for another server's answer; None if this call is now this server's to compute."""
         claim, pause = _claim(call), FIRST_LOOK
         deadline = self._clock.monotonic() + self._lasting
@@ -57,7 +57,7 @@ class SharedFlight:
             if found is not None:
                 return found
 
-    async def release(self, call: Call) -> None:
+    async def release(self, call: VirtualCall) -> None:
         """This server has computed the answer, or failed to."""
         claim = _claim(call)
         if claim in self._held:
@@ -67,11 +67,11 @@ class SharedFlight:
             except TrialbedError as error:
                 logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
 
-    async def _look(self, call: Call) -> CachedResponse | None:
+    async def _look(self, call: VirtualCall) -> CachedResponse | None:
         found = await self._known.answer(call)
         return found if isinstance(found, CachedResponse) else None
 
 
-def _claim(call: Call) -> str:
+def _claim(call: VirtualCall) -> str:
     origin = call.target.origin
     return f"{call.key} {origin.provenance} {origin.revision}"

@@ -12,21 +12,21 @@ from trialbed.contracts import World
 from trialbed.records import ApiCall
 from trialbed.wire.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, refuse_large, send_json
-from trialbed_server._immediate import Ready
+from trialbed_server._immediate import ImmediateAnswer
 from trialbed_server._metrics import Metrics
 from trialbed_server.trials import (
     RETRY_AFTER,
     UNTAGGED_BODY,
     Delivered,
     LogBudget,
+    OpenTrial,
     PutIn,
-    Trial,
     TrialRefused,
     TrialRegistry,
     Untagged,
 )
 from trialbed_server.virtual.acting import act
-from trialbed_server.virtual.catalog import Catalog, Target
+from trialbed_server.virtual.catalog import CallTarget, TargetCatalog
 from trialbed_server.virtual.keys import request_key
 from trialbed_server.virtual.requests import (
     PARSE_ERROR,
@@ -36,14 +36,14 @@ from trialbed_server.virtual.requests import (
     parse_input,
     parse_request,
 )
-from trialbed_server.virtual.resolver import Reply, Resolver, error_body, error_reply
+from trialbed_server.virtual.resolver import Resolver, VirtualAnswer, error_body, error_reply
 
 CHAT = "chat_with_user"
 """The one api_name that StableToolBench answers itself."""
 
 RETRY = ((b"retry-after", b"%d" % RETRY_AFTER),)
 
-CHAT_REPLY = Reply(error_body("", "Chat with user."), "builtin")
+CHAT_REPLY = VirtualAnswer(error_body("", "Chat with user."), "builtin")
 
 
 class VirtualApi:
@@ -58,7 +58,7 @@ class VirtualApi:
     def __init__(
         self,
         resolver: Resolver,
-        catalog: Catalog,
+        catalog: TargetCatalog,
         trials: TrialRegistry,
         untagged: Untagged,
         metrics: Metrics,
@@ -102,7 +102,7 @@ class VirtualApi:
         self._metrics.refused()
         await send_json(body, status, send, RETRY if status == 429 else ())
 
-    def immediate(self, sent: bytes) -> Ready | None:
+    def immediate(self, sent: bytes) -> ImmediateAnswer | None:
         """The answer to a request without a trial, if it is at hand and no fault may be put in."""
         if self._untagged.faults is not None or len(sent) > self._max_body:
             return None
@@ -119,14 +119,14 @@ class VirtualApi:
         self._metrics.hit()
         recording = ApiRecording(self._untagged.elapsed, self._untagged.budget(), target, tool_input)
         self._note_untagged(recording, len(sent), found.body, f"cache:{found.provenance}")
-        return Ready(found.body)
+        return ImmediateAnswer(found.body)
 
     def _without_secrets(self, request: VirtualRequest, sent: bytes) -> VirtualRequest:
         if not self._redaction or not self._redaction.finds(sent.decode("utf-8", "replace")):
             return request
         return VirtualRequest(*self._redaction.value(list(request)))
 
-    async def answer(self, request: VirtualRequest, trial: Trial, sent: bytes) -> Delivered:
+    async def answer(self, request: VirtualRequest, trial: OpenTrial, sent: bytes) -> Delivered:
         """The answer to a trial's call, which is recorded.
 
         Args:
@@ -146,7 +146,7 @@ class VirtualApi:
         self,
         faults: PutIn,
         recording: ApiRecording,
-        target: Target,
+        target: CallTarget,
         tool_input: Any,
         key: str | None,
         world: World | None = None,
@@ -178,7 +178,7 @@ class VirtualApi:
         recording.end(body, provenance, later=size + len(body) <= UNTAGGED_BODY)
         self._untagged.add_api_call(recording)
 
-    def _read(self, request: VirtualRequest, catalog: Catalog) -> tuple[Target, Any, str | None]:
+    def _read(self, request: VirtualRequest, catalog: TargetCatalog) -> tuple[CallTarget, Any, str | None]:
         """The target of a request, its input, and its key; None if the input is not JSON."""
         target = catalog.target(request.category, request.tool_name, request.api_name)
         try:
@@ -187,7 +187,9 @@ class VirtualApi:
         except (InputError, ValueError, RecursionError):
             return target, request.tool_input, None
 
-    async def _reply(self, target: Target, tool_input: Any, key: str | None, world: World | None = None) -> Reply:
+    async def _reply(
+        self, target: CallTarget, tool_input: Any, key: str | None, world: World | None = None
+    ) -> VirtualAnswer:
         if target.name.api == CHAT:
             return CHAT_REPLY
         if key is None:
@@ -200,7 +202,7 @@ class VirtualApi:
         found = self._resolver.at_once(target, tool_input, key)
         if found is not None:
             self._metrics.hit()
-            return Reply(found.body, f"cache:{found.provenance}")
+            return VirtualAnswer(found.body, f"cache:{found.provenance}")
         reply = await self._resolver.resolve(target, tool_input, key)
         self._metrics.answered(reply.provenance)
         return reply
@@ -209,7 +211,7 @@ class VirtualApi:
 class ApiRecording:
     """One request, as it is recorded; in flight until ``end``."""
 
-    def __init__(self, elapsed: Callable[[], float], budget: LogBudget, target: Target, arguments: Any) -> None:
+    def __init__(self, elapsed: Callable[[], float], budget: LogBudget, target: CallTarget, arguments: Any) -> None:
         self._elapsed = elapsed
         self._budget = budget
         self._target = target

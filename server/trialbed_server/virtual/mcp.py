@@ -13,7 +13,7 @@ from trialbed.tools import reply_text
 from trialbed.wire.mcp import Refused, load_sdk, serve_request
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server._metrics import Metrics
-from trialbed_server.trials import Trial, TrialRefused, TrialRegistry
+from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry
 from trialbed_server.virtual.endpoint import VirtualApi
 from trialbed_server.virtual.requests import MalformedRequest, VirtualRequest, parse_json
 
@@ -78,7 +78,7 @@ class TrialTools:
         sent: the request's body.
     """
 
-    def __init__(self, trial: Trial, virtual: VirtualApi, sent: bytes) -> None:
+    def __init__(self, trial: OpenTrial, virtual: VirtualApi, sent: bytes) -> None:
         self._trial = trial
         self._virtual = virtual
         self._sent = sent

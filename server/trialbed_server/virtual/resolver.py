@@ -10,9 +10,9 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from trialbed.errors import TrialbedError
 from trialbed_server.cache import CachedResponse, Entry, ResponseCache
-from trialbed_server.virtual.catalog import Target
+from trialbed_server.virtual.catalog import CallTarget
 from trialbed_server.virtual.keys import alias_key, canonical_json, request_key
-from trialbed_server.virtual.sources import Call, NewAnswer, Source
+from trialbed_server.virtual.sources import AnswerSource, NewAnswer, VirtualCall
 
 logger = logging.getLogger(__name__)
 
@@ -21,16 +21,16 @@ Result = TypeVar("Result")
 Saving = Literal["new", "all", "none"]
 
 
-class Reply(NamedTuple):
+class VirtualAnswer(NamedTuple):
     """An answer: the body to send, and how it was made (empty for an API error)."""
 
     body: bytes
     provenance: str
 
 
-def error_reply(message: str, response: str = "") -> Reply:
+def error_reply(message: str, response: str = "") -> VirtualAnswer:
     """An API error."""
-    return Reply(error_body(message, response), "")
+    return VirtualAnswer(error_body(message, response), "")
 
 
 def error_body(message: str, response: str = "") -> bytes:
@@ -79,9 +79,9 @@ class Resolver:
     def __init__(
         self,
         cache: ResponseCache,
-        sources: Sequence[Source],
+        sources: Sequence[AnswerSource],
         saving: Saving = "new",
-        ended: Callable[[Call], Awaitable[None]] | None = None,
+        ended: Callable[[VirtualCall], Awaitable[None]] | None = None,
         *,
         fresh: bool = False,
     ) -> None:
@@ -90,29 +90,29 @@ class Resolver:
         self._saving = saving
         self._ended = ended
         self._fresh = fresh
-        self._single: SingleFlight[Reply] = SingleFlight()
+        self._single: SingleFlight[VirtualAnswer] = SingleFlight()
 
-    def at_once(self, target: Target, tool_input: Any, key: str) -> CachedResponse | None:
+    def at_once(self, target: CallTarget, tool_input: Any, key: str) -> CachedResponse | None:
         """The answer if it takes no waiting: it is in memory, or in a file that is quickly read."""
         if self._fresh:
             return self._cache.recent(key, target.origin)
         return self._cache.at_once(key, lambda: alias_key(target.name, tool_input), target.origin)
 
-    async def resolve(self, target: Target, tool_input: Any, key: str | None = None) -> Reply:
+    async def resolve(self, target: CallTarget, tool_input: Any, key: str | None = None) -> VirtualAnswer:
         """Answer a call; every failure is an API error.
 
         Raises:
             ValueError: the input holds a number that is not finite.
         """
         key = request_key(target.name, tool_input) if key is None else key
-        call = Call(target, tool_input, key)
+        call = VirtualCall(target, tool_input, key)
         return await self._single.run((key, target.origin), lambda: self._answer(call))
 
     async def close(self) -> None:
         """Cancel every call that is being resolved."""
         await self._single.close()
 
-    async def _answer(self, call: Call) -> Reply:
+    async def _answer(self, call: VirtualCall) -> VirtualAnswer:
         try:
             for source in self._sources:
                 found = await source.answer(call)
@@ -125,13 +125,13 @@ class Resolver:
                 await self._ended(call)
         return error_reply(f"{call.target.path}: no source can answer")
 
-    async def _reply(self, call: Call, found: CachedResponse | NewAnswer) -> Reply:
+    async def _reply(self, call: VirtualCall, found: CachedResponse | NewAnswer) -> VirtualAnswer:
         if isinstance(found, CachedResponse):
-            return Reply(found.body, f"cache:{found.provenance}")
+            return VirtualAnswer(found.body, f"cache:{found.provenance}")
         if not found.keep:
-            return Reply(found.body.encode("ascii"), "")
+            return VirtualAnswer(found.body.encode("ascii"), "")
         if self._saving == "none":
-            return Reply(found.body.encode("ascii"), found.origin.provenance)
+            return VirtualAnswer(found.body.encode("ascii"), found.origin.provenance)
         name, text = call.target.name, canonical_json(call.tool_input)
         try:
             entry = Entry(call.key, name, text, found.body, found.origin, found.settings)
@@ -139,5 +139,5 @@ class Resolver:
         except TrialbedError as error:
             # The answer is good even if it cannot be kept.
             logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
-            return Reply(found.body.encode("ascii"), found.origin.provenance)
-        return Reply(kept.body, found.origin.provenance)
+            return VirtualAnswer(found.body.encode("ascii"), found.origin.provenance)
+        return VirtualAnswer(kept.body, found.origin.provenance)

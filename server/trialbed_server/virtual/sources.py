@@ -17,7 +17,7 @@ from trialbed.errors import SimulationError, TrialbedError
 from trialbed_server._metrics import Metrics
 from trialbed_server.cache import ANY, NO_ONE, CachedResponse, Origin, ResponseCache
 from trialbed_server.real import RealBackend, RealFailed
-from trialbed_server.virtual.catalog import Target
+from trialbed_server.virtual.catalog import CallTarget
 from trialbed_server.virtual.keys import alias_key, canonical_json, standard_input
 
 logger = logging.getLogger(__name__)
@@ -33,10 +33,10 @@ KINDS: dict[type, str] = {
 
 
 @dataclass(frozen=True)
-class Call:
+class VirtualCall:
     """One call to answer: whose, with what, and under which cache key."""
 
-    target: Target
+    target: CallTarget
     tool_input: Any
     key: str
 
@@ -51,10 +51,10 @@ class NewAnswer:
     settings: str = ""
 
 
-class Source(Protocol):
+class AnswerSource(Protocol):
     """One place where answers come from."""
 
-    async def answer(self, call: Call) -> CachedResponse | NewAnswer | None:
+    async def answer(self, call: VirtualCall) -> CachedResponse | NewAnswer | None:
         """Answer, or None to leave it to the next source.
 
         Raises:
@@ -73,7 +73,7 @@ class CacheSource:
         self._cache = cache
         self._authoritative = authoritative
 
-    async def answer(self, call: Call) -> CachedResponse | None:
+    async def answer(self, call: VirtualCall) -> CachedResponse | None:
         """The stored answer, if there is one."""
         keys = list(dict.fromkeys((call.key, alias_key(call.target.name, call.tool_input))))
         origin = call.target.origin
@@ -91,7 +91,7 @@ class RealSource:
         self._metrics = metrics
         self._settings = json.dumps({"url": _without_credentials(backend.url)})
 
-    async def answer(self, call: Call) -> NewAnswer | None:
+    async def answer(self, call: VirtualCall) -> NewAnswer | None:
         """The real answer, if there is one."""
         if call.target.simulator.invented or not isinstance(call.tool_input, dict):
             return None
@@ -117,7 +117,7 @@ class FrozenSource:
     def __init__(self, cache: ResponseCache) -> None:
         self._cache = cache
 
-    async def answer(self, call: Call) -> None:
+    async def answer(self, call: VirtualCall) -> None:
         """None for other Apis.
 
         Raises:
@@ -153,7 +153,7 @@ class SimulatorSource:
         self._cache = cache
         self._max_answer = max_answer
 
-    async def answer(self, call: Call) -> NewAnswer:
+    async def answer(self, call: VirtualCall) -> NewAnswer:
         """Returns the simulator's answer.
 
         Raises:
@@ -182,14 +182,14 @@ class SimulatorSource:
             body, made_by, keep=not simulation.error, settings=json.dumps(dict(settings)) if settings else ""
         )
 
-    async def _simulate(self, call: Call) -> Simulation:
+    async def _simulate(self, call: VirtualCall) -> Simulation:
         target, simulator = call.target, call.target.simulator
         if not simulator.max_examples:
             return await simulator.simulate(target.api, target.path, call.tool_input)
         examples = await self._examples(call)
         return await simulator.simulate_like(target.api, target.path, call.tool_input, examples)
 
-    async def _examples(self, call: Call) -> list[Example]:
+    async def _examples(self, call: VirtualCall) -> list[Example]:
         """Cached answers of the Api, real and imported ones first; none where the cache cannot be read."""
         target = call.target
         most = target.simulator.max_examples

@@ -21,7 +21,7 @@ import psutil
 from trialbed.contracts import BaseAgent
 from trialbed.records import Record, TrialSpec
 from trialbed.tools import TOOL_TIMEOUT, BlockingClient
-from trialbed.worker import Trial, load_agent
+from trialbed.worker import WorkerTrial, load_agent
 from trialbed_adapter_lab.fidelity.probe._lags import measured_lags
 from trialbed_adapter_lab.fidelity.probe._messages import TICK, Loaded, LoadFailed, Measured, Round, TrialRun
 
@@ -71,7 +71,7 @@ class Probe:
             return TrialRun(trial=spec.trial, seconds=time.perf_counter() - began, failure=failure)
 
     async def _failure(self, spec: TrialSpec) -> str:
-        trial = Trial(spec, owner_only=lambda: None)
+        trial = WorkerTrial(spec, owner_only=lambda: None)
         try:
             async with asyncio.timeout(spec.limits.timeout):
                 outcome = await trial.run(self._agent_class, self._client, self._blocking)

@@ -8,24 +8,24 @@ from typing import Any, cast
 
 from trialbed.records import Api, Json, usable_default
 from trialbed_plugins.datasets.mini._declarations import Endpoint, Operator, Product, Select
-from trialbed_plugins.datasets.mini._world import Row, World, same
+from trialbed_plugins.datasets.mini._world import MiniWorld, TableRow, same
 
 
 class ApiError(Exception):
     """The Api refuses the call; the text is its error message."""
 
 
-def respond(world: World, api: Api, arguments: Mapping[str, Json]) -> dict[str, Json]:
+def respond(world: MiniWorld, api: Api, arguments: Mapping[str, Json]) -> dict[str, Json]:
     """The response of an Api of this world to arguments that fit its schema.
 
     Raises:
         ApiError: a key names nothing, or a value is out of bounds.
     """
-    return _Call(world, world.endpoints[api.ref], _with_defaults(api, arguments)).response()
+    return _MiniCall(world, world.endpoints[api.ref], _with_defaults(api, arguments)).response()
 
 
-class _Call:
-    def __init__(self, world: World, endpoint: Endpoint, arguments: dict[str, Json]) -> None:
+class _MiniCall:
+    def __init__(self, world: MiniWorld, endpoint: Endpoint, arguments: dict[str, Json]) -> None:
         self.world = world
         self.endpoint = endpoint
         self.arguments = arguments
@@ -44,7 +44,7 @@ class _Call:
             content = {}
         return content | {key: self._figure(key, product) for key, product in self.endpoint.compute.items()}
 
-    def _look_up(self, name: str, target: str) -> Row:
+    def _look_up(self, name: str, target: str) -> TableRow:
         table, _, column = target.partition(".")
         row = self.world.find(table, column, self.arguments[name])
         if row is None:
@@ -66,17 +66,17 @@ class _Call:
             raise ApiError(f"no {self.world.tables[select.table].noun} for {wanted}")
         return self._project(rows[0])
 
-    def _rows(self, select: Select) -> list[Row]:
+    def _rows(self, select: Select) -> list[TableRow]:
         table = self.world.tables[select.table]
         conditions = [condition for text in select.where for condition in self._condition(text)]
-        rows = [Row(table, values) for values in table.rows]
+        rows = [TableRow(table, values) for values in table.rows]
         kept = [row for row in rows if all(condition(row) for condition in conditions)]
         column = select.order.removeprefix("-")
         if column:
             kept.sort(key=lambda row: self.world.value(row, column), reverse=select.order.startswith("-"))
         return kept
 
-    def _condition(self, text: str) -> Iterable[Callable[[Row], bool]]:
+    def _condition(self, text: str) -> Iterable[Callable[[TableRow], bool]]:
         path, operator, source = text.split()
         if source.partition(".")[0] not in self.arguments:
             return
@@ -88,7 +88,7 @@ class _Call:
         name, _, path = source.partition(".")
         return self.world.value(self.found[name], path) if path else self.arguments[name]
 
-    def _project(self, row: Row) -> dict[str, Json]:
+    def _project(self, row: TableRow) -> dict[str, Json]:
         pairs = (column.partition(" as ") for column in self.endpoint.columns)
         return {key or path.rpartition(".")[2]: self.world.value(row, path) for path, _, key in pairs}
 

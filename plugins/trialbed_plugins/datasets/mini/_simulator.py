@@ -9,7 +9,7 @@ from trialbed.contracts import Simulation, Simulator
 from trialbed.errors import SimulationError
 from trialbed.records import Api, Json
 from trialbed_plugins.datasets.mini._endpoints import ApiError, respond
-from trialbed_plugins.datasets.mini._world import World, load_world
+from trialbed_plugins.datasets.mini._world import MiniWorld, load_world
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -48,7 +48,7 @@ class MiniSimulator(Simulator):
             return Simulation(error=str(error)[:MAX_ERROR])
 
     @cached_property
-    def _world(self) -> World:
+    def _world(self) -> MiniWorld:
         return load_world()
 
     @cached_property

@@ -20,7 +20,7 @@ ANSWERING = ("_endpoints.py", "_simulator.py")
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A record of a table."""
 
     table: TableFile
@@ -28,7 +28,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class World:
+class MiniWorld:
     """The embedded data.
 
     Attributes:
@@ -45,13 +45,13 @@ class World:
     queries: tuple[Query, ...]
     digest: str
 
-    def find(self, table: str, column: str, value: Json) -> Row | None:
+    def find(self, table: str, column: str, value: Json) -> TableRow | None:
         """The first row of a table whose column has this value."""
         declared = self.tables[table]
         values = next((row for row in declared.rows if same(row[column], value)), None)
-        return None if values is None else Row(declared, values)
+        return None if values is None else TableRow(declared, values)
 
-    def value(self, row: Row, path: str) -> Json:
+    def value(self, row: TableRow, path: str) -> Json:
         """Look up the value at a path from a row: a column, or through references (``city_id.region_id.name``)."""
         column, _, rest = path.partition(".")
         value = row.values[column]
@@ -65,12 +65,12 @@ class World:
 
 
 @cache
-def load_world() -> World:
+def load_world() -> MiniWorld:
     """Read the embedded data; every caller shares one immutable copy."""
     root = files(__package__)
     declared = [pair for text in _texts(root / "apis") for pair in _apis(text)]
     apis = {api.ref: api for api, _ in declared}
-    return World(
+    return MiniWorld(
         tables={name: TableFile.model_validate_json(text) for name, text in _named_texts(root / "tables")},
         apis=apis,
         endpoints={api.ref: endpoint for api, endpoint in declared},

@@ -35,7 +35,7 @@ _APIS = TypeAdapter(tuple[Api, ...])
 _DESCRIPTIONS = TypeAdapter(dict[str, dict[str, str]])
 
 
-class Copies:
+class DatasetCopies:
     """The imported data below one folder."""
 
     def __init__(self, root: Path) -> None:

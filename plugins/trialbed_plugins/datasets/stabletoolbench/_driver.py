@@ -12,7 +12,7 @@ from trialbed.contracts import DatasetDriver
 from trialbed.errors import UsageError
 from trialbed.records import Api, Query
 from trialbed_plugins.datasets._listed import ListedDataset, check_name
-from trialbed_plugins.datasets.stabletoolbench._copies import Copies, described
+from trialbed_plugins.datasets.stabletoolbench._copies import DatasetCopies, described
 from trialbed_plugins.datasets.stabletoolbench._folders import documents, find, holds_data
 from trialbed_plugins.datasets.stabletoolbench._source import read_document, read_queries
 
@@ -30,7 +30,7 @@ HOW_TO = (
 class StableToolBenchDataset(ListedDataset):
     """An imported test set; with tool documents imported, the catalog holds their Apis too."""
 
-    def __init__(self, test_set: str, copies: Copies) -> None:
+    def __init__(self, test_set: str, copies: DatasetCopies) -> None:
         descriptions = copies.descriptions()
         queries = [described(query, descriptions) for query in copies.queries(test_set)]
         super().__init__(NAME, test_set, queries)
@@ -109,5 +109,5 @@ class StableToolBenchDriver(DatasetDriver):
         return list(test_sets)
 
 
-def _copies(data_dir: Path) -> Copies:
-    return Copies(data_dir / NAME)
+def _copies(data_dir: Path) -> DatasetCopies:
+    return DatasetCopies(data_dir / NAME)

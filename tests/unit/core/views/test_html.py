@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
-from trialbed.views import IntervalPlot, Point, Table, TableRow, html_page
+from trialbed.views import IntervalPlot, PlotPoint, Table, TableRow, html_page
 
 EVIL = '<script>alert("x")</script>&\x1b[2J'
 TABLE = Table(
@@ -15,7 +15,7 @@ TABLE = Table(
 )
 PLOT = IntervalPlot(
     "F1",
-    [Point("acme", 0.5, 0.25, 0.75, "0.50 [0.25, 0.75]"), Point("other", None, text="-")],
+    [PlotPoint("acme", 0.5, 0.25, 0.75, "0.50 [0.25, 0.75]"), PlotPoint("other", None, text="-")],
     limits=(0.0, 1.0),
 )
 VOID = {"meta"}
@@ -70,7 +70,7 @@ def test_a_page_holds_tables_with_heads_notes_and_what_is_alarming() -> None:
 
 def test_nothing_that_is_said_is_more_than_text() -> None:
     evil = Table.of(EVIL, (EVIL, EVIL), [(EVIL, EVIL)], [EVIL])
-    text = html_page(EVIL, [evil, IntervalPlot(EVIL, [Point(EVIL, 1.0, text=EVIL)])])
+    text = html_page(EVIL, [evil, IntervalPlot(EVIL, [PlotPoint(EVIL, 1.0, text=EVIL)])])
     assert "script" not in Balanced(text).tags
     assert "\x1b" not in text
 
@@ -104,7 +104,7 @@ def test_a_plot_can_be_read_without_being_seen() -> None:
 
 
 def test_an_axis_without_limits_holds_all_that_is_drawn_at_round_numbers() -> None:
-    plot = IntervalPlot("d", [Point("a", 31.0, 12.0, 47.0), Point("b", -3.0)], zero=0.0)
+    plot = IntervalPlot("d", [PlotPoint("a", 31.0, 12.0, 47.0), PlotPoint("b", -3.0)], zero=0.0)
     low, high = plot.ends
     assert low < -3.0
     assert high > 47.0
@@ -113,7 +113,11 @@ def test_an_axis_without_limits_holds_all_that_is_drawn_at_round_numbers() -> No
 
 
 def test_equal_values_and_no_values_have_an_axis_too() -> None:
-    for plot in (IntervalPlot("d", [Point("a", 5.0)]), IntervalPlot("d", [Point("a", 0.0)]), IntervalPlot("d", [])):
+    for plot in (
+        IntervalPlot("d", [PlotPoint("a", 5.0)]),
+        IntervalPlot("d", [PlotPoint("a", 0.0)]),
+        IntervalPlot("d", []),
+    ):
         low, high = plot.ends
         assert low < high
         drawing(plot)

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.views import Bar, BarPlot, IntervalPlot, Mark, Plot, Point, ScatterPlot, Span, Timeline, svg
+from trialbed.views import Bar, BarPlot, BarSpan, IntervalPlot, Mark, Plot, PlotPoint, ScatterPlot, Timeline, svg
 from trialbed.views._scale import Scale
 
 HOSTILE = "</svg><script>alert(1)</script>\x1b[2J"
 SPACE = "{http://www.w3.org/2000/svg}"
 PLOTS: list[Plot] = [
-    IntervalPlot("scores", [Point(HOSTILE, 0.5, 0.2, 0.8, "half"), Point("none", None)]),
+    IntervalPlot("scores", [PlotPoint(HOSTILE, 0.5, 0.2, 0.8, "half"), PlotPoint("none", None)]),
     ScatterPlot("cost", "tokens", "score", [Mark(HOSTILE, 10.0, 0.5), Mark("none", None, 0.5)], y_limits=(0.0, 1.0)),
     BarPlot("times", [Bar(HOSTILE, {"model": 1.0, "tools": 0.0, HOSTILE: 2.0}), Bar("none", {})]),
-    Timeline("line", ("model", HOSTILE), [Span(HOSTILE, HOSTILE, 0.0, 0.5, alarming=True)], total=2.0),
+    Timeline("line", ("model", HOSTILE), [BarSpan(HOSTILE, HOSTILE, 0.0, 0.5, alarming=True)], total=2.0),
 ]
 EMPTY: list[Plot] = [IntervalPlot("", []), ScatterPlot("", "", "", []), BarPlot("", []), Timeline("", (), [])]
 

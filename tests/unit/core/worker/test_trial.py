@@ -15,7 +15,7 @@ from trialbed import Answer, BaseAgent, ModelFailed
 from trialbed.errors import AnswerError
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
 from trialbed.tools import BlockingClient
-from trialbed.worker import Trial
+from trialbed.worker import WorkerTrial
 from trialbed.worker._trial import failure_of, seed_random_state
 
 API = ApiRef(category="Weather", tool_name="Weather", api_name="now")
@@ -58,7 +58,7 @@ async def run(agent_class, spec=SPEC):
     def virtual(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, json={"error": "", "response": "rain"})
 
-    trial = Trial(spec, lambda: None)
+    trial = WorkerTrial(spec, lambda: None)
     async with httpx.AsyncClient(transport=httpx.MockTransport(virtual)) as client:
         try:
             return await trial.run(agent_class, client, BlockingClient())
@@ -123,7 +123,7 @@ async def test_the_clock_runs_while_the_agent_works_and_stops_when_it_fails():
             self.log.append("close")
 
     Recorder.log = []
-    trial = Trial(SPEC, lambda: None, Recorder.log.append)
+    trial = WorkerTrial(SPEC, lambda: None, Recorder.log.append)
     async with httpx.AsyncClient() as client:
         with pytest.raises(ValueError, match="no"):
             await trial.run(Failing, client, BlockingClient())

@@ -9,8 +9,8 @@ import pytest
 from trialbed.records import TrialRegistration
 from trialbed_server._clock import SystemClock
 from trialbed_server.simulators.template import TemplateSimulator
-from trialbed_server.trials import Trial, TrialConflict, TrialGone, TrialRegistry, TrialUnknown
-from trialbed_server.virtual.catalog import Catalog
+from trialbed_server.trials import OpenTrial, TrialConflict, TrialGone, TrialRegistry, TrialUnknown
+from trialbed_server.virtual.catalog import TargetCatalog
 
 
 class SetClock(SystemClock):
@@ -22,9 +22,9 @@ class SetClock(SystemClock):
         return self.now
 
 
-def trial(token: str, clock: SystemClock | None = None, **fields: Any) -> Trial:
+def trial(token: str, clock: SystemClock | None = None, **fields: Any) -> OpenTrial:
     registration = TrialRegistration(trial=token, model="scripted:gold", **fields)
-    return Trial(registration, Catalog([], TemplateSimulator()), clock or SystemClock())
+    return OpenTrial(registration, TargetCatalog([], TemplateSimulator()), clock or SystemClock())
 
 
 def test_a_trial_is_found_until_it_is_closed_and_never_opened_again() -> None:

@@ -9,7 +9,7 @@ from trialbed.records import TrialOpening, TrialRegistration
 from trialbed_server._clock import SystemClock
 from trialbed_server.simulators.template import TemplateSimulator
 from trialbed_server.trials import Setup, Setups
-from trialbed_server.virtual.catalog import Catalog
+from trialbed_server.virtual.catalog import TargetCatalog
 
 SIMULATOR = TemplateSimulator()
 
@@ -39,7 +39,7 @@ def document(**fields: Any) -> dict[str, Any]:
 
 def setup(by: TemplateSimulator = SIMULATOR, **fields: Any) -> Setup:
     registration = TrialRegistration.model_validate(document(**fields))
-    return Setup(registration, Catalog([], by), by)
+    return Setup(registration, TargetCatalog([], by), by)
 
 
 def test_the_name_says_what_is_shared() -> None:
