@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
 from trialbed.records import CONTROLLED, Record
@@ -52,8 +53,9 @@ class Check:
     """One check of the kit.
 
     Attributes:
-        name: unique; what ``Deviation.check`` and the command line refer to.
+        name: unique; ``Deviation.check`` and the command line refer to it.
         level: for the adapters that it binds.
+        summary: the behaviour that is checked, in a sentence.
         reason: why it is needed, in a sentence.
         hint: what usually makes an adapter pass.
         run: the check itself.
@@ -62,39 +64,35 @@ class Check:
 
     name: str
     level: Level
+    summary: str
     reason: str
     hint: str
     run: Procedure
-    binds: Bound = "all"
+    binds: Bound = "controlled"
 
     def level_for(self, profile: str | None) -> Level:
-        """Its weight for an adapter's profile; None is an adapter without profiles."""
+        """Return its weight for an adapter's profile; None is an adapter without profiles."""
         return self.level if self.binds == "all" or profile == CONTROLLED else "may"
 
-    @property
-    def theme(self) -> str:
-        """The module of ``checks`` that it belongs to: ``calls``, ``arguments``, ``limits`` and so on."""
-        return self.run.__module__.rpartition(".")[2]
 
-    @property
-    def summary(self) -> str:
-        """The first line of the check's docstring."""
-        return (self.run.__doc__ or self.name).strip().splitlines()[0]
-
-
-def must(*, reason: str, hint: str, binds: Bound = "all") -> Callable[[Procedure], Check]:
+def must(*, reason: str, hint: str, binds: Bound = "controlled") -> Callable[[Procedure], Check]:
     """Make a function a check that an adapter that it binds has to pass; its name and first line are the check's."""
-    return _check("must", reason, hint, binds)
+    return partial(_check, "must", reason, hint, binds)
 
 
-def should(*, reason: str, hint: str, binds: Bound = "all") -> Callable[[Procedure], Check]:
+def should(*, reason: str, hint: str, binds: Bound = "controlled") -> Callable[[Procedure], Check]:
     """Make a function a check that an adapter that it binds passes or declares."""
-    return _check("should", reason, hint, binds)
+    return partial(_check, "should", reason, hint, binds)
 
 
 def may(*, reason: str, hint: str) -> Callable[[Procedure], Check]:
     """Make a function a check that is only reported."""
-    return _check("may", reason, hint)
+    return partial(_check, "may", reason, hint, "all")
+
+
+def _check(level: Level, reason: str, hint: str, binds: Bound, run: Procedure) -> Check:
+    summary, _, _ = (run.__doc__ or run.__name__).strip().partition("\n")
+    return Check(run.__name__, level, summary, reason, hint, run, binds)
 
 
 class Finding(Record):
@@ -173,10 +171,3 @@ class Report(Record):
         return f"{level} {self.count(level, 'passed')}/{self.count(level)}" + (
             f" ({', '.join(apart)})" if apart else ""
         )
-
-
-def _check(level: Level, reason: str, hint: str, binds: Bound = "all") -> Callable[[Procedure], Check]:
-    def made(run: Procedure) -> Check:
-        return Check(name=run.__name__, level=level, reason=reason, hint=hint, run=run, binds=binds)
-
-    return made

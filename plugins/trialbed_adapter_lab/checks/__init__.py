@@ -1,5 +1,7 @@
 """The checks, by theme."""
 
+from types import ModuleType
+
 from trialbed_adapter_lab._check import Check
 from trialbed_adapter_lab.checks import (
     arguments,
@@ -17,7 +19,14 @@ from trialbed_adapter_lab.checks import (
 
 THEMES = (calls, conversation, arguments, faults, schemas, limits, sizes, conditions, claims, isolation, hygiene)
 
-CHECKS: tuple[Check, ...] = tuple(check for theme in THEMES for check in theme.CHECKS)
+
+def checks_of(theme: ModuleType) -> tuple[Check, ...]:
+    """Return the checks of a theme, single ones and tables, in the order in which its module defines them."""
+    items = [item if isinstance(item, tuple) else (item,) for item in vars(theme).values()]
+    return tuple(check for item in items for check in item if isinstance(check, Check))
+
+
+CHECKS: tuple[Check, ...] = tuple(check for theme in THEMES for check in checks_of(theme))
 """Every check, in the order in which they are run; contacts with other servers are checked last."""
 
-__all__ = ["CHECKS", "THEMES"]
+__all__ = ["CHECKS", "THEMES", "checks_of"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from trialbed_adapter_lab._check import must, should
-from trialbed_adapter_lab.checks._expectations import answered, asked, called, expect, expect_equal, told
+from trialbed_adapter_lab.checks._conversations import converse
+from trialbed_adapter_lab.checks._expectations import asked, expect, expect_equal, told
 from trialbed_adapter_lab.harness import Harness, asks, call, tool
 
 ANYTHING: dict[str, Any] = {}
@@ -54,7 +55,6 @@ INVALID = {"count": "seven", "kind": "c", "colour": None}
 
 
 @must(
-    binds="controlled",
     reason="Scores compare the arguments that the Api got with those that were right.",
     hint="Do not build a typed object from the arguments: pass the parsed JSON on.",
 )
@@ -65,7 +65,6 @@ async def argument_types_are_kept(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="A text that says `7` or `true` is not a number; a changed value makes a different call.",
     hint="Switch the framework's coercion of arguments off, or pass the arguments around it.",
 )
@@ -76,7 +75,6 @@ async def text_arguments_stay_text(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Parameters of real Apis have such names; they break frameworks that pass arguments by keyword.",
     hint="Let the framework call with one mapping, and use tool.ainvoke(mapping), never tool(**mapping) by keyword.",
 )
@@ -87,7 +85,6 @@ async def hostile_argument_names(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Queries are written in many languages.",
     hint="Do not encode arguments by hand.",
 )
@@ -99,7 +96,6 @@ async def unicode_arguments(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Some Apis take documents as arguments.",
     hint="Look for a limit that the framework sets on the length of arguments.",
 )
@@ -112,34 +108,29 @@ async def large_arguments(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Models may write no arguments at all for a tool that needs none.",
     hint="Read an empty text as {}; some frameworks do not.",
 )
 async def empty_arguments(harness: Harness) -> None:
     """An empty text as arguments is a call without arguments."""
-    record = await harness.run(asks(call("Echo_text", "")), "done", tools=[tool(parameters=OPEN)])
-    answered(record, "done")
-    asked(record, 2)
-    called(record, ("Echo_text", {}))
+    await converse(
+        harness, asks(call("Echo_text", "")), requests=2, calls=[("Echo_text", {})], tools=[tool(parameters=OPEN)]
+    )
 
 
 @must(
-    binds="controlled",
     reason="The model must learn that its call was wrong, and the run must go on.",
     hint="Either make the call as it is, or answer it with a tool message that says what is wrong.",
 )
 async def invalid_arguments_do_not_end_the_run(harness: Harness) -> None:
     """Arguments that break the schema: the call is made or refused, the model is told, and the run continues."""
-    record = await harness.run(asks(call("Echo_text", INVALID)), "sorry", tools=[tool(parameters=STRICT)])
-    answered(record, "sorry")
+    record = await converse(harness, asks(call("Echo_text", INVALID)), answer="sorry", tools=[tool(parameters=STRICT)])
     _, second = asked(record, 2)
     told(second, [""])
     expect(len(record.calls) <= 1, "at most one call of the Api", f"{len(record.calls)}")
 
 
 @should(
-    binds="controlled",
     reason="The Api decides whether arguments are right; a framework that repairs them hides the model's mistakes.",
     hint="Bind the raw schema, and switch validation, defaults and coercion of arguments off.",
 )
@@ -149,7 +140,6 @@ async def arguments_are_not_repaired(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="The Api fills in defaults; a value that the model did not write makes a different call.",
     hint="Do not fill in defaults, or None for parameters that are left out.",
 )
@@ -167,9 +157,7 @@ async def defaults_are_not_filled_in(harness: Harness) -> None:
 async def _arrives(harness: Harness, arguments: dict[str, Any], schema: dict[str, Any] | None = None) -> None:
     """One call with these arguments is made as it is."""
     offered = tool() if schema is None else tool(parameters=schema)
-    record = await harness.run(asks(call("Echo_text", arguments)), "done", tools=[offered])
-    answered(record, "done")
-    asked(record, 2)
+    record = await converse(harness, asks(call("Echo_text", arguments)), requests=2, tools=[offered])
     expect(
         len(record.calls) == 1, "one call of the Api", f"{len(record.calls)}{_told_instead(record.requests[1].results)}"
     )
@@ -178,16 +166,3 @@ async def _arrives(harness: Harness, arguments: dict[str, Any], schema: dict[str
 
 def _told_instead(results: list[tuple[str, str]]) -> str:
     return f"; the model was told: {results[0][1][:200]}" if results else ""
-
-
-CHECKS = (
-    argument_types_are_kept,
-    text_arguments_stay_text,
-    hostile_argument_names,
-    unicode_arguments,
-    large_arguments,
-    empty_arguments,
-    invalid_arguments_do_not_end_the_run,
-    arguments_are_not_repaired,
-    defaults_are_not_filled_in,
-)

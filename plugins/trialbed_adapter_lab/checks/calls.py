@@ -6,6 +6,7 @@ import asyncio
 import json
 
 from trialbed_adapter_lab._check import must, should
+from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
 from trialbed_adapter_lab.checks._expectations import (
     answered,
     asked,
@@ -23,6 +24,7 @@ WORDS = ("one", "two", "three")
 
 
 @must(
+    binds="all",
     reason="Tasks that need no tool are measured too.",
     hint="Return the model's text as final_answer, with finish_of(text) as finish.",
 )
@@ -36,32 +38,31 @@ async def plain_answer(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Some queries have no tools, and many endpoints reject an empty list of tools.",
     hint="Leave the request's tools out where there are none.",
 )
 async def no_tools(harness: Harness) -> None:
     """Without tools the request offers none, and the model's text is the answer."""
-    record = await harness.run("nothing to call", tools=())
-    answered(record, "nothing to call")
+    record = await converse(harness, answer="nothing to call", tools=())
     (request,) = asked(record, 1)
     expect("tools" not in request.body, "a request without `tools`", request.body.get("tools"))
 
 
 @must(
+    binds="all",
     reason="Every measurement builds on single calls.",
     hint="Pass the model's arguments to tool.ainvoke() as they are, and return its text as the tool message.",
 )
 async def single_call(harness: Harness) -> None:
     """One call is made once, with the model's arguments, and the model gets the result."""
-    record = await harness.run(asks(call("Echo_text", {"text": "hello"})), "done", tools=[tool(behave=returns("hi"))])
-    answered(record, "done")
+    record = await converse(harness, asks_echo("hello"), tools=[tool(behave=returns("hi"))])
     asked_at_least(record, 2)
-    called(record, ("Echo_text", {"text": "hello"}))
+    called(record, *echoes("hello"))
     knows(record.requests[1], ["hi"])
 
 
 @must(
+    binds="all",
     reason="Scores count the calls that reached each Api; a call of another one, or one more, is not the model's.",
     hint="Bind each tool to its own Api, and make a call only when the model asks for it.",
 )
@@ -69,35 +70,35 @@ async def calls_reach_their_own_apis(harness: Harness) -> None:
     """Three tools called one after the other: each call reaches its own Api once, and the model gets its result."""
     names = ("Find_place", "Look_up_weather", "Book_room")
     tools = [tool(name, returns(f"result of {name}"), description=f"Stands for {name}.") for name in names]
-    record = await harness.run(*(asks(call(name, {"text": name})) for name in names), "done", tools=tools)
-    answered(record, "done")
-    called(record, *((name, {"text": name}) for name in names))
+    record = await converse(
+        harness,
+        *(asks(call(name, {"text": name})) for name in names),
+        calls=[*((name, {"text": name}) for name in names)],
+        tools=tools,
+    )
     for place, name in enumerate(names):
         knows(asked_at_least(record, 4)[place + 1], [f"result of {name}"])
 
 
 @must(
-    binds="controlled",
     reason="A request more is one that the other frameworks do not make.",
     hint="Look for planning, reflection, titles and summaries that the framework asks the model for.",
 )
 async def model_is_asked_once_per_turn(harness: Harness) -> None:
     """An answer at once takes one request, a call and an answer two; each result is one tool message."""
     asked(await harness.run("hello"), 1)
-    record = await harness.run(asks(call("Echo_text", {"text": "hello"})), "done")
+    record = await harness.run(asks_echo("hello"), "done")
     _, second = asked(record, 2)
     told(second, ["hello"])
 
 
 @must(
-    binds="controlled",
     reason="Calls that depend on each other come one per turn.",
     hint="Ask the model again after every turn with calls, with all results so far.",
 )
 async def sequential_calls(harness: Harness) -> None:
     """One call per turn, three turns: each is made in its turn, and the model sees all results so far."""
-    record = await harness.run(*(asks(call("Echo_text", {"text": word})) for word in WORDS), "done")
-    answered(record, "done")
+    record = await converse(harness, *(asks_echo(word) for word in WORDS))
     requests = asked(record, 4)
     expect_equal(
         "arguments of the calls", [item.arguments for item in record.calls], [{"text": word} for word in WORDS]
@@ -106,7 +107,6 @@ async def sequential_calls(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="A model may ask for several calls in one turn; the model assumes that all of them are made.",
     hint="Make every call of the turn before you ask the model again.",
 )
@@ -114,15 +114,13 @@ async def parallel_calls(harness: Harness) -> None:
     """Three calls of three tools in one turn: each is made once, and the next request has all results."""
     names = ("Echo_a", "Echo_b", "Echo_c")
     turn = asks(*(call(name, {"text": name}) for name in names))
-    record = await harness.run(turn, "done", tools=[tool(name) for name in names])
-    answered(record, "done")
+    record = await converse(harness, turn, tools=[tool(name) for name in names])
     _, second = asked(record, 2)
     called(record, *((name, {"text": name}) for name in names))
     expect(len(second.results) == len(names), "three tool messages in the second request", second.results)
 
 
 @must(
-    binds="controlled",
     reason="A result under another call's id misinforms the model.",
     hint="Take the tool_call_id from the call that the result belongs to, not from the order of arrival.",
 )
@@ -138,9 +136,8 @@ async def parallel_results_match_ids(harness: Harness) -> None:
         ended[place].set()
         return ApiReply(f"result {place}")
 
-    turn = asks(*(call("Echo_text", {"text": str(place)}) for place in range(3)))
-    record = await harness.run(turn, "done", tools=[tool(behave=in_reverse)])
-    answered(record, "done")
+    turn = asks_echo(*map(str, range(3)))
+    record = await converse(harness, turn, tools=[tool(behave=in_reverse)])
     _, second = asked(record, 2)
     expect(len(second.results) == 3, "three tool messages in the second request", second.results)
     texts = dict(second.results)
@@ -150,67 +147,58 @@ async def parallel_results_match_ids(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Parallel calls that wait for each other make a framework slower than it needs to be.",
     hint="Gather the calls of a turn; many frameworks have a switch for it.",
 )
 async def parallel_calls_overlap(harness: Harness) -> None:
     """Three calls of one turn run at the same time."""
     barrier = Barrier(3)
-    turn = asks(*(call("Echo_text", {"text": word}) for word in WORDS))
-    record = await harness.run(turn, "done", tools=[tool(behave=barrier.tool())])
-    answered(record, "done")
-    called(record, *(("Echo_text", {"text": word}) for word in WORDS))
+    turn = asks_echo(*WORDS)
+    await converse(harness, turn, calls=echoes(*WORDS), tools=[tool(behave=barrier.tool())])
     expect(barrier.all_arrived, "three calls under way at once", "each began only after another had ended")
 
 
 @must(
-    binds="controlled",
     reason="Models may spread their work over many calls in one turn.",
     hint="Do not cut the calls of a turn off at some number.",
 )
 async def many_calls_in_one_turn(harness: Harness) -> None:
     """Twenty calls in one turn are all made, and all results go back."""
-    turn = asks(*(call("Echo_text", {"text": str(number)}) for number in range(20)))
-    record = await harness.run(turn, "done")
-    answered(record, "done")
+    turn = asks_echo(*map(str, range(20)))
+    record = await converse(harness, turn)
     _, second = asked(record, 2)
-    called(record, *(("Echo_text", {"text": str(number)}) for number in range(20)))
+    called(record, *echoes(*map(str, range(20))))
     expect(len(second.results) == 20, "20 tool messages in the second request", f"{len(second.results)}")
 
 
 @must(
-    binds="controlled",
     reason="A framework's own limit below the trial's step limit would end long tasks early.",
     hint="Raise the framework's recursion or iteration limit above what max_steps needs.",
 )
 async def many_turns(harness: Harness) -> None:
     """Thirty turns with a call each, within the step limit, are all taken."""
-    turns = [asks(call("Echo_text", {"text": str(number)})) for number in range(30)]
-    record = await harness.run(*turns, "done", max_steps=40)
-    answered(record, "done")
-    asked(record, 31)
+    turns = [asks_echo(str(number)) for number in range(30)]
+    record = await converse(harness, *turns, requests=31, max_steps=40)
     expect(len(record.calls) == 30, "30 calls", f"{len(record.calls)}")
     results = len(record.requests[-1].results)
     expect(results == 30, "the results of all 30 calls in the last request", f"{results}")
 
 
 @must(
-    binds="controlled",
     reason="The same call may have another result later, and the Api's log must show what the model asked for.",
     hint="Switch the framework's tool cache off, and do not drop calls that look alike.",
 )
 async def repeated_calls_are_made_again(harness: Harness) -> None:
     """The same call twice in one turn and again in the next is made three times."""
     same = call("Echo_text", {"text": "again"})
-    record = await harness.run(asks(same, same), asks(same), "done")
-    answered(record, "done")
+    record = await converse(harness, asks(same, same), asks(same))
     requests = asked(record, 3)
     called(record, *[("Echo_text", {"text": "again"})] * 3)
     expect_equal("results per request", [len(request.results) for request in requests], [0, 2, 3])
 
 
 @must(
+    binds="all",
     reason="A call that the model did not ask for is the framework's, and would be scored as the model's.",
     hint="Read calls from tool_calls alone.",
 )
@@ -218,20 +206,3 @@ async def text_is_not_a_call(harness: Harness) -> None:
     """A call that the model writes in its text is not made."""
     record = await harness.run(forever(Reply(CALL_IN_TEXT)), max_steps=3)
     called(record)
-
-
-CHECKS = (
-    plain_answer,
-    no_tools,
-    single_call,
-    calls_reach_their_own_apis,
-    model_is_asked_once_per_turn,
-    sequential_calls,
-    parallel_calls,
-    parallel_results_match_ids,
-    parallel_calls_overlap,
-    many_calls_in_one_turn,
-    many_turns,
-    repeated_calls_are_made_again,
-    text_is_not_a_call,
-)

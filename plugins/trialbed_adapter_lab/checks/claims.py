@@ -6,6 +6,7 @@ from typing import Any
 
 from trialbed.records import Answer, Usage
 from trialbed_adapter_lab._check import may, must, should
+from trialbed_adapter_lab.checks._conversations import converse
 from trialbed_adapter_lab.checks._expectations import answered, asked_at_least, expect, expect_equal, in_order
 from trialbed_adapter_lab.harness import Harness, TrialRecord, asks, breaks, call, errs, forever, returns, says, tool
 
@@ -16,6 +17,7 @@ ALL = {"prompt_tokens": 70, "completion_tokens": 7}
 
 
 @must(
+    binds="all",
     reason="The difference between claims and the wire is a score of the framework, not of its adapter.",
     hint="Read the calls from the framework's own messages or events: name, Api and arguments of each.",
 )
@@ -24,13 +26,13 @@ async def calls_are_claimed(harness: Harness) -> None:
     # A framework may refuse arguments that a schema does not name.
     tools = [tool(name, parameters=_schema("text", "n")) for name in NAMES]
     together = asks(*(call(name, {"text": f"{name} 1", "n": "1"}) for name in NAMES))
-    record = await harness.run(together, asks(call("Echo_b", {"text": "Echo_b 2", "n": "2"})), "done", tools=tools)
-    answered(record, "done")
+    record = await converse(harness, together, asks(call("Echo_b", {"text": "Echo_b 2", "n": "2"})), tools=tools)
     expect(len(record.calls) > 0, "calls of the tools", "none")
     _claimed(record)
 
 
 @must(
+    binds="all",
     reason="A claim that stops at some number hides what the framework does not know of itself.",
     hint="Read all messages of the run, not the last ones.",
 )
@@ -43,7 +45,6 @@ async def many_calls_are_claimed(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Scores that look at order read it from the claims where the wire has calls at the same time.",
     hint="List the calls in the order in which the model asked for them.",
 )
@@ -57,7 +58,6 @@ async def claims_are_in_order(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Results and answers are read together; a claim without its response is incomplete.",
     hint="Put the text of the tool message into ClaimedCall.response.",
 )
@@ -71,6 +71,7 @@ async def responses_are_claimed(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="A call was made even if its Api failed.",
     hint="Claim it like any other; frameworks may list failed calls elsewhere.",
 )
@@ -82,6 +83,7 @@ async def failed_calls_are_claimed(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="A call that never left the framework was not made.",
     hint="Leave out calls of unknown tools and with broken arguments: they reached no Api.",
 )
@@ -98,7 +100,6 @@ async def calls_not_made_are_not_claimed(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Calls of a trial that was cut off were made too.",
     hint="Keep what the framework reports where it ends by its limit; some lose it with an exception.",
 )
@@ -111,6 +112,7 @@ async def calls_are_claimed_at_the_step_limit(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="Tokens cost money; a wrong number is worse than no number.",
     hint="Add up what the framework reports of every turn, the last one too; otherwise return None.",
 )
@@ -122,6 +124,7 @@ async def claimed_usage_is_the_sum(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="A missing report does not mean zero.",
     hint="Return usage=None where the model reported none.",
 )
@@ -144,6 +147,7 @@ async def usage_is_claimed(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="A wrong number of turns hides requests that the framework made on its own.",
     hint="Count the model's messages that the framework reports, the last one too; otherwise return None.",
 )
@@ -198,19 +202,3 @@ def _schema(*names: str) -> dict[str, Any]:
 
 def _tools() -> list[Any]:
     return [tool(name) for name in NAMES]
-
-
-CHECKS = (
-    calls_are_claimed,
-    many_calls_are_claimed,
-    claims_are_in_order,
-    responses_are_claimed,
-    failed_calls_are_claimed,
-    calls_not_made_are_not_claimed,
-    calls_are_claimed_at_the_step_limit,
-    claimed_usage_is_the_sum,
-    unknown_usage_is_none,
-    usage_is_claimed,
-    claimed_turns_are_right,
-    turns_are_claimed,
-)

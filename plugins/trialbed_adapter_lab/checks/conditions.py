@@ -6,19 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from trialbed_adapter_lab._check import may, must, should
-from trialbed_adapter_lab.checks._expectations import answered, asked, asked_at_least, expect, expect_equal, knows
-from trialbed_adapter_lab.harness import (
-    KEY,
-    QUERY,
-    SYSTEM_PROMPT,
-    Conditions,
-    Harness,
-    ModelRequest,
-    asks,
-    call,
-    text_of,
-    tool,
-)
+from trialbed_adapter_lab.checks._conversations import asks_echo, converse
+from trialbed_adapter_lab.checks._expectations import asked, asked_at_least, expect, expect_equal, knows
+from trialbed_adapter_lab.harness import KEY, QUERY, SYSTEM_PROMPT, Conditions, Harness, ModelRequest, text_of, tool
 
 USUAL = {"model", "messages", "temperature", "seed", "max_tokens", "tools", "stream"}
 """The fields of a request that a trial asks for; ``stream`` is allowed to say false."""
@@ -43,6 +33,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
 
 
 @must(
+    binds="all",
     reason="Without the query, the framework is not measured on it.",
     hint="Pass the query as the user's message.",
 )
@@ -52,6 +43,7 @@ async def query_is_sent(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="All frameworks get the same instructions.",
     hint="Pass self.system_prompt as the framework's instructions.",
 )
@@ -61,7 +53,6 @@ async def system_prompt_is_sent(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Models follow instructions and questions by their roles, and forget what is no longer sent.",
     hint="Send the system prompt as the system's message and the query as the user's, in every request.",
 )
@@ -74,7 +65,6 @@ async def prompt_and_query_stay_in_their_roles(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Words that a framework adds are instructions that the others did not get.",
     hint="Look for the framework's own prompt templates, names and roles, and switch them off or override them.",
 )
@@ -86,21 +76,20 @@ async def nothing_is_added_to_the_messages(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Words that a framework adds later are instructions too.",
     hint="Look for reminders, reflections and summaries that the framework puts between turns.",
 )
 async def nothing_is_added_between_turns(harness: Harness) -> None:
     """Each further request adds the model's message and the results of its calls, and nothing else."""
-    turns = [asks(call("Echo_text", {"text": str(number)})) for number in range(3)]
-    record = await harness.run(*turns, "done")
-    answered(record, "done")
+    turns = [asks_echo(str(number)) for number in range(3)]
+    record = await converse(harness, *turns)
     requests = asked(record, 4)
     roles = [entry.get("role") for entry in requests[-1].messages[len(requests[0].messages) :]]
     expect_equal("roles of the messages after the first request", roles, ["assistant", "tool"] * 3)
 
 
 @must(
+    binds="all",
     reason="With another model, the results cannot be compared.",
     hint="Pass self.endpoint.model to the client; do not let it choose one.",
 )
@@ -111,7 +100,6 @@ async def model_is_named(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Models of vendors have such names, and with another model the results cannot be compared.",
     hint="Pass self.endpoint.model as it is; some frameworks read a prefix as the vendor.",
 )
@@ -123,7 +111,6 @@ async def model_names_of_vendors_are_kept(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Frameworks' defaults differ; the trial's temperature must be the same for all.",
     hint="Set the temperature in the model's settings, including 0, which is easily mistaken for unset.",
 )
@@ -133,6 +120,7 @@ async def temperature_is_sent(harness: Harness) -> None:
 
 
 @should(
+    binds="all",
     reason="The seed makes a trial repeatable if the model supports it.",
     hint="Set the seed in the model's settings, including 0, which is easily mistaken for unset.",
 )
@@ -142,7 +130,6 @@ async def seed_is_sent(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="The limit on a completion's length is the same for all.",
     hint="Send it as `max_tokens`, which all compatible endpoints know; SDKs may rename it.",
 )
@@ -157,7 +144,6 @@ async def max_tokens_is_sent(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Streamed responses are timed and counted differently.",
     hint="Switch streaming off.",
 )
@@ -168,6 +154,7 @@ async def responses_are_not_streamed(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="The gateway knows a trial by its URL and takes the dummy key; endpoints without a gateway take no other.",
     hint="Pass self.endpoint.api_key to the client; do not let it read one from the environment.",
 )
@@ -178,21 +165,20 @@ async def key_is_sent(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="The gateway measures chat completions; requests elsewhere are not measured.",
     hint="Choose the chat completions API, and switch look-ups of models off.",
 )
 async def only_chat_completions_are_asked_for(harness: Harness) -> None:
     """The trial asks for chat completions and makes its calls, and sends no other requests to the server."""
     before = len(harness.strays)
-    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done")
-    answered(record, "done")
+    record = await converse(harness, asks_echo("x"))
     asked_at_least(record, 2)
     strays = [*record.strays, *harness.strays[before:]]
     expect(not strays, "only POST /v1/chat/completions, and calls of the offered Apis", strays)
 
 
 @should(
-    binds="controlled",
     reason="A trial that cannot be repeated cannot be compared with its recording.",
     hint="Look for times, random ids and sets in what the framework sends.",
 )
@@ -204,7 +190,6 @@ async def requests_can_be_repeated(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="These settings change which calls a model makes, and how it draws its words.",
     hint="Leave the setting out, or at the value that the endpoint has by itself.",
 )
@@ -236,8 +221,7 @@ async def nothing_else_is_set(harness: Harness) -> None:
 )
 async def connection_is_reused(harness: Harness) -> None:
     """The requests of a trial come over one connection."""
-    record = await harness.run(asks(call("Echo_text", {"text": "x"})), asks(call("Echo_text", {"text": "y"})), "done")
-    answered(record, "done")
+    record = await converse(harness, asks_echo("x"), asks_echo("y"))
     expect(record.connections == 1, "one connection for three requests", f"{record.connections}")
 
 
@@ -252,32 +236,10 @@ async def _number_is_sent(harness: Harness, setting: str, numbers: Sequence[floa
 async def _requests(harness: Harness, **conditions: Any) -> tuple[ModelRequest, ...]:
     """The requests of a trial with a call: two, and what the framework adds."""
     wanted: Conditions = {"tools": [tool()], **conditions}  # type: ignore[typeddict-item]
-    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done", **wanted)
-    answered(record, "done")
+    record = await converse(harness, asks_echo("x"), **wanted)
     return asked_at_least(record, 2)
 
 
 def _plain(entry: dict[str, Any]) -> dict[str, Any]:
     """The message with its text as a string, and without empty fields."""
     return {name: value for name, value in entry.items() if value} | {"content": text_of(entry.get("content"))}
-
-
-CHECKS = (
-    query_is_sent,
-    system_prompt_is_sent,
-    prompt_and_query_stay_in_their_roles,
-    nothing_is_added_to_the_messages,
-    nothing_is_added_between_turns,
-    model_is_named,
-    model_names_of_vendors_are_kept,
-    temperature_is_sent,
-    seed_is_sent,
-    max_tokens_is_sent,
-    responses_are_not_streamed,
-    key_is_sent,
-    only_chat_completions_are_asked_for,
-    requests_can_be_repeated,
-    nothing_else_changes_the_model,
-    nothing_else_is_set,
-    connection_is_reused,
-)

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from trialbed_adapter_lab._check import must, should
+from trialbed_adapter_lab.checks._conversations import converse, echoes
 from trialbed_adapter_lab.checks._expectations import (
     answered,
     asked,
@@ -31,7 +32,6 @@ WORDS = ("one", "two", "three")
 
 
 @must(
-    binds="controlled",
     reason="Vendors number calls from 0 in every turn; an id is unique within its turn only.",
     hint="Match results to the calls of the turn just made, not by id over the whole conversation.",
 )
@@ -41,63 +41,54 @@ async def ids_may_come_again(harness: Harness) -> None:
     record = await harness.run(*turns, "done")
     answer = answered(record, "done")
     requests = asked(record, 4)
-    called(record, *(("Echo_text", {"text": word}) for word in WORDS))
+    called(record, *echoes(*WORDS))
     told(requests[-1], WORDS)
     claimed = [(claim.arguments or {}).get("text") for claim in answer.calls if isinstance(claim.arguments, dict)]
     expect_equal("claimed calls", claimed, list(WORDS))
 
 
 @should(
-    binds="controlled",
     reason="Some vendors give every call the same id; a result that is lost misinforms the model.",
     hint="Keep the calls of a turn in a list, not by id.",
 )
 async def ids_may_be_equal(harness: Harness) -> None:
     """Two calls of one turn with the same id are both made, and both results go back."""
     turn = asks(*(call("Echo_text", {"text": word}, id="call_0") for word in WORDS[:2]))
-    record = await harness.run(turn, "done")
-    answered(record, "done")
-    called(record, *(("Echo_text", {"text": word}) for word in WORDS[:2]))
+    record = await converse(harness, turn, calls=echoes(*WORDS[:2]))
     knows(record.requests[1], WORDS[:2])
 
 
 @should(
-    binds="controlled",
     reason="A conversation that was rewritten is one that the model did not have.",
     hint="Keep the text of the arguments next to the parsed object, and send the text back.",
 )
 async def arguments_stay_as_written(harness: Harness) -> None:
     """The arguments of a call are sent back as the model wrote them, spaces, escapes and order included."""
-    record = await harness.run(asks(call("Echo_text", WRITTEN)), "done")
-    answered(record, "done")
+    record = await converse(harness, asks(call("Echo_text", WRITTEN)))
     _, second, *_ = asked_at_least(record, 2)
     expect_equal("arguments as sent back", [text for _, _, text in second.wanted], [WRITTEN])
 
 
 @should(
-    binds="controlled",
     reason="With its thoughts sent back a model is asked another question, and some endpoints refuse them.",
     hint="Send back the content and the calls of the model's message, and no other field.",
 )
 async def thoughts_are_not_sent_back(harness: Harness) -> None:
     """The field `reasoning_content` next to a call is not sent back to the model."""
     thoughtful = Reply(None, (call("Echo_text", {"text": "x"}),), extras={"reasoning_content": "A secret thought."})
-    record = await harness.run(thoughtful, "done")
-    answered(record, "done")
+    record = await converse(harness, thoughtful)
     _, second, *_ = asked_at_least(record, 2)
     expect("A secret thought." not in str(second.body), "no thoughts in the second request", second.messages)
 
 
 @should(
-    binds="controlled",
     reason="The model must recognise its own calls in the conversation, or it continues from words it did not say.",
     hint="Send the assistant message back with its tool_calls: ids, names and arguments as they came.",
 )
 async def calls_stay_in_the_conversation(harness: Harness) -> None:
     """The model's message with its calls is sent back unchanged, followed by the results."""
     turn = asks(call("Echo_text", {"text": "a"}, id="id_a"), call("Echo_text", {"text": "b"}, id="id_b"))
-    record = await harness.run(turn, "done")
-    answered(record, "done")
+    record = await converse(harness, turn)
     _, second = asked(record, 2)
     expect_equal("roles", [entry.get("role") for entry in second.messages][-3:], ["assistant", "tool", "tool"])
     expected = [["id_a", "Echo_text", {"text": "a"}], ["id_b", "Echo_text", {"text": "b"}]]
@@ -106,7 +97,6 @@ async def calls_stay_in_the_conversation(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="What a model says next to its calls is often its plan.",
     hint="Keep the content of an assistant message that has tool_calls.",
 )
@@ -118,21 +108,21 @@ async def text_beside_calls_is_kept(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Vendors do not agree on the finish reason of a message with calls.",
     hint="Look at tool_calls, not at finish_reason.",
 )
 async def calls_count_whatever_the_finish_reason(harness: Harness) -> None:
     """A call in a message is made, whether the finish reason is `stop`, `length` or `tool_calls`."""
     for reason in ("stop", "length", "tool_calls"):
-        record = await harness.run(Reply(None, (call("Echo_text", {"text": "x"}),), reason=reason), "done")
-        answered(record, "done")
-        asked(record, 2)
-        called(record, ("Echo_text", {"text": "x"}))
+        await converse(
+            harness,
+            Reply(None, (call("Echo_text", {"text": "x"}),), reason=reason),
+            requests=2,
+            calls=echoes("x"),
+        )
 
 
 @must(
-    binds="controlled",
     reason="Vendors add their own fields to messages; strict parsers fail on them.",
     hint="Read the fields you know, and ignore the rest.",
 )
@@ -142,7 +132,7 @@ async def fields_of_vendors_are_tolerated(harness: Harness) -> None:
     record = await harness.run(with_call, Reply("done", extras=EXTRAS))
     answered(record, "done")
     asked(record, 2)
-    called(record, ("Echo_text", {"text": "x"}))
+    called(record, *echoes("x"))
 
 
 def _parsed(text: str) -> Any:
@@ -150,15 +140,3 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-CHECKS = (
-    ids_may_come_again,
-    ids_may_be_equal,
-    arguments_stay_as_written,
-    thoughts_are_not_sent_back,
-    calls_stay_in_the_conversation,
-    text_beside_calls_is_kept,
-    calls_count_whatever_the_finish_reason,
-    fields_of_vendors_are_tolerated,
-)

@@ -7,6 +7,7 @@ from contextlib import closing
 
 from trialbed.records import GIVE_UP
 from trialbed_adapter_lab._check import must, should
+from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
 from trialbed_adapter_lab.checks._expectations import answered, asked, called, expect, expect_equal, shown, told
 from trialbed_adapter_lab.harness import (
     CheckFailed,
@@ -31,66 +32,60 @@ NO_JSON = ('{"text": ', "text=hello", "{'text': 'hello'}", '{"text": "a"} {"text
 
 
 @must(
-    binds="controlled",
     reason="A failing Api is part of the task, not the end of it.",
     hint="tool.ainvoke() returns errors as text that begins with `Error:`; pass it on like any other result.",
 )
 async def tool_error_goes_to_the_model(harness: Harness) -> None:
     """An Api's error reaches the model as the call's result, and the run continues."""
-    record = await harness.run(
-        asks(call("Echo_text", {"text": "x"})), "so be it", tools=[tool(behave=errs("parrot is asleep"))]
+    record = await converse(
+        harness,
+        asks_echo("x"),
+        answer="so be it",
+        tools=[tool(behave=errs("parrot is asleep"))],
     )
-    answered(record, "so be it")
     _, second = asked(record, 2)
     told(second, ["parrot is asleep"])
 
 
 @must(
-    binds="controlled",
     reason="The connection to an Api can fail as well as the Api itself.",
     hint="tool.ainvoke() returns such failures as text; do not raise an exception for them.",
 )
 async def broken_api_goes_to_the_model(harness: Harness) -> None:
     """A server error in place of the Api's answer reaches the model as text, and the run continues."""
-    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "so be it", tools=[tool(behave=breaks(500))])
-    answered(record, "so be it")
+    record = await converse(harness, asks_echo("x"), answer="so be it", tools=[tool(behave=breaks(500))])
     _, second = asked(record, 2)
     expect(len(record.calls) == 1, "one call of the Api: a failed call is not made again", f"{len(record.calls)}")
     told(second, ["500"])
 
 
 @must(
-    binds="controlled",
     reason="A slow Api has not failed.",
     hint="Do not give up on a tool before the trial's time limit.",
 )
 async def slow_tool(harness: Harness) -> None:
     """A slow tool is waited for, and called once."""
     gate = Gate(timeout=0.5)
-    record = await harness.run(asks(call("Echo_text", {"text": "slow"})), "done", tools=[tool(behave=gate.tool())])
-    answered(record, "done")
+    record = await converse(harness, asks_echo("slow"), tools=[tool(behave=gate.tool())])
     _, second = asked(record, 2)
-    called(record, ("Echo_text", {"text": "slow"}))
+    called(record, *echoes("slow"))
     told(second, ["slow"])
 
 
 @must(
-    binds="controlled",
     reason="Models invent tools, and must be able to correct themselves.",
     hint="Answer with a tool message that says there is no such tool; many frameworks raise by default.",
 )
 async def unknown_tool_goes_back(harness: Harness) -> None:
     """A call of a tool that is not offered is answered with text, and the run continues."""
     turn = asks(call("Echo_nobody", {"text": "x"}))
-    record = await harness.run(turn, asks(call("Echo_text", {"text": "y"})), "done")
-    answered(record, "done")
+    record = await converse(harness, turn, asks_echo("y"))
     _, second, _ = asked(record, 3)
     told(second, [""])
-    called(record, ("Echo_text", {"text": "y"}))
+    called(record, *echoes("y"))
 
 
 @must(
-    binds="controlled",
     reason="Models write broken JSON, and must be able to correct themselves.",
     hint="Answer with a tool message that says what is wrong; many frameworks raise, or end the run silently.",
 )
@@ -101,7 +96,6 @@ async def bad_json_goes_back(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Arguments are a JSON object; any other JSON value is a mistake of the model's.",
     hint="Check that the parsed arguments are a dict before you pass them on.",
 )
@@ -112,7 +106,6 @@ async def arguments_that_are_no_object_go_back(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="A call with arguments that the model did not write is the framework's, not the model's.",
     hint="Switch the repair of broken JSON off, or refuse such arguments before the framework reads them.",
 )
@@ -125,7 +118,6 @@ async def broken_arguments_are_no_call(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="One invalid call must not prevent the valid ones.",
     hint="Answer the invalid calls of a turn one by one, and make the valid ones.",
 )
@@ -138,8 +130,7 @@ async def valid_calls_beside_invalid_ones(harness: Harness) -> None:
         call("Echo_text", "[1]"),
         call("Echo_text", {"text": "last"}),
     )
-    record = await harness.run(turn, "done")
-    answered(record, "done")
+    record = await converse(harness, turn)
     _, second = asked(record, 2)
     made = [item.arguments for item in record.calls]
     for wanted in ("first", "last"):
@@ -150,7 +141,6 @@ async def valid_calls_beside_invalid_ones(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="An endpoint's error is not the framework's answer, and must not be scored as one.",
     hint="Raise trialbed.ModelFailed for every error of the endpoint; some frameworks return the error as the answer.",
 )
@@ -161,7 +151,6 @@ async def model_errors_fail_the_trial(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="A retry is an extra request; the gateway handles vendors' limits in the same way for all frameworks.",
     hint="Set the client's and the framework's retries to 0.",
 )
@@ -173,7 +162,6 @@ async def model_errors_are_not_retried(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="A failure can be explained only if the endpoint's own words are kept.",
     hint="Put the SDK's error text into ModelFailed.",
 )
@@ -189,18 +177,16 @@ async def model_errors_are_named(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="A failure of the model is one at any point of the trial.",
     hint="Raise trialbed.ModelFailed wherever it happens; do not return a partial answer.",
 )
 async def model_error_after_calls(harness: Harness) -> None:
     """An error of the model's endpoint after a call fails the trial as well."""
-    record = await harness.run(asks(call("Echo_text", {"text": "x"})), fails(500))
+    record = await harness.run(asks_echo("x"), fails(500))
     _model_failed(record, "status 500 in the second request")
 
 
 @must(
-    binds="controlled",
     reason="An endpoint that is down says nothing about the framework.",
     hint="Raise trialbed.ModelFailed for errors of the connection too.",
 )
@@ -213,7 +199,6 @@ async def unreachable_model_fails_the_trial(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="A response without a message cannot be an answer.",
     hint="Look for IndexError or None where the framework reads choices[0], and raise trialbed.ModelFailed.",
 )
@@ -224,7 +209,6 @@ async def response_without_choices_fails_the_trial(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="A proxy's error page is not an answer of the model.",
     hint="Raise trialbed.ModelFailed if the response is not a completion as a JSON object.",
 )
@@ -235,6 +219,7 @@ async def response_that_is_no_json_fails_the_trial(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="An empty message is not an answer; counting it as one would credit the framework with work it did not do.",
     hint="Use finish_of(text): it is None for an empty text.",
 )
@@ -248,13 +233,12 @@ async def empty_answer_is_unfinished(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Asking again after an empty message is a second chance that other frameworks do not have.",
     hint="End the run with the first message without calls, empty or not.",
 )
 async def empty_answer_ends_the_run(harness: Harness) -> None:
     """After an empty message, at once or after a call, the model is not asked again; the answer is empty."""
-    for turns in ([], [asks(call("Echo_text", {"text": "x"}))]):
+    for turns in ([], [asks_echo("x")]):
         record = await harness.run(*turns, says(""), "asked again", tools=[tool(behave=returns("a result"))])
         answer = answered(record)
         asked(record, len(turns) + 1)
@@ -262,7 +246,6 @@ async def empty_answer_ends_the_run(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Models that think run out of tokens, and some answers are filtered; that is not a defect of the framework.",
     hint="Look for exceptions that the framework raises on the finish reasons `length` and `content_filter`.",
 )
@@ -274,6 +257,7 @@ async def empty_answer_that_was_cut_off_is_unfinished(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="Giving up is counted as a separate outcome.",
     hint="Use finish_of(text) on the text as the model wrote it.",
 )
@@ -289,8 +273,7 @@ async def _goes_back(harness: Harness, arguments: str) -> None:
     """A call with these arguments is answered with a text; another in the next turn is made."""
     turn = asks(call("Echo_text", arguments))
     try:
-        record = await harness.run(turn, asks(call("Echo_text", {"text": "right"})), "done")
-        answered(record, "done")
+        record = await converse(harness, turn, asks_echo("right"))
         _, second, _ = asked(record, 3)
         told(second, [""])
         last = record.calls[-1].arguments if record.calls else None
@@ -305,26 +288,3 @@ def _model_failed(record: TrialRecord, what: str) -> None:
         raise CheckFailed(f"after {what}: expected ModelFailed; seen: the answer {shown(answer)}")
     if record.failure.kind != "model":
         raise CheckFailed(f"after {what}: expected ModelFailed; seen: {record.failure.message}")
-
-
-CHECKS = (
-    tool_error_goes_to_the_model,
-    broken_api_goes_to_the_model,
-    slow_tool,
-    unknown_tool_goes_back,
-    bad_json_goes_back,
-    arguments_that_are_no_object_go_back,
-    broken_arguments_are_no_call,
-    valid_calls_beside_invalid_ones,
-    model_errors_fail_the_trial,
-    model_errors_are_not_retried,
-    model_errors_are_named,
-    model_error_after_calls,
-    unreachable_model_fails_the_trial,
-    response_without_choices_fails_the_trial,
-    response_that_is_no_json_fails_the_trial,
-    empty_answer_is_unfinished,
-    empty_answer_ends_the_run,
-    empty_answer_that_was_cut_off_is_unfinished,
-    giving_up,
-)

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 
 from trialbed_adapter_lab._check import must, should
+from trialbed_adapter_lab.checks._conversations import asks_echo
 from trialbed_adapter_lab.checks._expectations import answered, expect, expect_equal, not_failed
 from trialbed_adapter_lab.harness import (
     Gate,
@@ -17,8 +18,6 @@ from trialbed_adapter_lab.harness import (
     ProcessResources,
     Reply,
     TrialRecord,
-    asks,
-    call,
     new_tasks,
     process_state,
     settled,
@@ -34,6 +33,7 @@ HELD_BACK = 5.0
 
 
 @must(
+    binds="all",
     reason="A task that outlives its trial takes time from the next one, and may send requests in its place.",
     hint="In close(), await or cancel the tasks that the framework started.",
 )
@@ -46,6 +46,7 @@ async def no_tasks_are_left(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="Connections that stay open add up over a worker's life.",
     hint="Close the model's client in close(); frameworks may keep their own clients.",
 )
@@ -58,6 +59,7 @@ async def connections_are_closed(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="A worker serves hundreds of trials; leftovers of each one slow down the later ones.",
     hint="Look for pools, clients and loops that are made per trial, and end them in close().",
 )
@@ -78,6 +80,7 @@ async def twenty_trials_leak_nothing(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="The next trial relies on the process being unchanged.",
     hint="Keep settings in the instance; where a framework sets variables, set them on import.",
 )
@@ -90,6 +93,7 @@ async def surroundings_are_untouched(harness: Harness) -> None:
 
 
 @should(
+    binds="all",
     reason="People read the output of bench, and scripts parse it.",
     hint="Switch the framework's own display off; log instead.",
 )
@@ -101,6 +105,7 @@ async def nothing_is_printed(harness: Harness) -> None:
 
 
 @should(
+    binds="all",
     reason="A blocked event loop cannot be cancelled, and stops every other trial that runs on it.",
     hint="Use the framework's async interface, or leave answer() without async: it then runs in a thread.",
 )
@@ -124,6 +129,7 @@ async def event_loop_stays_free(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="Traffic to other addresses is not measured, differs between frameworks, and may carry private data.",
     hint="Switch telemetry, tracing, version checks and downloads off, in code where the environment is not enough.",
 )
@@ -140,7 +146,7 @@ async def _usual(harness: Harness) -> TrialRecord:
 
 
 def _turn() -> Reply:
-    return asks(call("Echo_text", {"text": "a"}), call("Echo_text", {"text": "b"}))
+    return asks_echo("a", "b")
 
 
 @contextlib.contextmanager
@@ -157,14 +163,3 @@ def _printed() -> Iterator[list[str]]:
             yield printed
         past_it.seek(0)
         printed += filter(None, [through_python.getvalue(), past_it.read().decode(errors="replace")])
-
-
-CHECKS = (
-    no_tasks_are_left,
-    connections_are_closed,
-    twenty_trials_leak_nothing,
-    surroundings_are_untouched,
-    nothing_is_printed,
-    event_loop_stays_free,
-    only_the_rig_is_talked_to,
-)

@@ -7,6 +7,7 @@ from typing import Any
 
 from trialbed.records import ApiRef
 from trialbed_adapter_lab._check import must, should
+from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
 from trialbed_adapter_lab.checks._expectations import answered, asked_at_least, called, expect, expect_equal, knows
 from trialbed_adapter_lab.harness import (
     Barrier,
@@ -31,13 +32,14 @@ GATHERING = 2.0
 
 
 @must(
+    binds="all",
     reason="A conversation that continues in the next trial reveals answers to it.",
     hint="Make a new agent, memory and session in every instance.",
 )
 async def conversations_start_afresh(harness: Harness) -> None:
     """A second trial begins with its own query, and holds nothing of the first one's conversation."""
-    first = await harness.run(asks(call("Echo_text", {"text": "alpha"})), "alpha", query="Query alpha?")
-    second = await harness.run(asks(call("Echo_text", {"text": "beta"})), "beta", query="Query beta?")
+    first = await harness.run(asks_echo("alpha"), "alpha", query="Query alpha?")
+    second = await harness.run(asks_echo("beta"), "beta", query="Query beta?")
     answered(first, "alpha")
     answer = answered(second, "beta")
     expect_equal("number of requests of the second trial", len(second.requests), len(first.requests))
@@ -48,16 +50,16 @@ async def conversations_start_afresh(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="Tools belong to their query; those of an earlier query call other Apis.",
     hint="Bind the tools to the instance, not to a registry of the framework's.",
 )
 async def tools_start_afresh(harness: Harness) -> None:
     """A second trial with a tool of the same name, but another schema and Api, offers and calls its own."""
     for word in ("alpha", "beta"):
-        record = await harness.run(
-            asks(call("Echo_text", {word: word})), "done", tools=[_own_tool(word, returns(f"result {word}"))]
+        record = await converse(
+            harness, asks(call("Echo_text", {word: word})), tools=[_own_tool(word, returns(f"result {word}"))]
         )
-        answered(record, "done")
         first, second, *_ = asked_at_least(record, 2)
         _offers(first, word)
         called(record, ("Echo_text", {word: word}))
@@ -66,29 +68,28 @@ async def tools_start_afresh(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="A result of an earlier trial is not the answer of this trial's Api.",
     hint="Switch caches of the framework's off, or keep them in the instance.",
 )
 async def results_start_afresh(harness: Harness) -> None:
     """A second trial that makes the same call as the first reaches its Api, and gets that Api's result."""
     for word in ("alpha", "beta"):
-        turn = asks(call("Echo_text", {"text": "the same"}))
-        record = await harness.run(turn, "done", tools=[tool(behave=returns(f"result {word}"))])
-        answered(record, "done")
+        turn = asks_echo("the same")
+        record = await converse(harness, turn, tools=[tool(behave=returns(f"result {word}"))])
         _, second, *_ = asked_at_least(record, 2)
-        called(record, ("Echo_text", {"text": "the same"}))
+        called(record, *echoes("the same"))
         knows(second, [f"result {word}"])
 
 
 @must(
+    binds="all",
     reason="Usage and turns are counted per trial.",
     hint="Count in the instance; some frameworks add up over the life of a process.",
 )
 async def counts_start_afresh(harness: Harness) -> None:
     """A second trial like the first claims as many tokens, turns and calls as the first."""
-    first, second = [
-        answered(await harness.run(asks(call("Echo_text", {"text": "x"})), "done"), "done") for _ in range(2)
-    ]
+    first, second = [answered(await harness.run(asks_echo("x"), "done"), "done") for _ in range(2)]
     for what in ("usage", "model_turns"):
         seen, expected = getattr(second, what), getattr(first, what)
         expect(seen == expected, f"{what} of the second trial as of the first, {expected}", str(seen))
@@ -96,20 +97,21 @@ async def counts_start_afresh(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="A failed trial must not cost the next one.",
     hint="Keep nothing between trials that a failure could leave broken.",
 )
 async def trial_after_a_failed_one(harness: Harness) -> None:
     """After a trial whose model failed, the next one runs as usual."""
-    await harness.run(asks(call("Echo_text", {"text": "first"})), forever(fails(400)), query="the first query")
-    record = await harness.run(asks(call("Echo_text", {"text": "second"})), "second", query="the second query")
-    answered(record, "second")
+    await harness.run(asks_echo("first"), forever(fails(400)), query="the first query")
+    record = await converse(harness, asks_echo("second"), answer="second", query="the second query")
     *_, last = asked_at_least(record, 2)
-    called(record, ("Echo_text", {"text": "second"}))
+    called(record, *echoes("second"))
     expect("first" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
 
 
 @must(
+    binds="all",
     reason="Workers may run trials side by side; if they mix, their results mean nothing.",
     hint="Keep nothing outside the instance; where the framework does, give it a context of its own.",
 )
@@ -119,6 +121,7 @@ async def two_trials_at_once(harness: Harness) -> None:
 
 
 @must(
+    binds="all",
     reason="More trials at once find faults that two do not.",
     hint="Keep nothing outside the instance; where the framework does, give it a context of its own.",
 )
@@ -128,6 +131,7 @@ async def eight_trials_at_once(harness: Harness) -> None:
 
 
 @should(
+    binds="all",
     reason="Trials that wait for each other take as long as all of them, and run into their time limits.",
     hint="Look for a lock or a single loop of the process around the framework's run.",
 )
@@ -188,15 +192,3 @@ def _own_tool(word: str, behave: Behaviour) -> ScriptedTool:
 
 def _own_schema(word: str) -> dict[str, Any]:
     return {"type": "object", "properties": {word: {"type": "string"}}, "required": [word]}
-
-
-CHECKS = (
-    conversations_start_afresh,
-    tools_start_afresh,
-    results_start_afresh,
-    counts_start_afresh,
-    trial_after_a_failed_one,
-    two_trials_at_once,
-    eight_trials_at_once,
-    trials_run_at_the_same_time,
-)

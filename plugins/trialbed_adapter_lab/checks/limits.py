@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 
 from trialbed_adapter_lab._check import must, should
+from trialbed_adapter_lab.checks._conversations import asks_echo, echoes
 from trialbed_adapter_lab.checks._expectations import (
     answered,
     asked,
@@ -39,7 +40,6 @@ def _endless(text: str | None = None) -> Forever:
 
 
 @must(
-    binds="controlled",
     reason="The step limit bounds what a trial costs, and must be the same for all.",
     hint="Count model requests, not graph steps or tool rounds; a closing request without tools counts too.",
 )
@@ -56,7 +56,6 @@ async def step_limit_is_kept(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="A trial that was cut off has no answer; a text in its place would be scored as one.",
     hint='Return Answer(final_answer="", finish=None); drop the framework\'s own words about its limit.',
 )
@@ -69,14 +68,13 @@ async def unfinished_is_no_answer(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="A limit that is one too low would cost a framework its answers.",
     hint="Stop before request max_steps + 1, not at request max_steps.",
 )
 async def answer_in_the_last_turn_counts(harness: Harness) -> None:
     """An answer to the last allowed request is the answer."""
     for steps in (1, 3):
-        turns = [asks(call("Echo_text", {"text": str(turn)})) for turn in range(steps - 1)]
+        turns = [asks_echo(str(turn)) for turn in range(steps - 1)]
         record = await harness.run(*turns, "just in time", max_steps=steps)
         answer = answered(record, "just in time")
         expect_equal("finish", answer.finish, "give_answer")
@@ -84,7 +82,6 @@ async def answer_in_the_last_turn_counts(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="All frameworks must treat the calls of the last turn in the same way.",
     hint="Make the calls of the last turn before you stop.",
 )
@@ -95,28 +92,8 @@ async def calls_of_the_last_turn_are_made(harness: Harness) -> None:
     called(record, *[("Echo_text", {"text": "more"})] * 3)
 
 
-@should(
-    reason="A trial past its deadline must not run alongside the next one.",
-    hint="Do not shield, swallow or wait out CancelledError; cancel the tasks that the framework started.",
-)
-async def cancelled_during_a_tool(harness: Harness) -> None:
-    """Cancelled while a tool is slow, the trial ends at once, and leaves no task and no call behind."""
-    gate = Gate()
-    trial = harness.prepare(asks(call("Echo_text", {"text": "x"})), "too late", tools=[tool(behave=gate.tool())])
-    await _cancelled_cleanly(harness, trial, gate)
-
-
-@should(
-    reason="A trial can run out of time during a request to the model too.",
-    hint="Use the framework's async client; do not shield, swallow or wait out CancelledError.",
-)
-async def cancelled_during_a_model_request(harness: Harness) -> None:
-    """Cancelled while the model is slow, the trial ends at once, and leaves no task and no request behind."""
-    gate = Gate()
-    await _cancelled_cleanly(harness, harness.prepare(gate.reply(asks(call("Echo_text", {"text": "x"})))), gate)
-
-
 @must(
+    binds="all",
     reason="What a framework makes of the gateway's refusal must not be scored as its answer.",
     hint="Raise what the framework raises; if it returns the error as a text, return finish=None.",
 )
@@ -128,19 +105,41 @@ async def refusal_is_not_an_answer(harness: Harness) -> None:
         expect(record.answer.finish is None, "finish None after the refusal", record.answer.finish)
 
 
+@should(
+    binds="all",
+    reason="A trial past its deadline must not run alongside the next one.",
+    hint="Do not shield, swallow or wait out CancelledError; cancel the tasks that the framework started.",
+)
+async def cancelled_during_a_tool(harness: Harness) -> None:
+    """Cancelled while a tool is slow, the trial ends at once, and leaves no task and no call behind."""
+    gate = Gate()
+    trial = harness.prepare(asks_echo("x"), "too late", tools=[tool(behave=gate.tool())])
+    await _cancelled_cleanly(harness, trial, gate)
+
+
+@should(
+    binds="all",
+    reason="A trial can run out of time during a request to the model too.",
+    hint="Use the framework's async client; do not shield, swallow or wait out CancelledError.",
+)
+async def cancelled_during_a_model_request(harness: Harness) -> None:
+    """Cancelled while the model is slow, the trial ends at once, and leaves no task and no request behind."""
+    gate = Gate()
+    await _cancelled_cleanly(harness, harness.prepare(gate.reply(asks_echo("x"))), gate)
+
+
 @must(
+    binds="all",
     reason="A trial that was cancelled must not change the next one.",
     hint="Keep nothing between trials: no client, loop, agent or memory outside the instance.",
 )
 async def trial_after_a_cancelled_one(harness: Harness) -> None:
     """After a trial was cancelled during a call, the next one on the same event loop runs as usual."""
     gate = Gate()
-    trial = harness.prepare(
-        asks(call("Echo_text", {"text": "first"})), "first", tools=[tool(behave=gate.tool())], query="the first query"
-    )
+    trial = harness.prepare(asks_echo("first"), "first", tools=[tool(behave=gate.tool())], query="the first query")
     await _cancel(trial, gate)
     try:
-        record = await harness.run(asks(call("Echo_text", {"text": "second"})), "second", query="the second query")
+        record = await harness.run(asks_echo("second"), "second", query="the second query")
     finally:
         gate.open()
     _is_the_second(record)
@@ -190,17 +189,5 @@ def _over(trial: PreparedTrial) -> bool:
 def _is_the_second(record: TrialRecord) -> None:
     answered(record, "second")
     *_, last = asked_at_least(record, 2)
-    called(record, ("Echo_text", {"text": "second"}))
+    called(record, *echoes("second"))
     expect("first" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
-
-
-CHECKS = (
-    step_limit_is_kept,
-    unfinished_is_no_answer,
-    answer_in_the_last_turn_counts,
-    calls_of_the_last_turn_are_made,
-    refusal_is_not_an_answer,
-    cancelled_during_a_tool,
-    cancelled_during_a_model_request,
-    trial_after_a_cancelled_one,
-)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from trialbed_adapter_lab._check import Check, must, should
-from trialbed_adapter_lab.checks._expectations import answered, asked, asked_at_least, called, expect, expect_equal
+from trialbed_adapter_lab.checks._conversations import converse
+from trialbed_adapter_lab.checks._expectations import asked, asked_at_least, called, expect, expect_equal
 from trialbed_adapter_lab.checks.arguments import HOSTILE_NAMES
 from trialbed_adapter_lab.harness import Harness, ModelRequest, asks, call, tool
 
@@ -36,6 +39,7 @@ def _object(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, **more}
 
 
+CLOSED = _object({}, additionalProperties=False)
 NESTED = _object(
     {
         "place": _object(
@@ -119,67 +123,14 @@ NOTES = _object(
 ODD_NAMES = _object(dict.fromkeys(HOSTILE_NAMES, STRING), required=list(HOSTILE_NAMES[:3]))
 
 
-def _kept(name: str, what: str, *schemas: dict[str, Any]) -> Check:
-    """A check that tools with these schemas are offered with exactly these schemas."""
-
-    async def run(harness: Harness) -> None:
-        tools = [tool(f"Echo_{place}", parameters=schema) for place, schema in enumerate(schemas)]
-        record = await harness.run("done", tools=tools)
-        answered(record, "done")
-        (request,) = asked(record, 1)
-        for place, schema in enumerate(schemas):
-            expect_equal("parameters of the tool on the wire", request.parameters(f"Echo_{place}"), schema)
-
-    run.__name__ = name
-    run.__doc__ = f"{what} reach the model unchanged."
-    return should(binds="controlled", reason=REASON, hint=HINT)(run)
-
-
-schema_nested = _kept("schema_nested", "Nested objects and arrays", NESTED)
-schema_enum = _kept("schema_enum", "Enumerations and constants", ENUMS)
-schema_union = _kept("schema_union", "Unions: anyOf, oneOf, allOf, not, lists of types", UNIONS)
-schema_ref = _kept("schema_ref", "References into $defs, recursive ones too,", REFERENCES)
-schema_additional_properties = _kept(
-    "schema_additional_properties", "Open, closed and typed maps (additionalProperties)", OPEN_AND_CLOSED
-)
-schema_default = _kept("schema_default", "Defaults, falsy ones and null too, and what is required", DEFAULTS)
-schema_bounds = _kept("schema_bounds", "Formats, patterns, lengths and ranges", BOUNDS)
-schema_notes = _kept("schema_notes", "Titles, descriptions, examples and keywords of vendors", NOTES)
-schema_names = _kept("schema_names", "Properties of any name", ODD_NAMES)
-
-
 @must(
-    binds="controlled",
-    reason="Many Apis take no parameters, and their schemas express that in several ways.",
-    hint="Bind a tool whose schema has no properties, or no `properties`, or is empty.",
-)
-async def tools_without_parameters(harness: Harness) -> None:
-    """Tools whose schemas have no properties can be bound and called."""
-    schemas: tuple[dict[str, Any], ...] = ({}, {"type": "object"}, _object({}), _object({}, required=[]))
-    tools = [tool(f"Echo_{place}", parameters=schema) for place, schema in enumerate(schemas)]
-    record = await harness.run(asks(*(call(item.name, "{}") for item in tools)), "done", tools=tools)
-    answered(record, "done")
-    asked(record, 2)
-    called(record, *((item.name, {}) for item in tools))
-
-
-schema_empty = _kept(
-    "schema_empty",
-    "Schemas without properties",
-    {"type": "object"},
-    _object({}),
-    _object({}, additionalProperties=False),
-)
-
-
-@must(
+    binds="all",
     reason="A tool that is not offered cannot be called.",
     hint="Bind every tool.",
 )
 async def all_tools_are_offered(harness: Harness) -> None:
     """The first request offers the trial's tools, under whatever names."""
-    record = await harness.run("done", tools=[tool(name, description=text) for name, text in DISTINCT.items()])
-    answered(record, "done")
+    record = await converse(harness, tools=[tool(name, description=text) for name, text in DISTINCT.items()])
     first, *_ = asked_at_least(record, 1)
     for name in DISTINCT:
         offered = [function.get("name") for function in first.functions]
@@ -187,7 +138,6 @@ async def all_tools_are_offered(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="A tool that is offered in some requests only, or twice, is another task for the model.",
     hint="Offer every tool once, in every request.",
 )
@@ -199,7 +149,6 @@ async def tools_are_offered_in_every_request(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="With tools of the framework's own the model has choices that other frameworks do not offer.",
     hint="Switch off the tools that the framework adds, such as those for final answers, handing over or memory.",
 )
@@ -211,7 +160,6 @@ async def no_other_tools_are_offered(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Calls are attributed by the tool's name; a changed name cannot be matched.",
     hint="Find the switch that keeps names, or map the framework's names in its model class, both ways.",
 )
@@ -221,7 +169,6 @@ async def tool_names_are_kept(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Names that differ only in case or punctuation belong to different Apis.",
     hint="Do not fold names; if the framework does, keep a table.",
 )
@@ -231,45 +178,56 @@ async def similar_tool_names_are_told_apart(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Models tend to prefer the first tools.",
     hint="Bind the tools in the order in which they are given.",
 )
 async def tool_order_is_kept(harness: Harness) -> None:
     """The tools are offered in the order in which the adapter got them: sorted by name, capitals first."""
     names = ["B_tool", "Z_tool", "a-tool", "a_tool", "b_tool", "c2", "c10"]
-    record = await harness.run("done", tools=[tool(name) for name in names])
-    answered(record, "done")
+    record = await converse(harness, tools=[tool(name) for name in names])
     offered = [function.get("name") for function in asked(record, 1)[0].functions]
     expect_equal("names of the offered tools, in order", offered, sorted(names))
 
 
 @should(
-    binds="controlled",
     reason="Models choose tools by their descriptions.",
     hint="Pass tool.description on as it is, even if it is empty or long.",
 )
 async def descriptions_are_kept(harness: Harness) -> None:
     """Descriptions reach the model unchanged: empty, with line breaks, quotes and unicode, or 5,000 characters long."""
     tools = [tool(name, description=text) for name, text in DESCRIPTIONS.items()]
-    record = await harness.run("done", tools=tools)
-    answered(record, "done")
+    record = await converse(harness, tools=tools)
     offered = _offered(asked(record, 1)[0])
     seen = {name: offered.get(name, {}).get("description") or "" for name in DESCRIPTIONS}
     expect_equal("descriptions on the wire", seen, DESCRIPTIONS)
 
 
+@must(
+    reason="Many Apis take no parameters, and their schemas express that in several ways.",
+    hint="Bind a tool whose schema has no properties, or no `properties`, or is empty.",
+)
+async def tools_without_parameters(harness: Harness) -> None:
+    """Tools whose schemas have no properties can be bound and called."""
+    schemas: tuple[dict[str, Any], ...] = ({}, {"type": "object"}, _object({}), _object({}, required=[]))
+    tools = [tool(f"Echo_{place}", parameters=schema) for place, schema in enumerate(schemas)]
+    await converse(
+        harness,
+        asks(*(call(item.name, "{}") for item in tools)),
+        requests=2,
+        calls=[*((item.name, {}) for item in tools)],
+        tools=tools,
+    )
+
+
 async def _offers(harness: Harness) -> list[list[str]]:
     """The names of the tools that each request of a trial offers."""
-    record = await harness.run(asks(call("Echo_b", {"text": "x"})), "done", tools=[tool(name) for name in THREE])
-    answered(record, "done")
+    record = await converse(harness, asks(call("Echo_b", {"text": "x"})), tools=[tool(name) for name in THREE])
     return [[str(function.get("name")) for function in request.functions] for request in asked(record, 2)]
 
 
 async def _names_are_kept(harness: Harness, names: tuple[str, ...]) -> None:
     turn = asks(*(call(name, {"text": name}) for name in names))
-    record = await harness.run(turn, "done", tools=[tool(name) for name in names])
-    answered(record, "done")
+    record = await converse(harness, turn, tools=[tool(name) for name in names])
     first, _ = asked(record, 2)
     missing = sorted(set(names) - set(_offered(first)))
     expect(not missing, f"the tools {', '.join(missing)} to be offered", f"only {sorted(_offered(first))}")
@@ -280,23 +238,32 @@ def _offered(request: ModelRequest) -> dict[str, dict[str, Any]]:
     return {str(function.get("name")): function for function in request.functions}
 
 
-CHECKS = (
-    all_tools_are_offered,
-    tools_are_offered_in_every_request,
-    no_other_tools_are_offered,
-    tool_names_are_kept,
-    similar_tool_names_are_told_apart,
-    tool_order_is_kept,
-    descriptions_are_kept,
-    tools_without_parameters,
-    schema_empty,
-    schema_nested,
-    schema_enum,
-    schema_union,
-    schema_ref,
-    schema_additional_properties,
-    schema_default,
-    schema_bounds,
-    schema_notes,
-    schema_names,
+async def _is_kept(schemas: Sequence[dict[str, Any]], harness: Harness) -> None:
+    record = await converse(harness, tools=[tool(f"Echo_{place}", parameters=it) for place, it in enumerate(schemas)])
+    (request,) = asked(record, 1)
+    for place, schema in enumerate(schemas):
+        expect_equal("parameters of the tool on the wire", request.parameters(f"Echo_{place}"), schema)
+
+
+KEPT = tuple(
+    Check(f"schema_{name}", "should", f"{what} reach the model unchanged.", REASON, HINT, partial(_is_kept, schemas))
+    for name, what, *schemas in (
+        (
+            "empty",
+            "Schemas without properties",
+            {"type": "object"},
+            _object({}),
+            _object({}, additionalProperties=False),
+        ),
+        ("nested", "Nested objects and arrays", NESTED),
+        ("enum", "Enumerations and constants", ENUMS),
+        ("union", "Unions: anyOf, oneOf, allOf, not, lists of types", UNIONS),
+        ("ref", "References into $defs, recursive ones too,", REFERENCES),
+        ("additional_properties", "Open, closed and typed maps (additionalProperties)", OPEN_AND_CLOSED),
+        ("default", "Defaults, falsy ones and null too, and what is required", DEFAULTS),
+        ("bounds", "Formats, patterns, lengths and ranges", BOUNDS),
+        ("notes", "Titles, descriptions, examples and keywords of vendors", NOTES),
+        ("names", "Properties of any name", ODD_NAMES),
+    )
 )
+"""The checks that tools are offered with exactly the schemas that they were given."""

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from trialbed_adapter_lab._check import may, must, should
+from trialbed_adapter_lab.checks._conversations import asks_echo, converse
 from trialbed_adapter_lab.checks._expectations import answered, asked, asked_at_least, called, expect, expect_equal
 from trialbed_adapter_lab.harness import Harness, Reply, asks, call, returns, says, tool
 
@@ -19,7 +20,6 @@ MANY_TIMEOUT = 120.0
 
 
 @should(
-    binds="controlled",
     reason="The model works with what a tool returns.",
     hint="Put the text that tool.ainvoke() returns into the tool message, without encoding, quoting or trimming it.",
 )
@@ -29,7 +29,6 @@ async def unicode_result(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Rewriting a text that happens to be JSON changes its numbers, order and spaces.",
     hint="Do not parse what tool.ainvoke() returns.",
 )
@@ -39,7 +38,6 @@ async def json_result_is_not_rewritten(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="An empty result is a valid result.",
     hint="Send the tool message with an empty content; do not replace it with a text of the framework's.",
 )
@@ -49,7 +47,6 @@ async def empty_result(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Real Apis return deeply nested documents.",
     hint="Do not traverse or re-encode results.",
 )
@@ -58,14 +55,12 @@ async def deep_result(harness: Harness) -> None:
     deep: Any = "bottom"
     for level in range(100):
         deep = {"level": level, "next": [deep]}
-    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done", tools=[tool(behave=returns(deep))])
-    answered(record, "done")
+    record = await converse(harness, asks_echo("x"), tools=[tool(behave=returns(deep))])
     _, second, *_ = asked_at_least(record, 2)
     expect_equal("the tool message, read as JSON", [_parsed(text) for _, text in second.results], [deep])
 
 
 @should(
-    binds="controlled",
     reason="Some Apis return long results; a framework that shortens them changes the task.",
     hint="Look for a limit that the framework sets on the length of tool results.",
 )
@@ -76,7 +71,6 @@ async def megabyte_result(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Queries are written in many languages.",
     hint="Pass the query on as it is; do not format it into a template with str.format or %.",
 )
@@ -85,8 +79,7 @@ async def unicode_conversation(harness: Harness) -> None:
     query = f"Query: {FOREIGN} {{query}}"
     prompt = f"Prompt: {FOREIGN} {{query}}"
     text = f"Answer: {FOREIGN}"
-    record = await harness.run(text, query=query, system_prompt=prompt)
-    answered(record, text)
+    record = await converse(harness, answer=text, query=query, system_prompt=prompt)
     (request,) = asked(record, 1)
     expect(query in "\n".join(request.said_by("user")), "the query's text in a user message", request.said_by("user"))
     prompts = request.said_by("system", "developer")
@@ -94,7 +87,6 @@ async def unicode_conversation(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Some tasks ask for long answers, such as reports.",
     hint="Look for a limit that the framework sets on the length of texts.",
 )
@@ -102,8 +94,7 @@ async def long_conversation(harness: Harness) -> None:
     """A query and an answer of 200,000 characters pass through whole."""
     query = "What is next? " * 15_000 + "The end."
     text = "And then he said: " * 11_000 + "The end."
-    record = await harness.run(text, query=query)
-    answered(record, text)
+    record = await converse(harness, answer=text, query=query)
     (request,) = asked(record, 1)
     expect(
         query in "\n".join(request.said_by("user")), "the query's whole text in a user message", request.said_by("user")
@@ -111,7 +102,6 @@ async def long_conversation(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Judges read the final answer; a changed text may be judged differently.",
     hint="Return the model's last text as it is; do not trim it or remove markup.",
 )
@@ -132,7 +122,6 @@ async def thoughts_in_the_answer_are_kept(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="A completion that ends at its token limit is still the model's answer.",
     hint="Look for frameworks that raise on the finish reason `length`.",
 )
@@ -143,7 +132,6 @@ async def cut_off_answer_is_kept(harness: Harness) -> None:
 
 
 @should(
-    binds="controlled",
     reason="Models cut emoji in half; the trial must not fail for that.",
     hint="Read the response's JSON with the standard library; return the text as it is; Trialbed cleans it.",
 )
@@ -154,7 +142,6 @@ async def half_an_emoji_is_survived(harness: Harness) -> None:
 
 
 @must(
-    binds="controlled",
     reason="Selectors offer up to several hundred tools, and a run without a selector offers all.",
     hint="Look for a limit that the framework sets on the number of tools, or for avoidable work per tool.",
 )
@@ -162,8 +149,7 @@ async def thousand_tools(harness: Harness) -> None:
     """All of a thousand tools are offered, and the last one is called."""
     tools = [tool(f"Echo_{number:04d}") for number in range(MANY)]
     turn = asks(call("Echo_0999", {"text": "last"}))
-    record = await harness.run(turn, "done", tools=tools, timeout=MANY_TIMEOUT)
-    answered(record, "done")
+    record = await converse(harness, turn, tools=tools, timeout=MANY_TIMEOUT)
     first, _ = asked(record, 2)
     offered = {str(function.get("name")) for function in first.functions}
     expect_equal("number of tools on offer", len(offered), MANY)
@@ -179,23 +165,6 @@ def _parsed(text: str) -> Any:
 
 async def _told(harness: Harness, response: Any, expected: str) -> None:
     """The model gets the expected text for a call that returned the given one."""
-    record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done", tools=[tool(behave=returns(response))])
-    answered(record, "done")
+    record = await converse(harness, asks_echo("x"), tools=[tool(behave=returns(response))])
     _, second = asked(record, 2)
     expect_equal("content of the tool message", [text for _, text in second.results], [expected])
-
-
-CHECKS = (
-    unicode_result,
-    json_result_is_not_rewritten,
-    empty_result,
-    deep_result,
-    megabyte_result,
-    unicode_conversation,
-    long_conversation,
-    answer_text_is_unchanged,
-    thoughts_in_the_answer_are_kept,
-    cut_off_answer_is_kept,
-    half_an_emoji_is_survived,
-    thousand_tools,
-)

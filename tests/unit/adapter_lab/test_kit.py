@@ -29,7 +29,8 @@ async def breaks(harness):
 
 
 def made(level, run) -> Check:
-    return {"must": must, "should": should, "may": may}[level](reason="Because.", hint="Do it.")(run)
+    binds = {} if level == "may" else {"binds": "all"}
+    return {"must": must, "should": should, "may": may}[level](reason="Because.", hint="Do it.", **binds)(run)
 
 
 def declaring(*deviations: Deviation) -> type[ReferenceAgent]:
@@ -209,11 +210,12 @@ class Unbound(ReferenceAgent):
         """Never called as it is."""
 
 
-class Text(ReferenceAgent):
-    """Returns a text."""
+class Number(ReferenceAgent):
+    """Returns a number."""
 
     async def answer(self, query):
-        return (await super().answer(query)).final_answer
+        await super().answer(query)
+        return 42
 
 
 def failing(agent: type[ReferenceAgent], *names: str):
@@ -239,7 +241,7 @@ def test_checks_whose_trial_fails_before_they_begin_have_its_cause():
 
 
 def test_an_answer_of_another_type_names_the_authors_method():
-    (finding,) = failing(Text, "plain_answer")
-    place = f'File "{__file__}", line {Text.answer.__code__.co_firstlineno}, in answer'
+    (finding,) = failing(Number, "plain_answer")
+    place = f'File "{__file__}", line {Number.answer.__code__.co_firstlineno}, in answer'
     assert finding.cause == f"the trial fails with a malformed answer in {place}"
     assert place in finding.message

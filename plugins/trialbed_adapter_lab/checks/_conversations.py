@@ -1,0 +1,49 @@
+"""Trials of the kind that most checks run: a model's turns, and the answer that ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from trialbed_adapter_lab.checks._expectations import answered, asked, called
+from trialbed_adapter_lab.harness import Conditions, Harness, Line, Reply, TrialRecord, asks, call
+
+ECHO = "Echo_text"
+"""The tool that a trial is offered by default."""
+
+
+async def converse(
+    harness: Harness,
+    *turns: Line,
+    answer: str = "done",
+    requests: int | None = None,
+    calls: Sequence[tuple[str, Any]] | None = None,
+    **conditions: Unpack[Conditions],
+) -> TrialRecord:
+    """Run a trial in which the model takes these turns and then answers, and expect its answer.
+
+    Args:
+        requests: how many requests to the model are expected; None if any number is.
+        calls: the calls that are expected, as ``(tool, arguments)``; None if any are.
+        conditions: as ``Conditions`` names them.
+
+    Raises:
+        CheckFailed: the trial failed, or something else was seen.
+    """
+    record = await harness.run(*turns, answer, **conditions)
+    answered(record, answer)
+    if requests is not None:
+        asked(record, requests)
+    if calls is not None:
+        called(record, *calls)
+    return record
+
+
+def asks_echo(*texts: str) -> Reply:
+    """Return a turn of the model that calls the default tool with each of these texts."""
+    return asks(*(call(ECHO, {"text": text}) for text in texts))
+
+
+def echoes(*texts: str) -> list[tuple[str, dict[str, str]]]:
+    """Return the calls of the default tool with these texts, for ``called``."""
+    return [(ECHO, {"text": text}) for text in texts]
