@@ -26,7 +26,7 @@ class BlockingAgent(ReferenceAgent):
                 messages.append(message)
                 calls = message.get("tool_calls") or []
                 if not calls:
-                    return self._finished(message.get("content") or "", turn)
+                    return self._finish(message.get("content") or "", turn)
                 made = list(pool.map(self._made, calls))
                 messages += [message for message, _ in made]
                 self._calls += [claim for _, claim in made if claim is not None]

@@ -42,7 +42,7 @@ class Turn(Defective):
             messages.append(message)
             calls = message.get("tool_calls") or []
             if not calls:
-                return self._finished(message.get("content") or "", turn)
+                return self._finish(message.get("content") or "", turn)
             messages += await self.make(calls)
         return self.cut_off()
 

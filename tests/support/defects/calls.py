@@ -20,8 +20,8 @@ class DropsTheQuestionBehindTheAnswer(Defective):
         "answer_in_the_last_turn_counts",
     )
 
-    def _finished(self, text, turns):
-        return super()._finished(self._calls[-1].response if self._calls else "", turns)
+    def _finish(self, text, turns):
+        return super()._finish(self._calls[-1].response if self._calls else "", turns)
 
 
 class CallsTheFirstApiOnly(Defective):
@@ -35,8 +35,8 @@ class CallsTheFirstApiOnly(Defective):
 class AsksForATitle(Defective):
     caught_by = ("model_is_asked_once_per_turn", "parallel_calls")
 
-    def _finished(self, text, turns):
-        return super()._finished(text, turns + 1)
+    def _finish(self, text, turns):
+        return super()._finish(text, turns + 1)
 
     async def answer(self, query):
         answer = await super().answer(query)

@@ -112,7 +112,7 @@ class AnswersWithTheError(Defective):
         try:
             return await super().answer(query)
         except ModelFailed as failed:
-            return self._finished(str(failed), 1)
+            return self._finish(str(failed), 1)
 
 
 class RaisesItsOwnErrors(Defective):
@@ -154,14 +154,14 @@ class ReturnsWhatThereIs(Defective):
         except ModelFailed:
             if not self._calls:
                 raise
-            return self._finished("That is what I have.", 1)
+            return self._finish("That is what I have.", 1)
 
 
 class TakesNothingForAnAnswer(Defective):
     caught_by = ("empty_answer_is_unfinished",)
 
-    def _finished(self, text, turns):
-        return super()._finished(text, turns).model_copy(update={"finish": "give_answer"})
+    def _finish(self, text, turns):
+        return super()._finish(text, turns).model_copy(update={"finish": "give_answer"})
 
 
 class AsksAgainAfterNothing(Defective):
@@ -175,8 +175,8 @@ class AsksAgainAfterNothing(Defective):
 class NeverGivesUp(Defective):
     caught_by = ("giving_up",)
 
-    def _finished(self, text, turns):
-        answer = super()._finished(text, turns)
+    def _finish(self, text, turns):
+        answer = super()._finish(text, turns)
         return answer.model_copy(update={"finish": "give_answer" if answer.finish else None})
 
 
@@ -196,8 +196,8 @@ class AnswersWithTheLastResult(Defective):
 
     caught_by = ("empty_answer_ends_the_run",)
 
-    def _finished(self, text, turns):
-        return super()._finished(text or (self._calls[-1].response if self._calls else ""), turns)
+    def _finish(self, text, turns):
+        return super()._finish(text or (self._calls[-1].response if self._calls else ""), turns)
 
 
 class RaisesWhereNothingIsLeftToSay(Defective):

@@ -43,7 +43,7 @@ class AnswersWithTheRefusal(Defective):
         try:
             return await super().answer(query)
         except ModelFailed as error:
-            return self._finished(str(error), 1)
+            return self._finish(str(error), 1)
 
 
 class SpeaksOfItsLimit(Turn):

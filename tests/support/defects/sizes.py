@@ -84,8 +84,8 @@ class CutsTheQueryOff(Defective):
 class TrimsTheAnswer(Defective):
     caught_by = ("answer_text_is_unchanged",)
 
-    def _finished(self, text, turns):
-        return super()._finished(text.removeprefix("Final Answer:").strip(), turns)
+    def _finish(self, text, turns):
+        return super()._finish(text.removeprefix("Final Answer:").strip(), turns)
 
 
 class RaisesOnLength(Defective):
@@ -101,8 +101,8 @@ class RaisesOnLength(Defective):
 class EncodesTheAnswer(Defective):
     caught_by = ("half_an_emoji_is_survived",)
 
-    def _finished(self, text, turns):
-        return super()._finished(text.encode().decode(), turns)
+    def _finish(self, text, turns):
+        return super()._finish(text.encode().decode(), turns)
 
 
 class OffersTwoHundredTools(Defective):
@@ -115,5 +115,5 @@ class OffersTwoHundredTools(Defective):
 class RemovesThoughts(Defective):
     caught_by = ("thoughts_in_the_answer_are_kept",)
 
-    def _finished(self, text, turns):
-        return super()._finished(re.sub(r"<think>.*?</think>\s*", "", text, flags=re.DOTALL), turns)
+    def _finish(self, text, turns):
+        return super()._finish(re.sub(r"<think>.*?</think>\s*", "", text, flags=re.DOTALL), turns)

@@ -212,7 +212,7 @@ async def test_an_agent_that_blocks_the_loop_still_gets_its_answers():
                 body = self._request([{"role": "user", "content": query}])
                 url = f"{self.endpoint.base_url}/chat/completions"
                 reply = client.post(url, json=body)  # noqa: ASYNC212 - what it is about
-            return self._finished(self._message(reply)["content"], 1)
+            return self._finish(self._message(reply)["content"], 1)
 
     with Harness(Blocking) as harness:
         assert (await harness.run("served")).answer.final_answer == "served"
