@@ -91,6 +91,7 @@ from .store import StoredTrial as StoredTrial
 from .store import StoreReader as StoreReader
 from .store import TrialColumns as TrialColumns
 from .store import TrialPlace as TrialPlace
+from .store import open_run as open_run
 from .store import open_store as open_store
 from .tool_calls import AskedCall as AskedCall
 from .tools import Tool as Tool

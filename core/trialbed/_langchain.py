@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from langchain_core.tools import BaseTool
 from pydantic import ConfigDict, PrivateAttr
 
-if TYPE_CHECKING:
-    from trialbed.records import ApiRef, ToolSpec
-    from trialbed.tools import Tool
+from trialbed.records import ApiRef, ToolSpec
+
+
+class CallableTool(Protocol):
+    """What is needed of a ``trialbed.Tool``."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def metadata(self) -> dict[str, str]: ...
+
+    async def ainvoke(self, arguments: Mapping[str, Any]) -> str: ...
+
+    def invoke(self, arguments: Mapping[str, Any]) -> str: ...
 
 
 class LangChainTool(BaseTool):
@@ -23,10 +35,13 @@ class LangChainTool(BaseTool):
     _tool: Any = PrivateAttr()
 
     @classmethod
-    def of(cls, tool: Tool) -> LangChainTool:
+    def of(cls, tool: CallableTool) -> LangChainTool:
         """The tool for LangChain."""
         made = cls(
-            name=tool.name, description=tool.description, args_schema=dict(tool.parameters), metadata=tool.metadata
+            name=tool.spec.name,
+            description=tool.spec.description,
+            args_schema=dict(tool.spec.parameters),
+            metadata=tool.metadata,
         )
         made._tool = tool
         return made

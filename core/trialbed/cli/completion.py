@@ -97,17 +97,6 @@ def profiles() -> Iterable[str]:
     return NATIVE, CONTROLLED
 
 
-def complete_trial(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What click calls to complete a trial of the run that stands before it; never an error."""
-    try:
-        from trialbed.cli.stored import trials_of
-
-        found = trials_of(str(context.params.get("run") or LATEST), context.params.get("store"), incomplete)
-    except Exception:  # noqa: BLE001 - an error would appear in the middle of what the user types
-        found = []
-    return [CompletionItem(name) for name in found]
-
-
 def tags() -> Iterable[str]:
     """The tags of the newest runs of the default store."""
     from trialbed.store import open_store

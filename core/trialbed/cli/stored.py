@@ -10,8 +10,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import click
+from click.shell_completion import CompletionItem
 
-from trialbed.cli.completion import completes
+from trialbed.cli.completion import LATEST, completes
 from trialbed.cli.options import option, plain_option
 
 if TYPE_CHECKING:
@@ -91,6 +92,15 @@ def print_json(value: Any) -> None:
 
 def _escaped(character: str) -> str:
     return json.dumps(character)[1:-1]
+
+
+def complete_trial(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What click calls to complete a trial of the run that stands before it; never an error."""
+    try:
+        found = trials_of(str(context.params.get("run") or LATEST), context.params.get("store"), incomplete)
+    except Exception:  # noqa: BLE001 - an error would appear in the middle of what the user types
+        found = []
+    return [CompletionItem(name) for name in found]
 
 
 def trials_of(run_id: str, store: str | None, begin: str, most: int = 100) -> list[str]:

@@ -18,10 +18,10 @@ from trialbed.engine._run import run
 from trialbed.engine._server import answers, server_root, split_port
 from trialbed.engine._session import NoProgress
 from trialbed.errors import UsageError
-from trialbed.judging import JUDGED
 from trialbed.records import TrialResult
 from trialbed.report import reason_lines
 from trialbed.run_settings import declared_settings
+from trialbed.scoring import JUDGED
 from trialbed.settings import read_env_file
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.views import printable

@@ -15,10 +15,11 @@ from trialbed.engine._listeners import Listeners
 from trialbed.errors import DataError, DriverBroken, TrialbedError
 from trialbed.plugins import plugin_manager
 from trialbed.records import Query, Run, RunConfig, ToolSpec, TrialResult
-from trialbed.report import first_trials_apart, quality_scores, result_document
+from trialbed.report import first_trials_apart, result_document
 from trialbed.report.attribution import AttributedCall, add_attribution, attribute_documents, attribute_trial
 from trialbed.report.comparison import compare_frameworks, rank_documents
 from trialbed.run_settings import MARGIN
+from trialbed.scoring import quality_scores
 from trialbed.store import StoredRun, counted_attempts
 
 Queries = Mapping[int | str, Query]

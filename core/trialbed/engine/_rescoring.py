@@ -14,11 +14,10 @@ from trialbed.engine._identity import config_digest
 from trialbed.engine._judge import judge_report, standing_judge
 from trialbed.engine._listeners import Listeners
 from trialbed.errors import JudgeError
-from trialbed.judging import JUDGED, judge_label, judged_score
 from trialbed.plugins import plugin_manager
 from trialbed.records import Answer, Query, Run, Score, TrialResult, WireLog
 from trialbed.run_settings import RunSettings
-from trialbed.scoring import ScoreContext
+from trialbed.scoring import JUDGED, ScoreContext, judge_label, judged_score
 from trialbed.store import Store, counted_attempts
 from trialbed.tool_calls import unasked_calls
 

@@ -20,7 +20,6 @@ from trialbed.engine._models import is_scripted
 from trialbed.engine._tools import gold_script
 from trialbed.errors import NothingMeasured
 from trialbed.fault_plans import read_fault_plan
-from trialbed.judging import judge_label
 from trialbed.prompts import SYSTEM_PROMPT
 from trialbed.records import (
     NOT_MEASURED,
@@ -38,7 +37,7 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed.scoring import ScoreContext
+from trialbed.scoring import ScoreContext, judge_label
 from trialbed.secrets import secret_values
 from trialbed.tool_calls import unasked_calls
 from trialbed.wire.redaction import Redaction, redaction_of

@@ -9,11 +9,11 @@ from typing import Any
 
 from trialbed.contracts import Comparison, Judge
 from trialbed.errors import UsageError
-from trialbed.judging import judge_label
 from trialbed.preference._deciding import Contest, Decision, decide
 from trialbed.preference._runs import contests_of, preference_document
 from trialbed.preference._tables import preference_records, preference_table, undecided_lines
 from trialbed.run_settings import RunSettings
+from trialbed.scoring import judge_label
 from trialbed.store import StoredRun, StoreReader, open_store
 
 Framework = tuple[StoredRun, str]

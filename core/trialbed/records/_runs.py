@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import ConfigDict, Field
 
@@ -12,9 +12,6 @@ from trialbed.records._endpoints import EndpointInfo
 from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._models import Limits, told_name
 from trialbed.run_settings import IdentitySettings
-
-if TYPE_CHECKING:
-    from trialbed.store import StoredRun
 
 
 class RunConfig(Record, IdentitySettings):
@@ -109,18 +106,3 @@ class Run(Record):
         if self.endpoints:
             return cases * sum(endpoint.trials for endpoint in self.endpoints)
         return cases * self.config.repeat * len(self.config.frameworks)
-
-    @classmethod
-    def open(cls, run_id: str = "latest", store: str | None = None) -> StoredRun:
-        """A run of a store, with its trials; in a notebook, it shows itself.
-
-        Args:
-            run_id: its id, or the beginning of it where no other begins so; ``latest`` for the run that began last.
-            store: a file or URL, as ``open_store`` takes it.
-
-        Raises:
-            UsageError, DataError: as ``open_store`` and ``StoreReader.run`` say.
-        """
-        from trialbed.store import open_store
-
-        return open_store(store).run(run_id)

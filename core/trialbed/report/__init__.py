@@ -2,12 +2,11 @@
 
 from trialbed.report._document import document_schema, result_document
 from trialbed.report._files import check_folder, document_path, document_text, kept_path, safe_name, write_document
-from trialbed.report._means import ALWAYS, first_trials_apart, quality_scores
+from trialbed.report._means import first_trials_apart
 from trialbed.report._reasons import reason_lines
 from trialbed.report._worst import WorstQuery, trial_name, worst_queries
 
 __all__ = [
-    "ALWAYS",
     "WorstQuery",
     "check_folder",
     "document_path",
@@ -15,7 +14,6 @@ __all__ = [
     "document_text",
     "first_trials_apart",
     "kept_path",
-    "quality_scores",
     "reason_lines",
     "result_document",
     "safe_name",

@@ -10,13 +10,11 @@ from statistics import fmean
 from typing import Any
 
 from trialbed.records import Query, Score, TrialResult
+from trialbed.scoring import ALWAYS
 from trialbed.statistics import bounded_mean_interval
 
 LEVEL = 0.95
 """The level of every interval."""
-
-ALWAYS = ("sopr_score", "api_call_score", "api_precision", "api_f1", "has_finish")
-"""Scores of quality that a summary has even where no trial ended with an answer."""
 
 OF_GOLD_ARGUMENTS = ("argument_accuracy", "tool_call_f1", "tool_call_accuracy")
 """Scores that there are only of queries whose gold calls have arguments."""
@@ -50,13 +48,6 @@ class ScoreValues:
             return None
         found = bounded_mean_interval(self.values, LEVEL)
         return [found.low, found.high]
-
-
-def quality_scores(results: Iterable[TrialResult]) -> tuple[str, ...]:
-    """The scores that say how good an answer is: 0 for each trial that failed."""
-    given = [score for result in results if result.status == "answered" for score in result.scores]
-    other = {score.name for score in given if not (score.bounded and score.quality)}
-    return tuple(dict.fromkeys([*ALWAYS, *(score.name for score in given if score.name not in other)]))
 
 
 def without_arguments(queries: Iterable[Query]) -> frozenset[int | str]:

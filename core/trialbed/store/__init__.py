@@ -4,7 +4,7 @@ from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._columns import RunColumns, RunVersion, ScoreKind, TrialColumns, TrialPlace
 from trialbed.store._commits import Commits
 from trialbed.store._new_runs import new_run
-from trialbed.store._reader import StoredRun, StoreReader, open_store
+from trialbed.store._reader import StoredRun, StoreReader, open_run, open_store
 from trialbed.store._store import Store
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._verification import StoreReport, verify_store
@@ -25,6 +25,7 @@ __all__ = [
     "TrialPlace",
     "counted_attempts",
     "new_run",
+    "open_run",
     "open_store",
     "verified_trials",
     "verify_store",

@@ -7,6 +7,7 @@ from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.records import RunConfig, TrialResult
+from trialbed.scoring import quality_scores
 
 KEYS = (
     "run_id",
@@ -46,8 +47,6 @@ def trial_frame(run_id: str, config: RunConfig, results: Sequence[TrialResult]) 
 
 def trial_rows(run_id: str, config: RunConfig, results: Sequence[TrialResult]) -> list[dict[str, Any]]:
     """The rows: a failed trial is 0 in scores of quality, as in all means; a score without a value is None."""
-    from trialbed.report import quality_scores
-
     quality = quality_scores(results)
     return [_row(run_id, config, result, quality) for result in results]
 

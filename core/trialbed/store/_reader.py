@@ -57,6 +57,19 @@ def open_store(url_or_path: str | None = None) -> StoreReader:
     return StoreReader(url_or_path or store_file())
 
 
+def open_run(run_id: str = "latest", store: str | None = None) -> StoredRun:
+    """A run of a store, with its trials; in a notebook, it shows itself.
+
+    Args:
+        run_id: its id, or the beginning of it where no other begins so; ``latest`` for the run that began last.
+        store: a file or URL, as ``open_store`` takes it.
+
+    Raises:
+        UsageError, DataError: as ``open_store`` and ``StoreReader.run`` say.
+    """
+    return open_store(store).run(run_id)
+
+
 class StoreReader:
     """The runs of a store, as ``open_store`` returns it.
 
@@ -163,7 +176,7 @@ class StoreReader:
         given = {name: value for name, value in columns.items() if value is not None}
         with self._open().read() as connection:
             rows = read_trials(connection, run_id, **given)
-        return tuple(StoredTrial(run_id, self, row_id, result) for row_id, result in rows)
+        return tuple(StoredTrial(run_id, self._wire, row_id, result) for row_id, result in rows)
 
     def _trials(
         self, run_id: str, framework: str | None, query_id: int | str | None, repeat: int | None

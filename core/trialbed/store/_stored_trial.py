@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from trialbed.records import Answer, Failure, Score, Timing, TrialKey, TrialResult, TrialStatus, WireLog
 
-if TYPE_CHECKING:
-    from trialbed.store._reader import StoreReader
+ReadWire = Callable[[int, WireLog], WireLog]
+"""Reads the bodies of a trial's wire log: the row of the trial, the log without them."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class StoredTrial:
     """
 
     run_id: str
-    _store: StoreReader = field(repr=False, compare=False)
+    _read_wire: ReadWire = field(repr=False, compare=False)
     _row: int = field(repr=False)
     _record: TrialResult = field(repr=False)
 
@@ -113,7 +113,7 @@ class StoredTrial:
         Raises:
             DataError: the store is closed, or a body is damaged.
         """
-        return self._store._wire(self._row, self._record.wire)
+        return self._read_wire(self._row, self._record.wire)
 
     @cached_property
     def result(self) -> TrialResult:

@@ -110,7 +110,7 @@ def _write(documents: Sequence[Mapping[str, Any]], folder: Path) -> None:
 def _table(rescored: Rescored, documents: Sequence[Mapping[str, Any]]) -> Table:
     """What each framework's trials were found before, and now."""
     from trialbed.calibration import judge_note
-    from trialbed.judging import JUDGED
+    from trialbed.scoring import JUDGED
     from trialbed.views import Table
 
     frameworks = rescored.run.config.frameworks
@@ -158,7 +158,7 @@ def _own(results: Sequence[TrialResult], framework: str) -> list[TrialResult]:
 
 
 def _judged(rescored: Rescored, framework: str, name: str) -> tuple[str, ...]:
-    from trialbed.judging import JUDGED
+    from trialbed.scoring import JUDGED
 
     own = _own(rescored.after, framework)
     pairs = [(result.score(JUDGED), result.score(name)) for result in own]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.calibration import judge_note
-from trialbed.judging import JUDGED
 from trialbed.report import reason_lines
+from trialbed.scoring import JUDGED
 from trialbed.views import compact, counts, estimate
 from trialbed_plugins.scorers import CATALOG
 

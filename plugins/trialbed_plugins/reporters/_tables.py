@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from trialbed.judging import JUDGED
+from trialbed.scoring import JUDGED
 from trialbed.views import UNKNOWN, IntervalPlot, PlotPoint, Table, TableRow, compact, counts, estimate
 from trialbed_plugins.reporters._notes import (
     AVERAGE,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trialbed.judging import judged_score
 from trialbed.records import Score
-from trialbed.scoring import ScoreContext
+from trialbed.scoring import ScoreContext, judged_score
 
 
 def score_finish(context: ScoreContext) -> Iterable[Score]:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from support.stored_runs import NEW
 
-from trialbed import Run
+from trialbed import open_run
 
 
 def test_a_run_shows_its_page_in_a_frame_in_which_nothing_runs(stored: Path) -> None:
-    run = Run.open(NEW[:8], str(stored))
+    run = open_run(NEW[:8], str(stored))
     assert run.run_id == NEW
     shown = run._repr_html_()
     run._store.close()

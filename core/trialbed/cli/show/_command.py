@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from trialbed.cli.completion import complete_trial, completes, drivers, runs, stored_frameworks
+from trialbed.cli.completion import completes, drivers, runs, stored_frameworks
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option
-from trialbed.cli.stored import legend_option, store_option
+from trialbed.cli.stored import complete_trial, legend_option, store_option
 
 EPILOG = """\b
 Examples:

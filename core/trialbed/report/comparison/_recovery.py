@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from trialbed.judging import JUDGED
 from trialbed.report.comparison._sides import QueryId, Side
+from trialbed.scoring import JUDGED
 from trialbed.statistics import clustered_interval
 from trialbed.views import UNKNOWN, Table, number
 

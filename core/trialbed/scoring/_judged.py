@@ -6,7 +6,7 @@ from trialbed.contracts import Verdict
 from trialbed.errors import JudgeError
 from trialbed.records import Failure, Json, Score
 from trialbed.run_settings import IdentitySettings
-from trialbed.scoring import ScoreContext
+from trialbed.scoring._context import ScoreContext
 from trialbed.tool_calls import relied_on
 
 JUDGED = "sopr_score"
