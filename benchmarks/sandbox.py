@@ -17,7 +17,7 @@ from pathlib import Path
 
 from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
-from trialbed.run_settings import SANDBOXES
+from trialbed.settings import SANDBOXES
 from trialbed_plugins.executors.local import LocalExecutor
 from trialbed_plugins.executors.sandbox import check_sandbox
 

@@ -12,7 +12,7 @@ from trialbed.cli import cli
 from trialbed.cli._group import COMMANDS
 from trialbed.cli.compare import CompareCommand
 from trialbed.drivers import list_drivers
-from trialbed.run_settings import declared_settings
+from trialbed.settings import declared_settings
 
 DEFAULT = re.compile(r" \[default: (.+)\]$")
 

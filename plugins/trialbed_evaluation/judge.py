@@ -15,7 +15,7 @@ from trialbed.cli.setting_options import JUDGE_SETTINGS, setting_option
 
 if TYPE_CHECKING:
     from trialbed.calibration import Calibration, Finding
-    from trialbed.run_settings import RunSettings
+    from trialbed.settings import RunSettings
     from trialbed.views import Table
 
 SHOWN = 20
@@ -39,7 +39,7 @@ def judge_options(command: Decorated) -> Decorated:
 
 def judge_settings(given: dict[str, Any]) -> RunSettings:
     """The settings that these options give."""
-    from trialbed.run_settings import RunSettings
+    from trialbed.settings import RunSettings
 
     return RunSettings(**{name: value for name, value in given.items() if value is not None})
 

@@ -144,7 +144,7 @@ def _documents(
     explain: bool,
 ) -> dict[str, Any]:
     from trialbed.engine import standing_selector
-    from trialbed.run_settings import RunSettings
+    from trialbed.settings import RunSettings
     from trialbed_selection.choices import explain_choices
     from trialbed_selection.recall import rankings, summarize_recall
 

@@ -59,7 +59,7 @@ class RunComparer(Comparer):
             read_sides,
             regression_lines,
         )
-        from trialbed.run_settings import MARGIN
+        from trialbed.settings import MARGIN
 
         how = CompareOptions(
             margin=options["margin"] or MARGIN,
@@ -79,7 +79,7 @@ class RunComparer(Comparer):
 
 def _compared_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
     from trialbed.preference import compare_by_preference
-    from trialbed.run_settings import RunSettings
+    from trialbed.settings import RunSettings
 
     given = {name: options[name] for name in PREFERENCE_SETTINGS if options.get(name) is not None}
     return compare_by_preference(

@@ -24,7 +24,7 @@ from trialbed.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from trialbed.run_settings import Declared
+    from trialbed.settings import Declared
 
 JUDGE_SETTINGS = (
     "judge",
@@ -83,7 +83,7 @@ def setting_option(name: str) -> Callable[[Decorated], Decorated]:
 
 
 def _declared_option(name: str) -> click.Option:
-    from trialbed.run_settings import declared_settings
+    from trialbed.settings import declared_settings
 
     declared = next(item for item in declared_settings() if item.name == name)
     return make_option(
@@ -108,7 +108,7 @@ def option_list(names: Sequence[str]) -> list[click.Option]:
 
 def setting_options(command: Decorated) -> Decorated:
     """Gives a command the options of all settings of a run."""
-    from trialbed.run_settings import declared_settings
+    from trialbed.settings import declared_settings
 
     for declared in reversed(declared_settings()):
         command = setting_option(declared.name)(command)

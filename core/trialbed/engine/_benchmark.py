@@ -20,9 +20,8 @@ from trialbed.engine._session import NoProgress
 from trialbed.errors import UsageError
 from trialbed.records import TrialResult
 from trialbed.report import reason_lines
-from trialbed.run_settings import declared_settings
 from trialbed.scoring import JUDGED
-from trialbed.settings import read_env_file
+from trialbed.settings import declared_settings, read_env_file
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.views import printable
 from trialbed.wire.addresses import is_loopback

@@ -18,8 +18,8 @@ from trialbed.records import Query, Run, RunConfig, ToolSpec, TrialResult
 from trialbed.report import first_trials_apart, result_document
 from trialbed.report.attribution import AttributedCall, add_attribution, attribute_documents, attribute_trial
 from trialbed.report.comparison import compare_frameworks, rank_documents
-from trialbed.run_settings import MARGIN
 from trialbed.scoring import quality_scores
+from trialbed.settings import MARGIN
 from trialbed.store import StoredRun, counted_attempts
 
 Queries = Mapping[int | str, Query]

@@ -7,7 +7,7 @@ from typing import Self
 
 from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget
 from trialbed.records import ModelEndpoint
-from trialbed.run_settings import RunSettings
+from trialbed.settings import RunSettings
 
 
 class Helpers:

@@ -18,7 +18,7 @@ from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.model_access import ModelAccess
 from trialbed.records import Json, ModelEndpoint, TrialRegistration
-from trialbed.run_settings import RunSettings
+from trialbed.settings import RunSettings
 
 
 @asynccontextmanager

@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
 from trialbed.records import SCRIPTED
-from trialbed.run_settings import RunSettings
-from trialbed.secrets import is_secret
+from trialbed.settings import RunSettings, is_secret
 from trialbed.suggestions import closest, did_you_mean
 
 MODEL_JUDGE = "llm"

@@ -11,9 +11,8 @@ from trialbed.contracts import Dataset
 from trialbed.engine._objects import NO_OBJECTS, RunObjects
 from trialbed.environments import adapter_digest, adapter_info, expand_profiles, runs_here
 from trialbed.errors import DriverNotFound, UsageError
-from trialbed.fault_plans import plan_text, read_fault_plan
 from trialbed.records import Api, Environment, Query, RunConfig, TrialKey, framework_name, framework_package
-from trialbed.run_settings import IdentitySettings, RunSettings
+from trialbed.settings import IdentitySettings, RunSettings, plan_text, read_fault_plan
 
 
 @dataclass(frozen=True, kw_only=True)

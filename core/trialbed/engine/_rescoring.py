@@ -16,8 +16,8 @@ from trialbed.engine._listeners import Listeners
 from trialbed.errors import JudgeError
 from trialbed.plugins import plugin_manager
 from trialbed.records import Answer, Query, Run, Score, TrialResult, WireLog
-from trialbed.run_settings import RunSettings
 from trialbed.scoring import JUDGED, ScoreContext, judge_label, judged_score
+from trialbed.settings import RunSettings
 from trialbed.store import Store, counted_attempts
 from trialbed.tool_calls import unasked_calls
 

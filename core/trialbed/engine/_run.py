@@ -34,7 +34,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
 from trialbed.report import check_folder
 from trialbed.report.comparison import chosen_baseline
-from trialbed.secrets import secret_values
+from trialbed.settings import secret_values
 from trialbed.store import Store, new_run
 from trialbed.wire.redaction import redact
 

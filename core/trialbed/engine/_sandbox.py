@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trialbed.contracts import Executor, Sandbox
 from trialbed.errors import UsageError
-from trialbed.run_settings import SANDBOXES, RunSettings
+from trialbed.settings import SANDBOXES, RunSettings
 
 BESIDE = ("", "-journal", "-shm", "-wal")
 """What SQLite appends to the name of a database for the files beside it."""

@@ -12,7 +12,7 @@ from trialbed.engine._helpers import Helpers
 from trialbed.engine._models import with_endpoint
 from trialbed.errors import UsageError
 from trialbed.records import Api
-from trialbed.run_settings import RunSettings
+from trialbed.settings import RunSettings
 
 
 def selector_driver(settings: RunSettings) -> type[ToolSelector]:

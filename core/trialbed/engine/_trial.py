@@ -19,7 +19,6 @@ from trialbed.engine._listeners import Listeners
 from trialbed.engine._models import is_scripted
 from trialbed.engine._tools import gold_script
 from trialbed.errors import NothingMeasured
-from trialbed.fault_plans import read_fault_plan
 from trialbed.prompts import SYSTEM_PROMPT
 from trialbed.records import (
     NOT_MEASURED,
@@ -38,7 +37,7 @@ from trialbed.records import (
     WireLog,
 )
 from trialbed.scoring import ScoreContext, judge_label
-from trialbed.secrets import secret_values
+from trialbed.settings import read_fault_plan, secret_values
 from trialbed.tool_calls import unasked_calls
 from trialbed.wire.redaction import Redaction, redaction_of
 from trialbed.wire_log import compute_timing

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from trialbed.environments._requirements import without_credentials
 from trialbed.errors import EnvironmentFailed
-from trialbed.secrets import REDACTED
+from trialbed.settings import REDACTED
 from trialbed.wire.redaction import redact
 
 UNWANTED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_SYSTEM_PYTHON", "UV_PYTHON", "UV_PROJECT")

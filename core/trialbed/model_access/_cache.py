@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from trialbed.secrets import secret_values
+from trialbed.settings import secret_values
 from trialbed.wire.redaction import redact
 
 log = logging.getLogger("trialbed.model_access")

@@ -12,8 +12,8 @@ from trialbed.errors import UsageError
 from trialbed.preference._deciding import Contest, Decision, decide
 from trialbed.preference._runs import contests_of, preference_document
 from trialbed.preference._tables import preference_records, preference_table, undecided_lines
-from trialbed.run_settings import RunSettings
 from trialbed.scoring import judge_label
+from trialbed.settings import RunSettings
 from trialbed.store import StoredRun, StoreReader, open_store
 
 Framework = tuple[StoredRun, str]

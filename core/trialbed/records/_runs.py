@@ -11,7 +11,7 @@ from trialbed.records._base import Json, Record
 from trialbed.records._endpoints import EndpointInfo
 from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._models import Limits, told_name
-from trialbed.run_settings import IdentitySettings
+from trialbed.settings import IdentitySettings
 
 
 class RunConfig(Record, IdentitySettings):

@@ -14,9 +14,8 @@ from trialbed.records import FrameworkInfo, GoldAnswer, Query, Run, TrialResult,
 from trialbed.report._entries import brief_entry, entry
 from trialbed.report._means import without_arguments, zero_scores
 from trialbed.report._summary import summary
-from trialbed.run_settings import Declared, declared_settings, document_settings
 from trialbed.scoring import quality_scores
-from trialbed.secrets import secret_values
+from trialbed.settings import Declared, declared_settings, document_settings, secret_values
 from trialbed.wire.redaction import redact, shown_url
 
 QueryId = int | str

@@ -5,8 +5,8 @@ from __future__ import annotations
 from trialbed.contracts import Verdict
 from trialbed.errors import JudgeError
 from trialbed.records import Failure, Json, Score
-from trialbed.run_settings import IdentitySettings
 from trialbed.scoring._context import ScoreContext
+from trialbed.settings import IdentitySettings
 from trialbed.tool_calls import relied_on
 
 JUDGED = "sopr_score"

@@ -22,7 +22,7 @@ from trialbed.records import (
     TrialKey,
     TrialResult,
 )
-from trialbed.secrets import secret_values
+from trialbed.settings import secret_values
 from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._compaction import compact
 from trialbed.store._database import Database, open_database

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pydantic import BaseModel
 
-from trialbed.secrets import MIN_SECRET, REDACTED, secret_values
+from trialbed.settings import MIN_SECRET, REDACTED, secret_values
 
 LAYERS = 4
 """Escapes within escapes that are undone."""

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 
-from trialbed.secrets import is_secret
+from trialbed.settings import is_secret
 from trialbed.worker._command import CommandSpec
 
 WORKER_MARK = "TRIALBED_WORKER"

@@ -205,7 +205,7 @@ async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
             raise UsageError("--base-url names an endpoint, but none of its models is used: give --judge MODEL")
         yield None
         return
-    from trialbed.run_settings import RunSettings
+    from trialbed.settings import RunSettings
 
     names = (*OWN, *SHARED)
     settings = RunSettings(**{name: given[name] for name in names if given[name] is not None})

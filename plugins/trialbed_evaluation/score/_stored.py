@@ -79,8 +79,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 
 async def _rescored(target: str, given: Mapping[str, Any]) -> tuple[Rescored, list[dict[str, Any]]]:
     from trialbed.engine import rejudge, rescore, rescored_documents, run_queries
-    from trialbed.run_settings import RunSettings
-    from trialbed.settings import store_file
+    from trialbed.settings import RunSettings, store_file
     from trialbed.store import Store, open_store
 
     values = {name: given[name] for name in (*OWN, *SETTINGS) if given[name] is not None}

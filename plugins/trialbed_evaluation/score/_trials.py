@@ -47,8 +47,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 def _samples(target: str, given: Mapping[str, Any]) -> tuple[str, dict[str, list[Sample]]]:
     """The run's id, and the samples of each framework."""
     from trialbed.engine import run_queries
-    from trialbed.run_settings import RunSettings
-    from trialbed.settings import store_file
+    from trialbed.settings import RunSettings, store_file
     from trialbed.store import open_store
     from trialbed.tool_calls import unasked_calls
     from trialbed_evaluation.metrics import trial_sample

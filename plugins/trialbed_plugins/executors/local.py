@@ -20,7 +20,7 @@ from trialbed import errors
 from trialbed.contracts import Executor, Sandbox
 from trialbed.errors import DriverBroken, DriverError, SettingsError
 from trialbed.records import NOT_MEASURED, Environment, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
-from trialbed.run_settings import SANDBOXES
+from trialbed.settings import SANDBOXES
 from trialbed.temporary import temporary_folder
 from trialbed.wire.redaction import redact
 from trialbed_plugins.executors._pipes import WorkerFault

@@ -191,7 +191,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code: str, tmp_path: Path
         ),
         (
             "import trialbed.cli; trialbed.cli.main(['--help'])",
-            {"annotated_types", "asyncio", "trialbed.drivers", "trialbed.run_settings"},
+            {"annotated_types", "asyncio", "trialbed.drivers", "trialbed.settings._run"},
         ),
         ("import trialbed.worker._loop", {"click", "fastapi", "numpy", "pygments", "rich", "sqlalchemy", "stevedore"}),
         ("import trialbed_scripted.faults", {"fastapi", "numpy", "pydantic", "sqlalchemy", "starlette", "uvicorn"}),

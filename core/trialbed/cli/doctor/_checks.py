@@ -26,8 +26,7 @@ from trialbed.environments import (
     runs_here,
 )
 from trialbed.errors import DriverError, SandboxUnavailable, TrialbedError
-from trialbed.run_settings import SANDBOXES
-from trialbed.settings import data_dir, env_dir, read_settings_file, state_dir
+from trialbed.settings import SANDBOXES, data_dir, env_dir, read_settings_file, state_dir
 
 COLOURS = {"ok  ": "green", "none": "yellow", "bad ": "red"}
 ENOUGH_SPACE = 2e9

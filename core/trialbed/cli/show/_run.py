@@ -121,7 +121,7 @@ def _chosen(run: StoredRun, about: Document) -> Iterator[tuple[str, str]]:
     """The other settings of the run's identity; those that are not set are left out."""
     from dataclasses import fields
 
-    from trialbed.run_settings import IdentitySettings
+    from trialbed.settings import IdentitySettings
 
     for item in fields(IdentitySettings):
         # The document's address is without a password.

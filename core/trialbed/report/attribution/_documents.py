@@ -8,7 +8,7 @@ from typing import Any
 from trialbed.records import ApiCall, Query, ToolSpec, TrialResult
 from trialbed.report.attribution._stages import AttributedCall, attribute
 from trialbed.report.attribution._waterfall import waterfall
-from trialbed.secrets import secret_values
+from trialbed.settings import secret_values
 from trialbed.tool_calls import unasked_calls
 from trialbed.wire.redaction import redact
 

@@ -12,7 +12,7 @@ from trialbed.errors import UsageError
 from trialbed.report.comparison._findings import HEADLINE, Finding, paired_findings
 from trialbed.report.comparison._recovery import recovery
 from trialbed.report.comparison._sides import Side, compared_settings, incomplete_note, shared_trials
-from trialbed.run_settings import MARGIN
+from trialbed.settings import MARGIN
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate, paired_interval
 
 FEW = 10

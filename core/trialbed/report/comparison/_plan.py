@@ -13,7 +13,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.report.comparison._findings import ALPHA
 from trialbed.report.comparison._run import chosen_baseline
 from trialbed.report.comparison._sides import QueryId, Side, are_same_trials, incomplete_note, read_sides, told_apart
-from trialbed.run_settings import MARGIN
+from trialbed.settings import MARGIN
 from trialbed.statistics import (
     WORST_CASE,
     Pilot,

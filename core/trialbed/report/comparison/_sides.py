@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.errors import DataError
 from trialbed.records import NOT_MEASURED
-from trialbed.run_settings import declared_settings
 from trialbed.scoring import ALWAYS
+from trialbed.settings import declared_settings
 
 if TYPE_CHECKING:
     from trialbed.store import StoredRun, StoredTrial

@@ -1,5 +1,5 @@
 """The names of the sandboxes."""
 
-from trialbed.run_settings import SANDBOXES
+from trialbed.settings import SANDBOXES
 
 _, PROCESS, CONTAINER = SANDBOXES

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import quote
 
-from trialbed.secrets import MIN_SECRET, REDACTED
+from trialbed.settings import MIN_SECRET, REDACTED
 from trialbed.wire import dump_json, parse_json
 from trialbed.wire.redaction import redaction_of
 

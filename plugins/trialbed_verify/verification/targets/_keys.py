@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from trialbed.errors import UsageError
-from trialbed.secrets import is_secret
+from trialbed.settings import is_secret
 
 PLACEHOLDER = re.compile(r"x+|\.+|\*+|<.*>|your.*", re.IGNORECASE)
 """A placeholder for a key, as in examples."""

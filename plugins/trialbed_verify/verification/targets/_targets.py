@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.contracts import ModelAdapter, Vendor
-from trialbed.secrets import REDACTED, is_secret, secret_values
+from trialbed.settings import REDACTED, is_secret, secret_values
 from trialbed_verify.verification.targets._endpoints import Proxy
 from trialbed_verify.verification.targets._keys import is_secret_header
 from trialbed_verify.verification.targets._preparation import Preparation, RequestSettings

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trialbed.cli import main
-from trialbed.run_settings import Declared, declared_settings
+from trialbed.settings import Declared, declared_settings
 
 SETTINGS = declared_settings()
 run_module = import_module("trialbed.cli.run._command")

@@ -8,7 +8,7 @@ import pytest
 
 from trialbed.engine._helpers import Helpers
 from trialbed.records import ModelEndpoint
-from trialbed.run_settings import RunSettings
+from trialbed.settings import RunSettings
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from trialbed.engine._models import OPENAI_URL, key_hint, with_endpoint
 from trialbed.errors import UsageError
-from trialbed.run_settings import RunSettings
+from trialbed.settings import RunSettings
 
 LOCAL = "http://127.0.0.1:8000/v1"
 

@@ -10,7 +10,7 @@ import pytest
 from trialbed.contracts import Executor, Sandbox
 from trialbed.engine._sandbox import check_run_sandbox, run_sandbox
 from trialbed.errors import SandboxUnavailable, UsageError
-from trialbed.run_settings import RunSettings
+from trialbed.settings import RunSettings
 from trialbed_plugins.executors.local import LocalExecutor
 
 Settings = Callable[..., RunSettings]

@@ -14,7 +14,7 @@ from trialbed.contracts import Comparison
 from trialbed.errors import DataError, UsageError
 from trialbed.report.comparison import complete_sides, regressions
 from trialbed.report.comparison._sides import compared_settings
-from trialbed.run_settings import declared_settings
+from trialbed.settings import declared_settings
 from trialbed.views import markdown
 
 OPTIONS: dict[str, Any] = {

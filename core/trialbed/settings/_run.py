@@ -18,7 +18,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt
 
-from trialbed.settings import completion_cache, data_dir, response_cache, store_file
+from trialbed.settings._folders import completion_cache, data_dir, response_cache, store_file
 
 MARGIN = 0.05
 """The largest difference of a score that does not matter, where the user sets none."""

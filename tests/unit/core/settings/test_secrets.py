@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.secrets import REDACTED, is_secret, secret_values
+from trialbed.settings import REDACTED, is_secret, secret_values
 from trialbed.wire.redaction import redact
 
 

@@ -14,7 +14,7 @@ from trialbed.cli import cli
 from trialbed.engine import RunOptions, config_digest
 from trialbed.records import Run, RunConfig
 from trialbed.report import document_schema, result_document
-from trialbed.run_settings import Declared, IdentitySettings, RunSettings, declared_settings
+from trialbed.settings import Declared, IdentitySettings, RunSettings, declared_settings
 
 SETTINGS = declared_settings()
 CONFIG = RunConfig(

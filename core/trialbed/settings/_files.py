@@ -1,4 +1,4 @@
-"""Finds settings, and the places where state is kept.
+"""Reads settings from files.
 
 Precedence: option > environment (``TRIALBED_*``, ``.env`` included) > file (``bench.toml`` or
 ``[tool.trialbed]`` of ``pyproject.toml``, nearest from the working directory upwards) > default.
@@ -6,16 +6,13 @@ Precedence: option > environment (``TRIALBED_*``, ``.env`` included) > file (``b
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trialbed.errors import SettingsError, UsageError
-
-STATE_DIR = ".trialbed"
+from trialbed.errors import SettingsError
 
 
 @dataclass(frozen=True)
@@ -58,65 +55,6 @@ def read_settings_file(start: Path) -> SettingsFile | None:
             if path.is_file() and (values := _table(path, table)) is not None:
                 return SettingsFile(path, values)
     return None
-
-
-def state_dir() -> Path:
-    """The folder of the store and the response cache: ``TRIALBED_STATE_DIR`` or ``.trialbed`` here."""
-    return Path(os.environ.get("TRIALBED_STATE_DIR") or STATE_DIR)
-
-
-def make_folder(folder: Path, option: str) -> None:
-    """Make a folder where absent.
-
-    Args:
-        option: names another one; for the error's text.
-
-    Raises:
-        UsageError: it cannot be created.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be created: {error.strerror}; name another place with {option}") from error
-
-
-def store_file() -> str:
-    """The store of runs where no option names another: a file of the state folder."""
-    return str(state_dir() / "trialbed.db")
-
-
-def response_cache() -> Path:
-    """The virtual API's cache of responses where no option names another: a file of the state folder."""
-    return state_dir() / "responses.db"
-
-
-def completion_cache() -> Path:
-    """The cache of models' replies to selectors, simulators and judges: a file of the state folder."""
-    return state_dir() / "completions.db"
-
-
-def data_dir() -> Path:
-    """The folder of imported datasets: ``TRIALBED_DATA_DIR`` or the user's cache folder."""
-    return _cache_dir("TRIALBED_DATA_DIR", "datasets")
-
-
-def env_dir() -> Path:
-    """The folder of frameworks' own environments: ``TRIALBED_ENV_DIR`` or the user's cache folder."""
-    return _cache_dir("TRIALBED_ENV_DIR", "environments")
-
-
-def index_dir() -> Path:
-    """The folder of selectors' indexes of catalogs: ``TRIALBED_INDEX_DIR`` or the user's cache folder."""
-    return _cache_dir("TRIALBED_INDEX_DIR", "indexes")
-
-
-def _cache_dir(variable: str, name: str) -> Path:
-    chosen = os.environ.get(variable)
-    if chosen:
-        return Path(chosen)
-    from platformdirs import user_cache_path
-
-    return user_cache_path("trialbed") / name
 
 
 def _table(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:

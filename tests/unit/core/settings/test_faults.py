@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed.fault_plans import read_fault_plan
+from trialbed.settings import read_fault_plan
 
 
 @pytest.mark.parametrize(
