@@ -32,7 +32,7 @@ class ClaimedCall(Record):
         name: as reported: the tool's name or the original ``{tool_name}_{api_name}``.
         api: the Api meant, None where no tool of this name was offered.
         arguments: as reported; text where the framework kept text that is not a JSON object.
-        response: what the framework says came back, as text.
+        response: the response that the framework reports, as text.
     """
 
     name: str
@@ -79,5 +79,5 @@ class Answer(Record):
 
     @property
     def is_long(self) -> bool:
-        """Whether reading it takes long enough to be done in a thread."""
+        """Return whether reading it takes long enough to be done in a thread."""
         return len(self.final_answer) > LONG

@@ -1,4 +1,4 @@
-"""An endpoint that was verified: what it was asked for, and how that went."""
+"""An endpoint that was verified: the request to it, and its outcome."""
 
 from __future__ import annotations
 

@@ -16,10 +16,10 @@ ToolFault = Literal[
     "error", "server_error", "rate_limit", "slow", "hang", "truncated", "malformed", "stale_schema", "wrong_type",
     "huge", "injection",
 ]  # fmt: skip
-"""What can go wrong with a call of an Api; see docs/how-to/run-with-faults.md."""
+"""The faults of a call of an Api; see docs/how-to/run-with-faults.md."""
 
 ModelFault = Literal["server_error", "rate_limit", "overloaded", "malformed", "empty", "slow"]
-"""What can go wrong with a request to the model."""
+"""The faults of a request to the model."""
 
 Name = TypeVar("Name", bound=str)
 
@@ -48,7 +48,7 @@ class ModelFaults(Record):
 
 
 class FaultPlan(Record):
-    """Which calls and which requests meet which fault.
+    """Assigns faults to calls and requests.
 
     It is drawn from the seed, the query, the repeat and the place, and from nothing else, so that it is the same for
     every framework and profile: a call's place is its Api, and how many calls of that Api came before it in its trial;
@@ -86,7 +86,7 @@ class FaultPlan(Record):
         return None if found is None else self._drawn(found.rate, found.faults, ["model", trial, place])
 
     def canary(self, trial: str, api: str, place: int) -> str:
-        """What an injected instruction asks for, which appears nowhere else."""
+        """The word that an injected instruction asks for, which appears nowhere else."""
         return f"INJ-{self._digest(['canary', trial, api, place]).hex()[:10]}"
 
     def _drawn(self, rate: float, faults: tuple[Name, ...], where: list[str | int]) -> Name | None:

@@ -44,7 +44,7 @@ def framework_release(label: str) -> str | None:
 
 
 def framework_package(label: str) -> str:
-    """The label without its profile, ``langgraph==1.1.0``: what is installed, and shared by the profiles."""
+    """The label without its profile, ``langgraph==1.1.0``: the installed part, which the profiles share."""
     release = framework_release(label)
     return framework_name(label) + (f"{PIN}{release}" if release else "")
 

@@ -10,7 +10,7 @@ SCRIPTED = "scripted:"
 """Begins the name of a scripted model."""
 
 SCRIPTED_NAME = "gpt-4o"
-"""What frameworks are told instead of a scripted model's name.
+"""The name that frameworks are given instead of a scripted model's.
 
 Frameworks decide by a model's name: how large its context is, which roles and parameters it takes, which API it is
 asked at, even whether it is offered tools. All of them treat this one as a chat model with tools. Under a name that
@@ -20,7 +20,7 @@ completions.
 
 
 def told_name(model: str, chosen: str | None = None) -> str:
-    """The name of a model that frameworks are told.
+    """Return the name of a model as frameworks are given it.
 
     Args:
         model: its own name.
@@ -34,7 +34,7 @@ class ModelEndpoint(Record):
 
     Attributes:
         base_url: ends in ``/v1``; the path carries the trial's token.
-        model: the name that the framework is told, which need not be the model's own.
+        model: the name that the framework is given, which need not be the model's own.
         temperature: None if the user gave none. A native profile then leaves its framework's own; a controlled one and
             the reference loop send 0.
         max_tokens: bound of one completion, in tokens; None leaves it to the model.

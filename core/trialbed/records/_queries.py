@@ -18,7 +18,7 @@ class GoldCall(Record):
 
 
 class Query(Record):
-    """One task: its text, the Apis on offer, the gold calls, and what a right answer must say.
+    """One task: its text, the Apis on offer, the gold calls, and the facts of a right answer.
 
     Attributes:
         query_id: as the dataset spells it; unique within the dataset.
@@ -26,8 +26,8 @@ class Query(Record):
         gold_calls: in the order in which they solve the query; empty where no tool is needed.
         reference_answer: a right answer in words, if the dataset has one.
         reference_facts: texts that a right answer contains, each checkable by a rule.
-        initial_state: what the world that the Apis act on begins as; None for what the simulator makes of its own.
-        final_state: what a right solution leaves of the world that the Apis act on; None where they change nothing.
+        initial_state: the first state of the Apis' world; None for the simulator's own.
+        final_state: the state of the Apis' world after a right solution; None where they change nothing.
     """
 
     query_id: int | str

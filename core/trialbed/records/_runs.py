@@ -1,4 +1,4 @@
-"""A run: its frozen configuration, and what is stored of it."""
+"""A run: its frozen configuration, and its stored record."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RunConfig(Record, IdentitySettings):
 
     @property
     def told_model(self) -> str:
-        """The name of the model that frameworks are told."""
+        """The name of the model that frameworks are given."""
         return told_name(self.model, self.model_name)
 
 
@@ -73,8 +73,8 @@ class Run(Record):
         environment: ``name==version`` of everything installed in the engine's interpreter, sorted;
             ``environment_digest`` is the SHA-256 over it.
         overall_time: seconds over all sessions of the run.
-        judge: what its judge is, and how it was calibrated; empty in stores of versions before it.
-        tags, note: what the user called the run.
+        judge: describes its judge and the judge's calibration; empty in stores of versions before it.
+        tags, note: the user's names for the run.
         endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
             where the subjects are frameworks.
     """

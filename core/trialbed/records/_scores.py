@@ -17,7 +17,7 @@ FailureKind = Literal[
     "answer",  # the agent's answer is malformed
     "adapter",  # the adapter could not be loaded
     "limit",  # the trial went past its number of model requests
-    "model",  # the model's answer could not be used, or the endpoint refused what was sent
+    "model",  # the model's answer could not be used, or the endpoint refused the request
     "endpoint",  # the model's endpoint had no capacity, no connection or no answer
     "server",  # Trialbed's own server failed
     "judge",  # the judge gave no usable verdict
@@ -29,7 +29,7 @@ NOT_MEASURED: frozenset[FailureKind] = frozenset({"endpoint", "server"})
 
 
 class Failure(Record):
-    """Why there is no result: the kind, one line for people, and detail (traceback, end of stderr)."""
+    """The reason why there is no result: the kind, one line for people, and detail (traceback, end of stderr)."""
 
     kind: FailureKind
     message: str

@@ -1,4 +1,4 @@
-"""One trial: what a worker and the server are given, and what comes back."""
+"""One trial: the input of a worker and the server, and their output."""
 
 from __future__ import annotations
 
@@ -84,16 +84,16 @@ TrialStatus = Literal["answered", "failed", "not measured"]
 
 
 class TrialResult(Record):
-    """A trial that has ended: what is stored, scores included, and reported.
+    """A trial that has ended, as it is stored and reported, scores included.
 
     Attributes:
         attempt: counts from 0; a trial is attempted again if it was not measured, or on request if it failed.
-        adapter_digest: SHA-256 over the files of the adapter's code and the versions of what it needs; empty where
+        adapter_digest: SHA-256 over the files of the adapter's code and the versions of its requirements; empty where
             there is no adapter.
         earlier: how the trial ended in a worker that had run others, before it was repeated in a fresh one: it failed
             there without a single model request, which may have been the fault of an earlier trial.
         topped_up_tools: those of ``selected_tools`` that fill up a model's choice, which was too short.
-        verified: what a verification says of the endpoint's answer, by the keys of its results file; None where the
+        verified: a verification's findings about the endpoint's answer, by the keys of its results file; None where the
             subject is a framework.
     """
 
@@ -119,12 +119,12 @@ class TrialResult(Record):
         if failure is None:
             return "answered"
         if self.verified is not None and failure.kind == "endpoint":
-            return "failed"  # of the endpoint itself, which is what is measured
+            return "failed"  # of the endpoint itself, which is the subject of the measurement
         return "not measured" if failure.kind in NOT_MEASURED else "failed"
 
     @property
     def failed(self) -> bool:
-        """Whether the trial ended in an error, whether or not it was measured."""
+        """Return whether the trial ended in an error, whether or not it was measured."""
         return self.outcome.failure is not None
 
     def score(self, name: str) -> Score | None:
@@ -133,7 +133,7 @@ class TrialResult(Record):
 
 
 class GoldAnswer(Record):
-    """What the gold calls of a query were answered when the run made them itself.
+    """The answers to a query's gold calls where the run made them itself.
 
     Attributes:
         seconds: from the first call to the last answer.
@@ -156,12 +156,12 @@ class TrialRegistration(Record):
     Attributes:
         trial: the token, ``[A-Za-z0-9_-]{8,64}``; unguessable, since it is the only protection of the trial's URLs.
         model: ``scripted:<policy>``, or a model name that the server's upstream endpoint knows.
-        model_name: the name of the model that the agent is told, which its requests bear; None for its own.
+        model_name: the name of the model that the agent is given, which its requests bear; None for its own.
         base_url: the upstream endpoint expected; must be the one the server was started with. None for scripted models.
-        tools: what the agent is offered. ``apis``: their documentation, for the simulator.
+        tools: those offered to the agent. ``apis``: their documentation, for the simulator.
         script: the gold calls, for scripted models.
         simulator: name of the simulator that answers for these Apis.
-        state: what the world that they act on begins as; None for what the simulator makes of its own.
+        state: the first state of the Apis' world; None for the simulator's own.
         ambient: whether requests without a token (``/virtual``, ``/v1``) belong to this trial; one trial at a time.
         limits: the bounds that the gateway keeps: it refuses requests past ``max_steps`` and after ``timeout`` seconds,
             and gives up on an endpoint that is silent for as long. None for no bounds.
@@ -169,7 +169,7 @@ class TrialRegistration(Record):
             that. None for any number.
         lease: seconds after which the server closes the trial unless its opener renews it with
             ``PUT /control/trials/{trial}``. None: the server closes it when it has been idle for long.
-        faults: what is put in on purpose; None for nothing. ``fault_key``: what it is drawn from beside its seed, equal
+        faults: those put in on purpose; None for none. ``fault_key``: seeds their draw beside the plan's seed; equal
             for the trials that shall meet the same faults.
         keep: whether the server keeps all but ``trial``, ``seed`` and ``fault_key`` for trials that are opened like
             this one: its answer then has the ``setup`` that a ``TrialOpening`` names.
@@ -198,8 +198,8 @@ class TrialOpening(Record):
     """``POST /control/trials``: open a trial like one before, of which nothing is sent again.
 
     Attributes:
-        setup: what the answer to a registration with ``keep`` named. A server that does not know it, or not any more,
-            answers 404, and takes a whole registration instead.
+        setup: the one that the answer to a registration with ``keep`` named. A server that does not know it, or not any
+            more, answers 404, and takes a whole registration instead.
         trial, seed, fault_key: the trial's own, as in ``TrialRegistration``.
     """
 

@@ -1,4 +1,4 @@
-"""The wire log: what the server saw of a trial."""
+"""The wire log: all that the server saw of a trial."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CircuitState = Literal["closed", "open", "down"]
 
 
 class EndpointStatus(Record):
-    """How the endpoint of a server's models does.
+    """The condition of the endpoint of a server's models.
 
     Attributes:
         state: ``closed`` while it works; ``open`` while it only fails, so that requests wait; ``down`` when it failed
@@ -35,7 +35,7 @@ class SentCall(Record):
     ``problem`` is ``unknown tool`` (a name that was not offered), ``invalid json`` or ``not an object``.
 
     Attributes:
-        tool: the trial's tool for which the framework offered this name, as far as its name and description tell; empty
+        tool: the trial's tool for which the framework offered this name, as far as its name and description show; empty
             where the name is the tool's own, or no tool's.
     """
 
@@ -51,11 +51,11 @@ class SentCall(Record):
 
 
 LossReason = Literal["not offered", "ambiguous", "no tools", "arguments"]
-"""Why a scripted model could not make a call; see ``LostCall``."""
+"""The reasons why a scripted model could not make a call; see ``LostCall``."""
 
 
 class LostCall(Record):
-    """A call of its script that a scripted model could not make, because of what the framework offered.
+    """A call of its script that a scripted model could not make, because of the tools that the framework offered.
 
     Attributes:
         position: the call's place in the script, from 0.
@@ -78,7 +78,7 @@ class FilledArgument(Record):
         position: the call's place in the script, from 0; None for a call that is not in it.
         tool: the trial's tool.
         argument: its name, or path.
-        value: what was made up: the default, else the first choice, else the least value of its type.
+        value: the one made up: the default, else the first choice, else the least value of its type.
     """
 
     position: int | None
@@ -120,7 +120,7 @@ class ModelCall(Record):
         request: the request's body; ``response``: the body given back, byte for byte, as text.
         text_calls: calls that the model wrote as text instead of sending them; they are never made.
         error: what went wrong, in words, and ``cause``, whose fault it is: ``request`` (refused, or answered with
-            5xx every time, because of what was sent), ``endpoint`` (capacity, connection, no answer), ``limit``
+            5xx every time, because of the request), ``endpoint`` (capacity, connection, no answer), ``limit``
             (past one of the trial's limits), ``gateway`` (Trialbed's own), ``gone`` (the framework closed the
             connection). None where the call succeeded.
         limit: the setting past which it was refused; None where it was not, and in logs of versions before it.
@@ -175,7 +175,7 @@ class ApiCall(Record):
 
     @property
     def cached(self) -> bool:
-        """Whether the answer was made before, for an equal call."""
+        """Return whether the answer was made before, for an equal call."""
         return self.provenance.startswith("cache:")
 
 
@@ -183,10 +183,10 @@ class WireLog(Record):
     """Everything the server saw of one trial, in order of arrival.
 
     Attributes:
-        model_name: the name of the model that the agent was told; empty in logs of versions before it.
+        model_name: the name of the model that the agent was given; empty in logs of versions before it.
         lost: the calls of its script that a scripted model could not make in this trial.
         filled: the arguments that it made up.
-        state: what the calls left of the trial's world; None where the Apis change nothing.
+        state: the trial's world after the calls; None where the Apis change nothing.
     """
 
     trial: str
