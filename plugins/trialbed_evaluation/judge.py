@@ -14,9 +14,10 @@ from trialbed.cli.options import FILE, Decorated, json_option
 from trialbed.cli.setting_options import JUDGE_SETTINGS, setting_option
 
 if TYPE_CHECKING:
-    from trialbed.calibration import Calibration, Finding
+    from trialbed.scoring import Calibration
     from trialbed.settings import RunSettings
     from trialbed.views import Table
+    from trialbed_evaluation.calibration import Finding
 
 SHOWN = 20
 """Cases that are listed in which judge and label differ."""
@@ -81,7 +82,7 @@ def cases(as_json: bool) -> None:
     """Print the embedded labelled cases as JSON Lines."""
     from importlib.resources import files
 
-    text = files("trialbed.calibration").joinpath("cases.jsonl").read_text(encoding="utf-8")
+    text = files("trialbed_evaluation.calibration").joinpath("cases.jsonl").read_text(encoding="utf-8")
     if as_json:
         text = f"{json.dumps([json.loads(line) for line in text.splitlines()], ensure_ascii=False, indent=2)}\n"
     click.echo(text, nl=False)
@@ -90,9 +91,9 @@ def cases(as_json: bool) -> None:
 async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibration, list[Finding]]:
     import asyncio
 
-    from trialbed.calibration import EMBEDDED, embedded_cases, keep_calibration, read_cases
-    from trialbed.calibration import calibrate as measure
     from trialbed.engine import identity_of, standing_judge
+    from trialbed_evaluation.calibration import EMBEDDED, embedded_cases, keep_calibration, read_cases
+    from trialbed_evaluation.calibration import calibrate as measure
 
     labelled = embedded_cases() if file is None else read_cases(file)
     labels = EMBEDDED if file is None else file.name
@@ -105,7 +106,7 @@ async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibrat
 
 def _fate(measured: Calibration) -> str:
     """Whether reports name the calibration."""
-    from trialbed.calibration import MIN_CASES
+    from trialbed.scoring import MIN_CASES
 
     if measured.is_large:
         return "kept: reports of later runs with this judge name this calibration"

@@ -71,7 +71,6 @@ class Judge(ABC):
     """Grades an answer; a driver of the group ``trialbed.judges`` is a subclass.
 
     Class attributes:
-        free: whether its verdicts cost nothing, so that it is calibrated wherever it is reported.
         needs_model: whether it cannot work without a model (``--judge-model``).
         model: the model that it may ask, set before its first verdict; None if the user names none.
         prompts: the folder of an installed copy of a judge's own prompts (``--judge-prompts``), set likewise.
@@ -81,7 +80,6 @@ class Judge(ABC):
         votes: how many verdicts one answer gets.
     """
 
-    free: ClassVar[bool] = False
     needs_model: ClassVar[bool] = False
     model: ModelAccess | None = None
     prompts: Path | None = None
@@ -97,6 +95,13 @@ class Judge(ABC):
         A calibration is of the judge with these values, and result documents have them.
         """
         return {}
+
+    def calibration(self) -> Mapping[str, Json] | None:
+        """Return its agreement with labelled cases where every instance has the same; None where it must be measured.
+
+        It has the form of ``bench judge calibrate --json``. A calibration that the user measured comes first.
+        """
+        return None
 
     @abstractmethod
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import cast
 
-from trialbed.calibration import calibration_of, judge_identity
 from trialbed.contracts import Judge
 from trialbed.drivers import load_driver
 from trialbed.engine._control import ControlClient
@@ -18,6 +17,7 @@ from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.model_access import ModelAccess
 from trialbed.records import Json, ModelEndpoint, TrialRegistration
+from trialbed.scoring import calibration_of, judge_identity
 from trialbed.settings import RunSettings
 
 
@@ -77,7 +77,7 @@ async def standing_judge(settings: RunSettings) -> AsyncIterator[tuple[Judge, Ru
         yield judge, settings
 
 
-async def judge_report(judge: Judge, settings: RunSettings, *, own: bool = False) -> Mapping[str, Json]:
+def judge_report(judge: Judge, settings: RunSettings, *, own: bool = False) -> Mapping[str, Json]:
     """What a result document says of its judge: its name, model, votes and prompts, and its calibration.
 
     Args:
@@ -92,7 +92,7 @@ async def judge_report(judge: Judge, settings: RunSettings, *, own: bool = False
         "model": model,
         "votes": settings.judge_votes,
         **about,
-        "calibration": await calibration_of(judge, identity_of(judge, settings)),
+        "calibration": calibration_of(judge, identity_of(judge, settings)),
     }
 
 

@@ -67,7 +67,7 @@ async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSetting
 
         contexts = _Contexts(store, run, queries, judge, label)
         rescored = await _rescored(store, run, contexts, give, completed.concurrency)
-        report = await judge_report(judge, completed)
+        report = judge_report(judge, completed)
     changed = {field: getattr(completed, field) for field in JUDGE_FIELDS}
     config = run.config.model_copy(update=changed)
     own = run.model_copy(update={"config": config, "config_digest": config_digest(config), "judge": dict(report)})

@@ -192,7 +192,7 @@ class RunSession:
                 for executor in (live, workers):
                     executor.waited = control.time_waited
                     executor.connect(control.url)
-                report = await judge_report(judge, options, own=objects.judge is not None)
+                report = judge_report(judge, options, own=objects.judge is not None)
                 await self._note(await described, control.url, report)
                 await self._make_gold_calls(control)
                 watch = EndpointWatch(control.endpoint, self._progress.note)

@@ -1,7 +1,30 @@
-"""Scores of a trial: the context of a scorer, the score of the run's judge, and the scores that mean quality."""
+"""Scores of a trial: the context of a scorer, the run's judge and its calibration, and the scores that mean quality."""
 
+from trialbed.scoring._calibration import (
+    MIN_CASES,
+    Calibration,
+    calibration_of,
+    calibrations_file,
+    judge_identity,
+    judge_note,
+    kept_calibrations,
+)
 from trialbed.scoring._context import ScoreContext
 from trialbed.scoring._judged import JUDGED, judge_label, judged_score
 from trialbed.scoring._quality import ALWAYS, quality_scores
 
-__all__ = ["ALWAYS", "JUDGED", "ScoreContext", "judge_label", "judged_score", "quality_scores"]
+__all__ = [
+    "ALWAYS",
+    "JUDGED",
+    "MIN_CASES",
+    "Calibration",
+    "ScoreContext",
+    "calibration_of",
+    "calibrations_file",
+    "judge_identity",
+    "judge_label",
+    "judge_note",
+    "judged_score",
+    "kept_calibrations",
+    "quality_scores",
+]

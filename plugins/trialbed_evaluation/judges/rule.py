@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from importlib.resources import files
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
 from trialbed.evidence import carries, carries_fact, evidence_values, mentions, prose
@@ -34,12 +35,15 @@ class RuleJudge(Judge):
     A rule always votes the same, so it votes once.
     """
 
-    free: ClassVar[bool] = True
-
     @property
     def about(self) -> Mapping[str, Json]:
         """The version of the rules, which a calibration is about."""
         return {"judge": "rule", "rules": 3}
+
+    def calibration(self) -> Mapping[str, Json]:
+        """Return its agreement with the labelled cases that come with Trialbed, measured once for these rules."""
+        text = files("trialbed_evaluation.judges").joinpath("rule_calibration.json").read_text(encoding="utf-8")
+        return {**json.loads(text), "votes": self.votes, "at": ""}
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Grade the answer; never raises."""

@@ -108,8 +108,7 @@ def _write(documents: Sequence[Mapping[str, Any]], folder: Path) -> None:
 
 def _table(rescored: Rescored, documents: Sequence[Mapping[str, Any]]) -> Table:
     """What each framework's trials were found before, and now."""
-    from trialbed.calibration import judge_note
-    from trialbed.scoring import JUDGED
+    from trialbed.scoring import JUDGED, judge_note
     from trialbed.views import Table
 
     frameworks = rescored.run.config.frameworks

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trialbed.calibration import judge_note
 from trialbed.report import reason_lines
-from trialbed.scoring import JUDGED
+from trialbed.scoring import JUDGED, judge_note
 from trialbed.views import compact, counts, estimate
 from trialbed_plugins.scorers import CATALOG
 

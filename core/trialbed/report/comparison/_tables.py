@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trialbed.calibration import judge_note
 from trialbed.report.comparison._ranks import rank_notes
 from trialbed.report.comparison._recovery import recovery_table
 from trialbed.report.comparison._sides import setting_label
-from trialbed.scoring import JUDGED
+from trialbed.scoring import JUDGED, judge_note
 from trialbed.views import UNKNOWN, Table, compact, counts, number
 
 Document = Mapping[str, Any]

@@ -14,7 +14,6 @@ from trialbed.cli._group import COMMANDS
 
 FOLDER = Path(str(import_module("trialbed.cli").__file__)).parent
 SHARED = {
-    "run_comparer",
     "completion",
     "environments",
     "formats",

@@ -14,11 +14,11 @@ from support.judge_endpoint import JudgeEndpoint, completion, judge_endpoint, sh
 from tenacity import wait_none
 
 from trialbed.answers import read_answer
-from trialbed.calibration import Case, judge_cases
 from trialbed.contracts import STATUS_VALUES, Verdict
 from trialbed.errors import JudgeError, UsageError
 from trialbed.model_access import ModelAccess
 from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
+from trialbed_evaluation.calibration import Case, judge_cases
 from trialbed_evaluation.judges._asking import AskingJudge
 from trialbed_evaluation.judges.fac import CompletenessJudge
 from trialbed_evaluation.judges.stabletoolbench import StableToolBenchJudge

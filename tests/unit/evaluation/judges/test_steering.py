@@ -10,9 +10,9 @@ import pytest
 from support.judge_endpoint import JudgeEndpoint, judge_endpoint, obeys
 from tenacity import wait_none
 
-from trialbed.calibration import embedded_cases
 from trialbed.contracts import Judge
 from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
+from trialbed_evaluation.calibration import embedded_cases
 from trialbed_evaluation.judges._asking import AskingJudge
 from trialbed_evaluation.judges._steering import NOTE, REMOVED, shown, steers
 from trialbed_evaluation.judges.fac import CompletenessJudge

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from trialbed.calibration import Finding, calibration
-from trialbed.cli.run_comparer import RunComparer
 from trialbed.contracts import Comparison
 from trialbed.errors import DataError, UsageError
 from trialbed.report.comparison import complete_sides, regressions
 from trialbed.report.comparison._sides import compared_settings
 from trialbed.settings import declared_settings
 from trialbed.views import markdown
+from trialbed_evaluation.calibration import Finding, calibration
+from trialbed_evaluation.run_comparer import RunComparer
 
 OPTIONS: dict[str, Any] = {
     "force": False,

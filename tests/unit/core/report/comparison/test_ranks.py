@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from trialbed.cli.run_comparer import RunComparer
 from trialbed.report.comparison import open_ranks, rank_notes
 from trialbed.report.comparison._sides import read_sides
+from trialbed_evaluation.run_comparer import RunComparer
 
 
 def solved(count: int) -> dict[int, dict[str, float]]:

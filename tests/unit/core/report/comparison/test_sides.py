@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from support.trials import ended, run_config
 
-from trialbed.cli.run_comparer import RunComparer
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
 from trialbed.report.comparison._differences import CompareOptions, compare
 from trialbed.report.comparison._sides import is_run_name, read_sides
 from trialbed.store import Store
+from trialbed_evaluation.run_comparer import RunComparer
 
 OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
 

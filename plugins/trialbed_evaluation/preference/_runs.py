@@ -8,11 +8,11 @@ from typing import Any
 
 from trialbed.contracts import AnswerStatus, Candidate
 from trialbed.errors import UsageError
-from trialbed.preference._deciding import Contest, Contestant, Decision, Side
 from trialbed.records import Query
 from trialbed.scoring import JUDGED, judge_label
 from trialbed.statistics import bounded_mean_interval, mcnemar, sign_flip
 from trialbed.store import StoredRun, StoredTrial
+from trialbed_evaluation.preference._deciding import Contest, Contestant, Decision, Side
 
 Queries = Mapping[int | str, Query]
 Framework = tuple[StoredRun, str]

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.calibration import calibrate, calibration_of, embedded_cases, judge_identity, keep_calibration
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import DataError, JudgeError, NothingMeasured
 from trialbed.records import Answer, Query, WireLog
+from trialbed.scoring import calibration_of, judge_identity
+from trialbed_evaluation.calibration import calibrate, embedded_cases, keep_calibration
 from trialbed_evaluation.judges.rule import RuleJudge
 
 
@@ -51,21 +52,20 @@ async def test_a_judge_without_any_verdict_is_not_calibrated() -> None:
 
 async def test_a_calibration_is_kept_for_its_judge_only(tmp_path: Path) -> None:
     mine, other = judge_identity("llm", "a", {"prompt": "1"}), judge_identity("llm", "a", {"prompt": "2"})
-    assert await calibration_of(Stubborn(), mine) is None
+    assert calibration_of(Stubborn(), mine) is None
     measured, _ = await calibrate(RuleJudge(), embedded_cases(), "mine.jsonl")
     keep_calibration(mine, measured)
-    found = await calibration_of(Stubborn(), mine)
+    found = calibration_of(Stubborn(), mine)
     assert found is not None
     assert (found["labels"], found["accuracy"]) == ("mine.jsonl", measured.accuracy)
-    assert await calibration_of(Stubborn(), other) is None
+    assert calibration_of(Stubborn(), other) is None
     (tmp_path / "state" / "calibrations.json").write_text("{")
-    assert await calibration_of(Stubborn(), mine) is None
+    assert calibration_of(Stubborn(), mine) is None
 
 
-async def test_a_free_judge_is_calibrated_wherever_it_is_reported() -> None:
-    found = await calibration_of(RuleJudge(), "none kept")
-    assert found is not None
-    assert found["labels"] == "embedded"
+async def test_the_figures_that_come_with_the_rule_judge_are_those_that_measuring_gives() -> None:
+    measured, _ = await calibrate(RuleJudge(votes=3), embedded_cases())
+    assert calibration_of(RuleJudge(votes=3), "none kept") == measured.model_dump() | {"at": ""}
 
 
 async def test_a_calibration_over_few_cases_replaces_none(tmp_path: Path) -> None:
@@ -74,9 +74,9 @@ async def test_a_calibration_over_few_cases_replaces_none(tmp_path: Path) -> Non
     keep_calibration("judge", large)
     with pytest.raises(DataError, match="over 3 cases is not kept; it needs 30"):
         keep_calibration("judge", small)
-    found = await calibration_of(Stubborn(), "judge")
+    found = calibration_of(Stubborn(), "judge")
     assert found is not None
     assert found["labels"] == "embedded"
     # One that an earlier version kept is not named either.
     (tmp_path / "state" / "calibrations.json").write_text(json.dumps({"judge": small.model_dump()}))
-    assert await calibration_of(Stubborn(), "judge") is None
+    assert calibration_of(Stubborn(), "judge") is None

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from trialbed.calibration._cases import Case, labels_digest
-from trialbed.calibration._figures import Calibration, Finding, calibration
 from trialbed.contracts import Judge
 from trialbed.errors import JudgeError, NothingMeasured
+from trialbed.scoring import Calibration
+from trialbed_evaluation.calibration._cases import Case, labels_digest
+from trialbed_evaluation.calibration._figures import Finding, calibration
 
 EMBEDDED = "embedded"
 """The name of the cases that come with Trialbed."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.calibration import embedded_cases, labels_digest, read_cases
 from trialbed.errors import DataError
+from trialbed_evaluation.calibration import embedded_cases, labels_digest, read_cases
 
 CASE = {"id": "a", "query": "q?", "answer": "x", "label": "Solved"}
 

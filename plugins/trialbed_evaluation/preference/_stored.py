@@ -9,12 +9,12 @@ from typing import Any
 
 from trialbed.contracts import Comparison, Judge
 from trialbed.errors import UsageError
-from trialbed.preference._deciding import Contest, Decision, decide
-from trialbed.preference._runs import contests_of, preference_document
-from trialbed.preference._tables import preference_records, preference_table, undecided_lines
 from trialbed.scoring import judge_label
 from trialbed.settings import RunSettings
 from trialbed.store import StoredRun, StoreReader, open_store
+from trialbed_evaluation.preference._deciding import Contest, Decision, decide
+from trialbed_evaluation.preference._runs import contests_of, preference_document
+from trialbed_evaluation.preference._tables import preference_records, preference_table, undecided_lines
 
 Framework = tuple[StoredRun, str]
 Side = tuple[StoredRun, Sequence[str]]
@@ -80,7 +80,7 @@ async def _documents(sides: Sequence[Side], settings: RunSettings, *, force: boo
     async with standing_judge(settings) as (judge, completed):
         if type(judge).prefer is Judge.prefer:
             raise UsageError(f"--preference: the judge {completed.judge} does not compare answers; give --judge MODEL")
-        report = await judge_report(judge, completed)
+        report = judge_report(judge, completed)
         slots = asyncio.Semaphore(completed.concurrency)
 
         async def one(contest: Contest) -> Decision:

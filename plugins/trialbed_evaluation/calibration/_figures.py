@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus
 from trialbed.records import Record
+from trialbed.scoring import Calibration
 from trialbed.statistics import Interval, wilson_interval
 
 Pair = tuple[AnswerStatus, AnswerStatus]
-
-MIN_CASES = 30
-"""Cases with a verdict that a calibration needs to be named in reports."""
 
 
 class Finding(Record):
@@ -24,62 +21,6 @@ class Finding(Record):
     label: AnswerStatus
     found: AnswerStatus | None
     reason: str = ""
-
-
-class Calibration(Record):
-    """The agreement of a judge with labelled cases.
-
-    Attributes:
-        labels: the file of the cases, or ``embedded``; ``labels_digest`` is the SHA-256 over them.
-        cases: those with a verdict; ``failures`` is the number of those without, which count in no figure.
-        accuracy: the share of cases in which status and label are the same, with its interval of 95 %.
-        kappa: Cohen's kappa, the agreement beyond what chance would give, with its interval of 95 %; None where all
-            labels and all verdicts are one status, so that chance explains everything.
-        confusion: label -> status -> number of cases.
-        votes: verdicts per case.
-        at: when it was measured, in UTC.
-    """
-
-    labels: str
-    labels_digest: str
-    cases: int
-    failures: int
-    accuracy: float
-    accuracy_low: float
-    accuracy_high: float
-    kappa: float | None
-    kappa_low: float | None
-    kappa_high: float | None
-    confusion: Mapping[str, Mapping[str, int]]
-    votes: int = 1
-    at: str = ""
-
-    @property
-    def is_large(self) -> bool:
-        """Whether the cases are enough for reports to name the calibration."""
-        return self.cases >= MIN_CASES
-
-    @property
-    def summary(self) -> str:
-        """The figures in a line."""
-        kappa = "" if self.kappa is None else f", kappa {self.kappa:.2f} [{self.kappa_low:.2f}, {self.kappa_high:.2f}]"
-        right = f"{self.accuracy:.0%} [{self.accuracy_low:.0%}, {self.accuracy_high:.0%}]"
-        return f"agrees with {right} of {self.cases} labelled cases ({self.labels}){kappa}"
-
-
-def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:
-    """How far the judge of a run can be trusted; empty where its version did not record that.
-
-    Args:
-        name: the judge's, as chosen.
-        judge: what the run's document says of it (``metadata.judge``).
-    """
-    if not judge or "calibration" not in judge:
-        return ""
-    full = name if judge["model"] in (None, name) else f"{name}:{judge['model']}"
-    if judge["calibration"] is None:
-        return f"The judge {full} is uncalibrated: `bench judge calibrate` measures how far it agrees with labels."
-    return f"The judge {full} {Calibration.model_validate(judge['calibration']).summary}."
 
 
 def calibration(

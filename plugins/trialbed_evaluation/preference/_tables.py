@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trialbed.calibration import judge_note
+from trialbed.scoring import judge_note
 from trialbed.views import UNKNOWN, Table, number
 
 GROUNDS = {

@@ -78,8 +78,8 @@ class RunComparer(Comparer):
 
 
 def _compared_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
-    from trialbed.preference import compare_by_preference
     from trialbed.settings import RunSettings
+    from trialbed_evaluation.preference import compare_by_preference
 
     given = {name: options[name] for name in PREFERENCE_SETTINGS if options.get(name) is not None}
     return compare_by_preference(

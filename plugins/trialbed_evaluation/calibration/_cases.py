@@ -76,7 +76,7 @@ class Case(Record):
 
 def embedded_cases() -> list[Case]:
     """The labelled cases that come with Trialbed."""
-    text = files("trialbed.calibration").joinpath("cases.jsonl").read_text(encoding="utf-8")
+    text = files("trialbed_evaluation.calibration").joinpath("cases.jsonl").read_text(encoding="utf-8")
     return list(_cases(text.splitlines(), "cases.jsonl"))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.calibration import Finding, calibration, kappa_interval
+from trialbed_evaluation.calibration import Finding, calibration, kappa_interval
 
 
 def findings(**counts: int) -> list[Finding]:

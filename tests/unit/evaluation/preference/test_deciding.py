@@ -10,7 +10,8 @@ import pytest
 
 from trialbed.contracts import Candidate, Judge, Preference, Verdict, Winner
 from trialbed.errors import JudgeError
-from trialbed.preference import (
+from trialbed.records import Answer, Query, WireLog
+from trialbed_evaluation.preference import (
     Contest,
     Decision,
     decide,
@@ -19,8 +20,7 @@ from trialbed.preference import (
     preference_table,
     undecided_lines,
 )
-from trialbed.preference._deciding import Contestant
-from trialbed.records import Answer, Query, WireLog
+from trialbed_evaluation.preference._deciding import Contestant
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
 QUERY = Query(query_id=1, text="q?", apis=())

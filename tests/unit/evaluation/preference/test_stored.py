@@ -12,11 +12,11 @@ from aiohttp import web
 from support.judge_endpoint import JudgeEndpoint, completion, judge_endpoint, shown
 from support.trials import NOW, run_config
 
-from trialbed.cli.run_comparer import RunComparer
 from trialbed.engine import config_digest, open_dataset
 from trialbed.errors import UsageError
 from trialbed.records import Answer, Failure, Outcome, Run, Score, Timing, TrialKey, TrialResult, WireLog
 from trialbed.store import Store
+from trialbed_evaluation.run_comparer import RunComparer
 
 MINI = open_dataset("mini", Path("unused"))
 IDS = tuple(query.query_id for query in MINI.queries()[:4])

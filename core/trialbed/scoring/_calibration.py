@@ -1,0 +1,101 @@
+"""The calibrations of judges: how far each agrees with labelled cases, kept in the state folder for every report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from trialbed.contracts import Judge
+from trialbed.records import Json, Record
+from trialbed.settings import state_dir
+
+MIN_CASES = 30
+"""Cases with a verdict that a calibration needs to be named in reports."""
+
+
+class Calibration(Record):
+    """The agreement of a judge with labelled cases.
+
+    Attributes:
+        labels: the file of the cases, or ``embedded``; ``labels_digest`` is the SHA-256 over them.
+        cases: those with a verdict; ``failures`` is the number of those without, which count in no figure.
+        accuracy: the share of cases in which status and label are the same, with its interval of 95 %.
+        kappa: Cohen's kappa, the agreement beyond what chance would give, with its interval of 95 %; None where all
+            labels and all verdicts are one status, so that chance explains everything.
+        confusion: label -> status -> number of cases.
+        votes: verdicts per case.
+        at: when it was measured, in UTC; empty for one that comes with the judge.
+    """
+
+    labels: str
+    labels_digest: str
+    cases: int
+    failures: int
+    accuracy: float
+    accuracy_low: float
+    accuracy_high: float
+    kappa: float | None
+    kappa_low: float | None
+    kappa_high: float | None
+    confusion: Mapping[str, Mapping[str, int]]
+    votes: int = 1
+    at: str = ""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the cases are enough for reports to name the calibration."""
+        return self.cases >= MIN_CASES
+
+    @property
+    def summary(self) -> str:
+        """The figures in a line."""
+        kappa = "" if self.kappa is None else f", kappa {self.kappa:.2f} [{self.kappa_low:.2f}, {self.kappa_high:.2f}]"
+        right = f"{self.accuracy:.0%} [{self.accuracy_low:.0%}, {self.accuracy_high:.0%}]"
+        return f"agrees with {right} of {self.cases} labelled cases ({self.labels}){kappa}"
+
+
+def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:
+    """Say how far the judge of a run can be trusted; empty where the run has no judge.
+
+    Args:
+        name: the judge's, as chosen.
+        judge: the part of the run's document about it (``metadata.judge``).
+    """
+    if not judge or "calibration" not in judge:
+        return ""
+    full = name if judge["model"] in (None, name) else f"{name}:{judge['model']}"
+    if judge["calibration"] is None:
+        return f"The judge {full} is uncalibrated: `bench judge calibrate` measures how far it agrees with labels."
+    return f"The judge {full} {Calibration.model_validate(judge['calibration']).summary}."
+
+
+def judge_identity(driver: str, model: str | None, about: Mapping[str, Json]) -> str:
+    """Return what distinguishes a judge from others: its driver, its model, and the settings of its verdicts."""
+    text = json.dumps([driver, model, dict(about)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def calibration_of(judge: Judge, identity: str) -> Mapping[str, Json] | None:
+    """Return the calibration of a judge as a document has it; None if it was not calibrated."""
+    kept = kept_calibrations().get(identity)
+    return judge.calibration() if kept is None else kept.model_dump()
+
+
+def calibrations_file() -> Path:
+    """Return the file of the calibrations that are kept."""
+    return state_dir() / "calibrations.json"
+
+
+def kept_calibrations() -> dict[str, Calibration]:
+    """Return the kept calibrations that are large enough; a file that is damaged has none."""
+    try:
+        kept = json.loads(calibrations_file().read_text(encoding="utf-8"))
+        found = {str(name): Calibration.model_validate(value) for name, value in kept.items()}
+    except (OSError, ValueError, ValidationError, AttributeError):
+        return {}
+    return {name: measured for name, measured in found.items() if measured.is_large}

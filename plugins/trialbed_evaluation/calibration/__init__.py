@@ -1,0 +1,20 @@
+"""Calibration of judges: how far one can be trusted, by its agreement with labelled cases."""
+
+from trialbed_evaluation.calibration._cases import Case, embedded_cases, labels_digest, read_cases
+from trialbed_evaluation.calibration._figures import Finding, calibration, kappa_interval
+from trialbed_evaluation.calibration._keeping import keep_calibration
+from trialbed_evaluation.calibration._measuring import EMBEDDED, calibrate, judge_cases
+
+__all__ = [
+    "EMBEDDED",
+    "Case",
+    "Finding",
+    "calibrate",
+    "calibration",
+    "embedded_cases",
+    "judge_cases",
+    "kappa_interval",
+    "keep_calibration",
+    "labels_digest",
+    "read_cases",
+]
