@@ -17,7 +17,7 @@ from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
 from trialbed.report import document_schema
 from trialbed_adapter_lab.checks import THEMES, checks_of
-from trialbed_scripted.policies.policies import POLICIES
+from trialbed_scripted import POLICIES
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ from typing import Any
 from parts._markdown import escaped, table
 from trialbed import contracts
 from trialbed.drivers import GROUPS
-from trialbed_scripted.faults import ANSWERS, FAULTS, FaultDescription
+from trialbed_scripted import ANSWERS, FAULTS, FaultKind
 from trialbed_verify.findings import KINDS
 from trialbed_verify.suites import EXPECTATIONS, SUITES
 from trialbed_verify.verification.results import vocabulary
@@ -64,7 +64,7 @@ def faults() -> str:
 
 def fault_answers() -> str:
     """What can be set of the right answers of ``bench serve --faults``."""
-    rows = [(f"`{name}`", about.text, _default_of(about.settings[name])) for name, about in ANSWERS.items()]
+    rows = [(f"`{name}`", about.text, _default_of(about.default)) for name, about in ANSWERS.items()]
     return table(("key", "meaning", "default"), rows)
 
 
@@ -79,7 +79,7 @@ def _vendor(name: str, driver: type[contracts.Vendor]) -> tuple[str, ...]:
     return f"`{name}`", endpoint, key, ", ".join(renamed)
 
 
-def _about(name: str, about: FaultDescription) -> tuple[str, ...]:
+def _about(name: str, about: FaultKind) -> tuple[str, ...]:
     settings = ", ".join(f"`{key}` ({_default_of(default)})" for key, default in about.settings.items())
     return f"`{name}`", escaped(about.text), settings
 

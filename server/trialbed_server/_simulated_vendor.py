@@ -8,7 +8,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from trialbed_scripted import FaultScript, FaultServer
+from trialbed_scripted import ScriptedServer, serve
 from trialbed_server._arrival import BoundedConnection
 from trialbed_server._options import check_token
 
@@ -24,13 +24,13 @@ def serve_faults(script: str, host: str, port: int, token: str | None = None) ->
         UsageError: the script is wrong, there is no token where one is required, or it is too short.
         ServerUnavailable: the address cannot be listened on.
     """
-    server = FaultServer(FaultScript.read(script), host, port, token, BoundedConnection)
+    server = serve(faults=script, host=host, port=port, token=token, kept=0, guard=BoundedConnection)
     check_token(token, host)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(server))
+        asyncio.run(_until_stopped(server))
 
 
-async def _serve(server: FaultServer) -> None:
+async def _until_stopped(server: ScriptedServer) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         # Event loops of Windows have no signals; Ctrl-C is an exception there.

@@ -21,7 +21,7 @@ from trialbed.drivers import GROUPS, load_driver
 from trialbed.plugins import GROUP, empty_manager
 from trialbed.records import FailureKind, Timing
 from trialbed_adapter_lab import CHECKS, LEVELS, Finding
-from trialbed_scripted.policies.policies import POLICIES
+from trialbed_scripted import POLICIES
 
 BADGE = re.compile(r"· must \d+/\d+ .* may \d+/").search
 CHECK_LEVELS = {check.name: check.level for check in CHECKS}

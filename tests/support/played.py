@@ -29,8 +29,7 @@ from trialbed.settings import data_dir
 from trialbed.wire import Call, OfferedTool
 from trialbed.wire.dialects.chat_completions import read_message
 from trialbed_plugins.datasets.mini import MiniSimulator
-from trialbed_scripted.policies.planned_calls import Tools
-from trialbed_scripted.policies.policies import POLICIES, PolicyInput
+from trialbed_scripted import POLICIES, PolicyInput, Tools
 
 MAX_STEPS = 7
 SIMULATOR = MiniSimulator()
@@ -95,7 +94,7 @@ async def play(policy: str, query: Query) -> Played:
         sent = [_sent(call, tools) for call in turn.calls]
         played.model_calls.append(model_call(sent=sent, started=2 * step))
         if not sent:
-            played.answer = turn.text
+            played.answer = turn.text or ""
             break
         messages.append({"role": "assistant", "tool_calls": [{"id": str(n)} for n, _ in enumerate(sent)]})
         messages += [message async for message in _results(sent, played, 2 * step + 1)]

@@ -1,7 +1,7 @@
-"""A vendor that misbehaves by script: for tests of clients, ours and others'."""
+"""Faults of models and their endpoints, and the scripts by which requests meet them."""
 
-from trialbed_scripted.faults._names import ANSWERS, FAULTS, FaultDescription
-from trialbed_scripted.faults._script import Fault, FaultScript
-from trialbed_scripted.faults._server import FaultServer
+from trialbed_scripted.faults._breaks import put_in
+from trialbed_scripted.faults._kinds import FAULTS, Fault, FaultKind
+from trialbed_scripted.faults._script import FaultScript
 
-__all__ = ["ANSWERS", "FAULTS", "Fault", "FaultDescription", "FaultScript", "FaultServer"]
+__all__ = ["FAULTS", "Fault", "FaultKind", "FaultScript", "put_in"]

@@ -1,4 +1,4 @@
-"""Ways in which a vendor answers wrongly although nothing is wrong with the form of its answers."""
+"""Faults of what a model says: each changes a turn."""
 
 from __future__ import annotations
 
@@ -9,97 +9,99 @@ from typing import Any
 
 from trialbed.wire import Call
 from trialbed.wire.dialects.chat_completions import offered_functions
-from trialbed_scripted.faults._answers import LETTERS, Answer, usage_of
-from trialbed_scripted.faults._script import Fault
+from trialbed_scripted._turns import Turn
+from trialbed_scripted.vendor import LETTERS, possible_calls, spare_call, usage_of
+
+Document = Mapping[str, Any]
+Settings = Mapping[str, Any]
+
+TurnChange = Callable[[Turn, Document, Settings], Turn]
+"""The changed turn, from a right one, its request and the fault's settings."""
 
 
-def seen_by(fault: Fault, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The request as the vendor sees it: without the parameters that it ignores."""
-    if fault.name != "ignores":
-        return request
-    ignored = _parameters(fault)
-    return {key: value for key, value in request.items() if key not in ignored}
+def counted(change: TurnChange) -> TurnChange:
+    """The change, after which the usage is that of what is said then."""
+
+    def changed(turn: Turn, request: Document, settings: Settings) -> Turn:
+        found = change(turn, request, settings)
+        if found is turn or found.usage is None:
+            return found
+        return replace(found, usage=usage_of(request, found))
+
+    return changed
 
 
-def refused_parameter(fault: Fault, request: Mapping[str, Any]) -> str | None:
-    """The parameter for which the vendor refuses the request; None if it does not."""
-    if fault.name != "refuses":
-        return None
-    return next((name for name in _parameters(fault) if request.get(name) is not None), None)
+def calling(turn: Turn, request: Document, number: int = 1) -> Turn:
+    """The turn with calls, each this many times: its own, else one that could be made."""
+    return replace(turn, text="", calls=(turn.calls or (spare_call(request),)) * number, finish_reason="")
 
 
-def _parameters(fault: Fault) -> list[str]:
-    return [name.strip() for name in str(fault.settings["parameter"]).split("+")]
+def with_calls(turn: Turn, request: Document, *, name: str | None = None, arguments: str | None = None) -> Turn:
+    """The turn with calls that have this name, or these arguments."""
+    made = calling(turn, request)
+    return replace(made, calls=tuple(Call(name or call.name, arguments or call.arguments) for call in made.calls))
 
 
-def _silent(answer: Answer) -> Answer:
-    return replace(answer, calls=(), text=answer.text or answer.instead, finish_reason="stop")
+def wrong_tool(turn: Turn, request: Document, _: Settings) -> Turn:
+    """A call of another tool, if there is one."""
+    right = {call.name for call in turn.calls}
+    others = [call for call in possible_calls(request) if call.name not in right]
+    return _calls(turn, others[0]) if turn.calls and others else turn
 
 
-def _calling(answer: Answer, call: Call) -> Answer:
-    return replace(answer, calls=(call,), text="", finish_reason="tool_calls")
+def never_calls(turn: Turn, _request: Document, _settings: Settings) -> Turn:
+    """A text instead of calls."""
+    if not turn.calls:
+        return turn
+    return replace(turn, calls=(), text=turn.text or turn.instead, finish_reason="")
 
 
-def _wrong_tool(answer: Answer, _: Fault) -> Answer:
-    others = [call for call in answer.offered if all(call.name != right.name for right in answer.calls)]
-    return _calling(answer, others[0]) if answer.calls and others else answer
+def always_calls(turn: Turn, request: Document, _: Settings) -> Turn:
+    """A call instead of a text, if one can be made."""
+    return turn if turn.calls or not possible_calls(request) else _calls(turn, spare_call(request))
 
 
-def _never_calls(answer: Answer, _: Fault) -> Answer:
-    return _silent(answer) if answer.calls else answer
+def leaks(turn: Turn, _: Document, settings: Settings) -> Turn:
+    """A mark of the chat template at the end of the text."""
+    return replace(turn, text=f"{turn.text or ''}{settings['marker']}")
 
 
-def _always_calls(answer: Answer, _: Fault) -> Answer:
-    return _calling(answer, answer.spare) if answer.offered and not answer.calls else answer
+def lossy_arguments(turn: Turn, _request: Document, _settings: Settings) -> Turn:
+    """Arguments whose values have all become strings."""
+    return replace(turn, calls=tuple(Call(call.name, _flattened(call.arguments)) for call in turn.calls))
 
 
-def _leaks(answer: Answer, fault: Fault) -> Answer:
-    return replace(answer, text=f"{answer.text}{fault.settings['marker']}")
-
-
-def _lossy_arguments(answer: Answer, _: Fault) -> Answer:
-    return replace(answer, calls=tuple(Call(call.name, _flattened(call.arguments)) for call in answer.calls))
-
-
-def _flattened(arguments: str) -> str:
-    value = json.loads(arguments)
-    flat = {name: item if isinstance(item, str) else json.dumps(item) for name, item in value.items()}
-    return json.dumps(flat, ensure_ascii=False)
-
-
-def _forgetful(answer: Answer, fault: Fault) -> Answer:
-    messages = answer.request.get("messages") or ()
+def forgetful(turn: Turn, request: Document, settings: Settings) -> Turn:
+    """No calls from a turn of the conversation on."""
+    messages = request.get("messages") or ()
     turns = sum(isinstance(message, Mapping) and message.get("role") == "user" for message in messages)
-    return _silent(answer) if answer.calls and turns >= fault.settings["turns"] else answer
+    return never_calls(turn, request, settings) if turns >= settings["turns"] else turn
 
 
-def _short_context(answer: Answer, fault: Fault) -> Answer:
-    left, seen = fault.settings["tokens"] * LETTERS, set()
-    for function in offered_functions(answer.request):
+def short_context(turn: Turn, request: Document, settings: Settings) -> Turn:
+    """Calls only of tools that stand within a number of tokens."""
+    left, seen = settings["tokens"] * LETTERS, set()
+    for function in offered_functions(request):
         left -= len(json.dumps(function))
         if left < 0:
             break
         seen.add(function["name"])
-    if all(call.name in seen for call in answer.calls):
-        return answer
-    known = [call for call in answer.offered if call.name in seen]
-    return _calling(answer, known[0]) if known else _silent(answer)
+    if all(call.name in seen for call in turn.calls):
+        return turn
+    known = [call for call in possible_calls(request) if call.name in seen]
+    return _calls(turn, known[0]) if known else never_calls(turn, request, settings)
 
 
-BEHAVIOURS: dict[str, Callable[[Answer, Fault], Answer]] = {
-    "wrong_tool": _wrong_tool,
-    "never_calls": _never_calls,
-    "always_calls": _always_calls,
-    "leaks": _leaks,
-    "lossy_arguments": _lossy_arguments,
-    "forgetful": _forgetful,
-    "short_context": _short_context,
-}
+def _calls(turn: Turn, call: Call) -> Turn:
+    return replace(turn, calls=(call,), text="", finish_reason="")
 
 
-def behaving(answer: Answer, fault: Fault) -> Answer:
-    """The answer of a vendor with this behaviour, with the usage that it then has."""
-    changed = BEHAVIOURS[fault.name](answer, fault)
-    if changed is answer or answer.usage is None:
-        return changed
-    return replace(changed, usage=usage_of(answer.request, changed.text, changed.calls))
+def _flattened(arguments: str) -> str:
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        return arguments
+    if not isinstance(value, dict):
+        return arguments
+    flat = {name: item if isinstance(item, str) else json.dumps(item) for name, item in value.items()}
+    return json.dumps(flat, ensure_ascii=False)

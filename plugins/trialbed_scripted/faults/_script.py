@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed_scripted.faults._names import ANSWERS, FAULTS, NONE
+from trialbed_scripted._draws import draw
+from trialbed_scripted._requests import ReceivedRequest
+from trialbed_scripted.faults._kinds import FAULTS, NONE, Fault
+from trialbed_scripted.vendor import ANSWERS
 
 KEYS = ("seed", "steps", "mix", "answers")
 SHARES = ("answers: share", "answers: flips")
+STATUS_SETTINGS = ("status: status", "echo_key: status")
 STATUSES = range(400, 600)
 """The statuses of HTTP errors."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A fault and its settings, such as ``status`` and ``retry_after`` of ``status``."""
-
-    name: str = NONE
-    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -46,26 +40,13 @@ class FaultScript:
     seed: int = 0
     answers: Mapping[str, Any] = field(default_factory=lambda: _answers({}))
 
-    def fault(self, body: bytes, attempt: int) -> Fault:
-        """The fault of an attempt, counted from 0, at the request with this body."""
+    def fault(self, request: ReceivedRequest) -> Fault:
+        """The fault that a request meets, by its attempt."""
         if not self.mix:
-            return self.steps[min(attempt, len(self.steps) - 1)]
+            return self.steps[min(request.attempt, len(self.steps) - 1)]
         faults, weights = zip(*self.mix, strict=True)
-        chosen: Fault = self._draw(b"fault", body, attempt).choices(faults, weights)[0]
+        chosen: Fault = draw(b"fault", self.seed, request).choices(faults, weights)[0]
         return chosen
-
-    def inverts(self, body: bytes, attempt: int) -> bool:
-        """Whether the decision about a tool call is turned round in this attempt."""
-        flipped: bool = self._draw(b"flip", body, attempt).random() < self.answers["flips"]
-        return flipped is not self.answers["invert"]
-
-    def chance(self, body: bytes, attempt: int) -> random.Random:
-        """For what sampling decides in this attempt."""
-        return self._draw(b"sample", body, attempt)
-
-    def _draw(self, what: bytes, body: bytes, attempt: int) -> random.Random:
-        seed = hashlib.sha256(b"%s %d %d " % (what, self.seed, attempt) + body).digest()
-        return random.Random(seed)  # noqa: S311 - shall be the same again
 
     @classmethod
     def read(cls, text: str) -> FaultScript:
@@ -129,7 +110,7 @@ def _known(name: Any, settings: Mapping[str, Any]) -> Fault:
 
 
 def _answers(given: Any) -> dict[str, Any]:
-    return _settled("answers", given, {key: about.settings[key] for key, about in ANSWERS.items()})
+    return _settled("answers", given, {key: setting.default for key, setting in ANSWERS.items()})
 
 
 def _settled(where: str, given: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,6 +150,6 @@ def _alike(where: str, value: Any, default: Any) -> Any:
         raise ValueError(f"{where} must not be negative")
     if where in SHARES and value > 1:
         raise ValueError(f"{where} must be a share from 0 to 1")
-    if where.endswith(": status") and value not in STATUSES:
+    if where in STATUS_SETTINGS and value not in STATUSES:
         raise ValueError(f"{where} must be that of an HTTP error, 400 to 599")
     return value

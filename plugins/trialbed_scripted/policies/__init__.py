@@ -1,1 +1,7 @@
-"""Scripted models: they follow a known policy over a query's gold calls."""
+"""Policies: scripted models over the right calls of a query."""
+
+from trialbed_scripted.policies._model import PolicyModel, estimated_usage, policy
+from trialbed_scripted.policies._policies import POLICIES, Policy, PolicyInput, policy_names
+from trialbed_scripted.policies._tools import Tools
+
+__all__ = ["POLICIES", "Policy", "PolicyInput", "PolicyModel", "Tools", "estimated_usage", "policy", "policy_names"]

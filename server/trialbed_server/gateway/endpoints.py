@@ -11,16 +11,16 @@ from trialbed.records import Cause, ModelCall
 from trialbed.wire.dialects import PATHS as DIALECTS
 from trialbed.wire.dialects import Dialect, dialect_at
 from trialbed.wire.estimates import BYTES_PER_TOKEN
+from trialbed_scripted import put_in
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
 from trialbed_server._metrics import Metrics
 from trialbed_server.gateway.connection import Request
 from trialbed_server.gateway.exchange import Exchange
-from trialbed_server.gateway.put_in import answer_with
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.renaming import with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
-from trialbed_server.gateway.scripted_model import ScriptedModel, is_scripted
+from trialbed_server.gateway.scripted_model import is_scripted, play
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untagged
 
@@ -134,7 +134,7 @@ class Gateway:
         elif path == MODELS and trial is not None and _names_its_model(trial):
             await writer.document(_models(trial))
         elif trial is not None and is_scripted(trial.registration.model):
-            await self._play(trial, writer)
+            await play(trial, self._clock, trial.model_calls.index(writer.exchange), writer)
         elif self._upstream is None:
             await writer.error(NO_UPSTREAM, 404, "invalid_request_error", "gateway")
         else:
@@ -155,17 +155,13 @@ class Gateway:
         if fault == "slow":
             await self._clock.sleep(faults.plan.slow_seconds)
             return False
-        await answer_with(fault, writer)
+        await writer.response(put_in(fault, writer.exchange.dialect))
         return True
 
     def _takes_step(self, trial: OpenTrial, exchange: Exchange) -> bool:
         exchange.limit = trial.take_step()
         exchange.step = exchange.limit is None
         return exchange.step
-
-    async def _play(self, trial: OpenTrial, writer: ResponseWriter) -> None:
-        index = trial.model_calls.index(writer.exchange)
-        await ScriptedModel(trial, self._clock).complete(writer.exchange.request, index, writer)
 
 
 def _names_its_model(trial: OpenTrial) -> bool:

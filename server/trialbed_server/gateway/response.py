@@ -11,6 +11,7 @@ from typing import Any
 from starlette.types import Receive, Send
 
 from trialbed.records import Cause
+from trialbed_scripted import Response
 from trialbed_server.gateway.exchange import Exchange
 
 Header = tuple[bytes, bytes]
@@ -54,6 +55,14 @@ class ResponseWriter:
         body = json.dumps(document).encode("ascii")
         await self.start(status, [JSON_TYPE, (b"content-length", str(len(body)).encode()), *headers])
         await self.write(body)
+        await self.finish()
+
+    async def response(self, response: Response) -> None:
+        """Send a response that is complete."""
+        size = [(b"content-length", b"%d" % len(response.body))] if response.sized else []
+        headers = [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
+        await self.start(response.status, [(b"content-type", response.content_type.encode()), *size, *headers])
+        await self.write(response.body)
         await self.finish()
 
     async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:

@@ -1,23 +1,17 @@
-"""Plays a scripted model in the gateway."""
+"""Plays a trial's scripted model in the gateway."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from trialbed.records import Usage
+from trialbed.records import SCRIPTED
 from trialbed.wire import ModelRequest
 from trialbed.wire.dialects.chat_completions import Completion, usage_document
-from trialbed.wire.estimates import estimated_tokens
-from trialbed_scripted.policies.planned_calls import Tools
-from trialbed_scripted.policies.policies import POLICIES, PolicyInput, Turn
+from trialbed_scripted import POLICIES, PolicyModel, Turn, estimated_usage
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.response import EVENTS_TYPE, ResponseWriter
 from trialbed_server.trials import OpenTrial
-
-PREFIX = "scripted:"
 
 SLOW_FIRST = 0.5
 """Seconds before the first byte of ``scripted:slow``."""
@@ -28,60 +22,41 @@ SLOW_CHUNK = 0.02
 
 def is_scripted(model: str) -> bool:
     """Whether a model name is a scripted model's."""
-    return model.startswith(PREFIX)
+    return model.startswith(SCRIPTED)
 
 
 def unknown_policy(model: str) -> str | None:
     """The problem with a scripted model's name; None if it is valid."""
-    policy = model.removeprefix(PREFIX)
+    policy = model.removeprefix(SCRIPTED)
     return None if policy in POLICIES else f"there is no policy {policy!r}; choose one of {', '.join(POLICIES)}"
 
 
-class ScriptedModel:
-    """Plays a trial's policy; knows nothing but its script and the conversation it is sent."""
-
-    def __init__(self, trial: OpenTrial, clock: Clock) -> None:
-        registration = trial.registration
-        self._trial = trial
-        self._clock = clock
-        self._policy = registration.model.removeprefix(PREFIX)
-
-    async def complete(self, request: ModelRequest, index: int, writer: ResponseWriter) -> None:
-        """Answer one request, the ``index``-th of the trial."""
-        if request.problem:
-            await writer.error(request.problem, 400, "invalid_request_error", "request")
-            return
-        slow = self._policy == "slow"
-        turn = self._turn(request)
-        self._trial.note_script(turn.played, turn.lost, turn.filled)
-        completion = completion_of(
-            turn,
-            identity=f"{self._trial.registration.trial}#{index}",
-            created=int(self._trial.opened_at.timestamp()),
-            model=self._trial.model_name,
-        )
-        await self._clock.sleep(SLOW_FIRST if slow else 0)
-        usage = estimated_usage(request, completion.message())
-        completion = replace(completion, usage=usage_document(usage.prompt_tokens, usage.completion_tokens))
-        if not request.stream:
-            await writer.document(completion.document())
-            return
-        await writer.start(200, [EVENTS_TYPE, (b"cache-control", b"no-cache")])
-        for event in completion.events(with_usage=request.wants_usage):
-            await writer.write(event)
-            await self._clock.sleep(SLOW_CHUNK if slow else 0)
-        await writer.finish()
-
-    def _turn(self, request: ModelRequest) -> Turn:
-        # Like a real model: no tool calls where the request allows none.
-        offered = () if request.tool_choice.mode == "none" else request.tools
-        registration = self._trial.registration
-        return POLICIES[self._policy](
-            PolicyInput(registration.script, Tools(registration.tools, offered), request.messages)
-        )
+async def play(trial: OpenTrial, clock: Clock, index: int, writer: ResponseWriter) -> None:
+    """Answer one request, the ``index``-th of the trial."""
+    request = writer.exchange.request
+    if request.problem:
+        await writer.error(request.problem, 400, "invalid_request_error", "request")
+        return
+    registration = trial.registration
+    policy = registration.model.removeprefix(SCRIPTED)
+    turn = PolicyModel(policy, registration.script, registration.tools).turn(request)
+    trial.note_script(turn.played, turn.lost, turn.filled)
+    created = int(trial.opened_at.timestamp())
+    completion = completion_of(turn, f"{registration.trial}#{index}", created=created, model=trial.model_name)
+    completion = with_estimate(completion, request)
+    slow = policy == "slow"
+    await clock.sleep(SLOW_FIRST if slow else 0)
+    if not request.stream:
+        await writer.document(completion.document())
+        return
+    await writer.start(200, [EVENTS_TYPE, (b"cache-control", b"no-cache")])
+    for event in completion.events(with_usage=request.wants_usage):
+        await writer.write(event)
+        await clock.sleep(SLOW_CHUNK if slow else 0)
+    await writer.finish()
 
 
-def completion_of(turn: Turn, *, identity: str, created: int, model: str) -> Completion:
+def completion_of(turn: Turn, identity: str, *, created: int, model: str) -> Completion:
     """A turn as a completion, without usage.
 
     Args:
@@ -92,18 +67,17 @@ def completion_of(turn: Turn, *, identity: str, created: int, model: str) -> Com
     def digest(part: object) -> str:
         return hashlib.sha256(f"{identity}#{part}".encode()).hexdigest()[:24]
 
-    return Completion(
-        model=model,
+    return turn.completion(
+        call_id=lambda place: f"call_{digest(place)}",
         id=f"chatcmpl-{digest('')}",
         created=created,
-        content=None if turn.calls else turn.text,
-        calls=tuple(replace(call, id=f"call_{digest(number)}") for number, call in enumerate(turn.calls)),
-        finish_reason="tool_calls" if turn.calls else "stop",
+        model=model,
         message_fields={"refusal": None},
         choice_fields={"logprobs": None},
     )
 
 
-def estimated_usage(request: ModelRequest, message: Mapping[str, Any]) -> Usage:
-    """An estimate, from the conversation and the tools of the request, and the answer."""
-    return Usage(prompt_tokens=estimated_tokens(request.prompt), completion_tokens=estimated_tokens(message))
+def with_estimate(completion: Completion, request: ModelRequest) -> Completion:
+    """The completion with an estimate of its usage."""
+    usage = estimated_usage(request, completion.message())
+    return replace(completion, usage=usage_document(usage.prompt_tokens, usage.completion_tokens))

@@ -18,7 +18,7 @@ from trialbed.contracts import Executor
 from trialbed.engine import RunOptions, open_dataset, run
 from trialbed.records import FrameworkInfo, Outcome, Query, TrialSpec, framework_name
 from trialbed_plugins.executors.local import LocalExecutor
-from trialbed_scripted.policies.policies import policy_names
+from trialbed_scripted import policy_names
 
 pytestmark = pytest.mark.slow(240)
 

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from support.servers import Serve, listening, virtual
 
-from trialbed_scripted.faults import FaultScript, FaultServer
+from trialbed_scripted import serve
 
 CHAT = {"model": "m", "messages": []}
 
@@ -73,7 +73,7 @@ async def test_what_has_no_trial_is_counted_and_the_latest_of_it_kept(
 
 
 async def test_the_server_of_faults_asks_for_a_token_too() -> None:
-    async with FaultServer(FaultScript(), token="a-token-of-16-or-more") as faults, httpx.AsyncClient() as client:
+    async with serve(token="a-token-of-16-or-more") as faults, httpx.AsyncClient() as client:
         url = f"{faults.url}/chat/completions"
         body = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
         assert (await client.post(url, json=body)).status_code == 401

@@ -18,7 +18,7 @@ from support.bench import Finished
 from support.verification import KEY, rows, written_set
 from support.wire import BODY, reply, saying
 
-from trialbed_scripted.faults import FaultScript, FaultServer
+from trialbed_scripted import serve
 
 Run = Callable[..., Awaitable[Finished]]
 
@@ -43,7 +43,7 @@ def texts(folder: Path) -> list[str]:
 
 async def test_the_report_has_tables_files_and_examples(bench: Run, file: Path, tmp_path: Path) -> None:
     script = '{"mix": {"none": 4, "cut_stream": 1, "bad_arguments": 1}, "seed": 4, "answers": {"gap": 0.003}}'
-    async with FaultServer(FaultScript.read(script)) as server:
+    async with serve(faults=script) as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--markdown", "r.md", "--csv", "r.csv")
         printed = (await bench(*arguments)).out
     found = rows(tmp_path / "results.jsonl")
@@ -65,20 +65,20 @@ async def test_the_report_has_tables_files_and_examples(bench: Run, file: Path, 
 
 
 async def test_json_is_the_summary_alone(bench: Run, file: Path, tmp_path: Path) -> None:
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         done = await bench("verify", file, "--model", "m", "--base-url", server.url, "--json")
     assert json.loads(done.out) == json.loads((tmp_path / "summary.json").read_text())
 
 
 async def test_every_case_is_sent_as_often_as_asked_and_more_trials_can_follow(bench: Run, file: Path) -> None:
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--json")
         first = (await bench(*arguments, "--trials", 2)).document
-        assert (first["case_count"], server.requests.total()) == (24, 24)
+        assert (first["case_count"], server.met.total()) == (24, 24)
         second = (await bench(*arguments, "--trials", 3, "--incremental")).document
-        assert (second["case_count"], server.requests.total()) == (36, 36)
+        assert (second["case_count"], server.met.total()) == (36, 36)
         fewer = (await bench(*arguments, "--trials", 1, "--incremental")).document
-        assert (fewer["case_count"], server.requests.total()) == (36, 36)
+        assert (fewer["case_count"], server.met.total()) == (36, 36)
     keys = [(row["data_index"], row["trial"]) for row in rows(file.with_name("results.jsonl"))]
     assert keys == [(line, trial) for line in range(1, 13) for trial in range(3)]
 
@@ -95,7 +95,7 @@ async def test_every_case_is_sent_as_often_as_asked_and_more_trials_can_follow(b
 async def test_where_nothing_is_answered_it_ends_with_3_and_says_what_it_met(
     script: str, said: str, bench: Run, file: Path
 ) -> None:
-    async with FaultServer(FaultScript.read(script)) as server:
+    async with serve(faults=script) as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--retries", 0)
         done = await bench(*arguments, code=3)
     assert "Error: no request was answered:" in done.err
@@ -112,17 +112,17 @@ async def test_an_address_where_nobody_listens_is_given_up_soon(bench: Run, tmp_
 
 @pytest.mark.parametrize("key", ["  ", "sk-two sk-words"])
 async def test_a_key_that_is_none_is_refused_before_anything_is_sent(key: str, bench: Run, file: Path) -> None:
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url)
         assert "key" in (await bench(*arguments, "--api-key", key, code=2)).err
         assert "key" in (await bench(*arguments, code=2, OPENAI_API_KEY=key)).err
-        assert server.requests.total() == 0
+        assert server.met.total() == 0
 
 
 async def test_only_a_server_of_this_machine_needs_no_key(bench: Run, file: Path) -> None:
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         await bench("verify", file, "--model", "m", "--base-url", server.url, OPENAI_API_KEY="")
-        assert server.requests.total() > 0
+        assert server.met.total() > 0
     far = ("verify", file, "--model", "m", "--base-url", "http://vendor.invalid/v1")
     assert "put OPENAI_API_KEY into" in (await bench(*far, code=2, OPENAI_API_KEY="")).err
 
@@ -147,7 +147,7 @@ async def test_a_key_is_shown_nowhere(arguments: tuple[str, ...], bench: Run, fi
 
 
 async def test_a_key_that_a_vendor_sends_back_is_in_no_report(bench: Run, file: Path, tmp_path: Path) -> None:
-    async with FaultServer(FaultScript.read("echo_key:403")) as server:
+    async with serve(faults="echo_key:403") as server:
         arguments = ("--model", "m", "--base-url", server.url, "--markdown", "r.md", "--csv", "r.csv")
         done = await bench("verify", file, *arguments, "--api-key", SECRET, code=3)
     assert not any(SECRET in text for text in (done.out, done.err, *texts(tmp_path)))
@@ -157,7 +157,7 @@ async def test_a_key_that_a_vendor_sends_back_is_in_no_report(bench: Run, file: 
 async def test_a_key_in_the_url_or_in_the_extra_body_is_in_no_report(bench: Run, file: Path, tmp_path: Path) -> None:
     other = "another-secret-0123"
     body = json.dumps({"routing": {"api_key": other}, "note": SECRET})
-    async with FaultServer(FaultScript.read("none")) as server:
+    async with serve(faults="none") as server:
         arguments = ("--model", "m", "--base-url", f"{server.url}/{SECRET}", "--markdown", "r.md", "--csv", "r.csv")
         done = await bench("verify", file, *arguments, "--api-key", SECRET, "--extra-body", body, code=3)
     told = (done.out, done.err, *texts(tmp_path))
@@ -180,9 +180,9 @@ async def test_files_that_cannot_be_written_are_refused_before_anything_is_sent(
     arguments: tuple[str, ...], message: str, bench: Run, file: Path
 ) -> None:
     before = texts(file.parent)
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         done = await bench("verify", file, "--model", "m", "--base-url", server.url, *arguments, code=2)
-        assert server.requests.total() == 0
+        assert server.met.total() == 0
     assert message in done.err
     assert texts(file.parent) == before
 
@@ -227,7 +227,7 @@ async def test_on_a_full_disk_the_answers_there_are_stay_and_it_goes_on_from_the
         "from trialbed.cli import main\n"
         "sys.exit(main(sys.argv[1:]))"
     )
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         arguments = ["verify", str(file), "--model", "m", "--base-url", server.url, "--api-key", KEY]
         full = await asyncio.to_thread(
             subprocess.run,
@@ -243,10 +243,10 @@ async def test_on_a_full_disk_the_answers_there_are_stay_and_it_goes_on_from_the
         assert "--incremental" in full.stderr
         kept = rows(tmp_path / "results.jsonl")
         assert 0 < len(kept) < 12
-        sent = server.requests.total()
+        sent = server.met.total()
         document = (await bench(*arguments, "--incremental", "--json")).document
         assert (document["success_count"], document["case_count"]) == (12, 12)
-        assert server.requests.total() == sent + 12 - len(kept)
+        assert server.met.total() == sent + 12 - len(kept)
 
 
 async def test_the_bad_lines_and_schemas_of_a_test_set_are_told_beforehand(bench: Run, tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ async def test_the_bad_lines_and_schemas_of_a_test_set_are_told_beforehand(bench
     lines: list[Any] = [{"messages": [], "tools": [tool]}, "oops", {"messages": [{"role": "user", "content": "x"}]}]
     file = tmp_path / "set.jsonl"
     file.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         done = await bench("verify", file, "--model", "m", "--base-url", server.url, "--json")
     assert "set.jsonl, line 2: not JSON" in done.err
     assert "set.jsonl, line 1: the schema of f cannot be used" in done.err
@@ -266,7 +266,7 @@ async def test_times_are_those_of_the_vendor_whatever_it_was_before(bench: Run, 
     """The first token counts from the request that was answered, and a role alone is no token."""
     file = written_set(tmp_path / "set.jsonl", 4, stream=True)
     script = '{"steps": ["status:503", "none"], "answers": {"first_token": 0.25, "gap": 0.01}}'
-    async with FaultServer(FaultScript.read(script)) as server:
+    async with serve(faults=script) as server:
         await bench("verify", file, "--model", "m", "--base-url", server.url)
     for row in rows(tmp_path / "results.jsonl"):
         assert 250 <= row["ttft_ms"] < row["duration_ms"] + 1

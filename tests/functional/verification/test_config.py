@@ -19,10 +19,10 @@ from support.distributions import FakeDistribution
 from support.servers import until
 from support.verification import rows, written_set
 
-from trialbed_scripted.faults import FaultScript, FaultServer
+from trialbed_scripted import FaultScript, ScriptedServer, serve
 
 Run = Callable[..., Awaitable[Finished]]
-Servers = dict[str, FaultServer]
+Servers = dict[str, ScriptedServer]
 
 CASES = 48
 KEYS = {"official": "sk-official-0001", "FAITHFUL": "sk-faithful-0001", "CARELESS_API_KEY": "sk-careless-0001"}
@@ -37,10 +37,7 @@ SCRIPTS = {
 async def vendors(**scripts: str) -> AsyncIterator[Servers]:
     """A fault server for each vendor."""
     async with AsyncExitStack() as stack:
-        yield {
-            name: await stack.enter_async_context(FaultServer(FaultScript.read(script)))
-            for name, script in scripts.items()
-        }
+        yield {name: await stack.enter_async_context(serve(faults=script)) for name, script in scripts.items()}
 
 
 def configured(folder: Path, servers: Servers, *, baseline: str | None = "official", **keys: str) -> Path:
@@ -67,7 +64,7 @@ async def test_vendors_are_verified_compared_and_ranked_in_one_go(bench: Run, fi
         config = configured(tmp_path, servers)
         arguments = ("verify", file, "--config", config, "--trials", 3, "--markdown", "r.md", "--csv", "r.csv")
         document = json.loads((await bench(*arguments, "--vendor-concurrency", 3, "--json")).out)
-        assert {name: server.requests.total() for name, server in servers.items()} == dict.fromkeys(servers, 3 * CASES)
+        assert {name: server.met.total() for name, server in servers.items()} == dict.fromkeys(servers, 3 * CASES)
     assert [summary["vendor"] for summary in document["summaries"]] == ["official", "faithful", "careless"]
     (model,) = document["models"]
     assert (model["model"], model["baseline"], model["notes"]) == ("kimi-k2", "official", [])
@@ -114,10 +111,10 @@ async def test_a_key_in_a_file_that_git_would_commit_is_refused(bench: Run, file
         done = await bench("verify", file, "--config", config, code=2)
         assert "config.yaml, line 3: contains a key" in done.err
         assert "sk-in-the-file-1" not in done.err
-        assert servers["official"].requests.total() == 0
+        assert servers["official"].met.total() == 0
         (tmp_path / ".gitignore").write_text("config.yaml\n")
         await bench("verify", file, "--config", config)
-        assert servers["official"].requests.total() == CASES
+        assert servers["official"].met.total() == CASES
 
 
 async def test_a_file_of_keys_that_git_would_commit_is_told(bench: Run, file: Path, tmp_path: Path) -> None:
@@ -134,7 +131,7 @@ async def test_a_vendor_without_a_key_is_named_before_anything_is_sent(bench: Ru
         done = await bench("verify", file, "--config", configured(tmp_path, servers, official="k"), code=2)
         assert "line 4: no key found for faithful; put it into .env" in done.err
         assert "names: faithful, FAITHFUL, FAITHFUL_API_KEY" in done.err
-        assert servers["official"].requests.total() == 0
+        assert servers["official"].met.total() == 0
 
 
 async def test_vendors_take_turns_block_by_block(bench: Run, file: Path, tmp_path: Path) -> None:
@@ -162,14 +159,14 @@ async def test_only_what_is_missing_is_sent_again(bench: Run, file: Path, tmp_pa
         config = configured(tmp_path, servers)
         arguments = ("verify", file, "--config", config, "--request-concurrency", 2)
         await bench(*arguments)
-        sent = {name: server.requests.total() for name, server in servers.items()}
+        sent = {name: server.met.total() for name, server in servers.items()}
         assert (sent["official"], sent["careless"]) == (CASES, CASES)
         lost = results(tmp_path, "careless")
         path = tmp_path / "data" / "kimi-k2_careless_results.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in lost[5:]))
         assert "holds results" in (await bench(*arguments, code=2)).err
         await bench(*arguments, "--incremental")
-        again = {name: server.requests.total() - sent[name] for name, server in servers.items()}
+        again = {name: server.met.total() - sent[name] for name, server in servers.items()}
     assert (again["official"], again["careless"]) == (0, 5)
     assert again["faithful"] >= 20
     assert len(results(tmp_path, "careless")) == CASES
@@ -192,7 +189,7 @@ async def test_interrupted_it_goes_on_and_reports_what_there_is(
         assert sum(kept.values()) < 3 * CASES
         summaries = [json.loads(path.read_text()) for path in (tmp_path / "data").glob("*_summary.json")]
         assert {summary["vendor"]: summary["case_count"] for summary in summaries} == kept
-        servers["careless"]._script = FaultScript()
+        servers["careless"].faults = FaultScript()
         document = json.loads((await bench(*arguments, "--incremental", "--json")).out)
     assert [summary["case_count"] for summary in document["summaries"]] == [CASES] * 3
     assert len(document["models"][0]["comparisons"]) == 2
@@ -212,7 +209,7 @@ async def test_two_vendors_whose_files_would_be_one_are_refused(bench: Run, file
         config = tmp_path / "config.yaml"
         config.write_text(f"m:\n  vendors:\n    - {{name: a/b, url: '{url}'}}\n    - {{name: a b, url: '{url}'}}\n")
         done = await bench("verify", file, "--config", config, code=2, A_B="k")
-        assert servers["official"].requests.total() == 0
+        assert servers["official"].met.total() == 0
     assert "m_a_b_results.jsonl: named both for the results of a b and for the results of a/b" in done.err
 
 
@@ -268,7 +265,7 @@ async def test_a_driver_of_another_distribution_is_used_and_its_faults_are_its_o
         assert "Error: acme: the vendor's driver or the model adapter 'kimi' could not prepare line 4" in done.err
         assert "its driver failed; 45 requests not sent" in done.err
         assert "kimi-k2 compared with official" in done.out
-        assert servers["official"].requests.total() == CASES, "the other vendor is none of its business"
+        assert servers["official"].met.total() == CASES, "the other vendor is none of its business"
     found = results(tmp_path, "acme")
     assert [row["data_index"] for row in found] == [1, 2, 3]
     assert {(row["request"]["model"], row["request"]["service_tier"]) for row in found} == {("acme/kimi", "flex")}

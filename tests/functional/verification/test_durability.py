@@ -13,7 +13,7 @@ from support.servers import until
 from support.verification import rows, target, verify, written_set
 
 from trialbed.errors import UsageError
-from trialbed_scripted.faults import FaultScript, FaultServer
+from trialbed_scripted import FaultScript, serve
 
 pytestmark = pytest.mark.slow(20)
 
@@ -41,7 +41,7 @@ async def test_killed_anywhere_it_goes_on_from_there(tmp_path, command):
     file = written_set(tmp_path / "set.jsonl", CASES, stream=True)
     results = tmp_path / "results.jsonl"
     kills = (1, 7, 23, 41)
-    async with FaultServer(FaultScript.read(SLOWLY)) as server:
+    async with serve(faults=SLOWLY) as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url, "-j", CONCURRENCY, "--incremental")
         for kill_at in kills:
             process = command(*arguments)
@@ -53,7 +53,7 @@ async def test_killed_anywhere_it_goes_on_from_there(tmp_path, command):
     found = rows(results)
     assert [row["data_index"] for row in found] == list(range(1, CASES + 1))
     assert {row["status"] for row in found} == {"success"}
-    assert server.requests.total() <= CASES + len(kills) * CONCURRENCY
+    assert server.met.total() <= CASES + len(kills) * CONCURRENCY
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert (summary["success_count"], summary["case_count"]) == (CASES, CASES)
 
@@ -74,7 +74,7 @@ def killing(source, target):
 os.replace = killing
 sys.exit(main(sys.argv[1:]))
 """
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         arguments = ["verify", str(file), "--model", "m", "--base-url", server.url, "--api-key", "sk-test-000000"]
         killed = await asyncio.to_thread(
             subprocess.run, [sys.executable, "-c", program, *arguments], cwd=tmp_path, capture_output=True, check=False
@@ -82,7 +82,7 @@ sys.exit(main(sys.argv[1:]))
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         assert len(lines(results)) == CASES
         (summary,) = await verify(file, target(server.url, tmp_path), incremental=True)
-    assert server.requests.total() == CASES
+    assert server.met.total() == CASES
     assert summary["success_count"] == CASES
     assert [row["data_index"] for row in rows(results)] == list(range(1, CASES + 1))
 
@@ -90,13 +90,13 @@ sys.exit(main(sys.argv[1:]))
 async def test_a_torn_line_is_kept_aside_and_its_case_is_sent_again(tmp_path):
     file = written_set(tmp_path / "set.jsonl", 5)
     results = tmp_path / "results.jsonl"
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         one = target(server.url, tmp_path)
         await verify(file, one)
         whole = results.read_text()
         results.write_text(whole[:-100])
         (summary,) = await verify(file, one, incremental=True)
-        assert server.requests.total() == 6
+        assert server.met.total() == 6
     assert summary["success_count"] == 5
     assert len(rows(results)) == 5
     torn = (tmp_path / "results.jsonl.torn").read_text()
@@ -106,22 +106,22 @@ async def test_a_torn_line_is_kept_aside_and_its_case_is_sent_again(tmp_path):
 async def test_a_line_that_lacks_only_its_end_counts(tmp_path):
     file = written_set(tmp_path / "set.jsonl", 5)
     results = tmp_path / "results.jsonl"
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         one = target(server.url, tmp_path)
         await verify(file, one)
         results.write_text(results.read_text()[:-1])
         await verify(file, one, incremental=True)
-        assert server.requests.total() == 5
+        assert server.met.total() == 5
     assert len(rows(results)) == 5
 
 
 async def test_with_nothing_to_do_the_summary_says_what_the_file_holds(tmp_path):
     file = written_set(tmp_path / "set.jsonl", 8)
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         one = target(server.url, tmp_path)
         (first,) = await verify(file, one)
         (second,) = await verify(file, one, incremental=True)
-        assert server.requests.total() == 8
+        assert server.met.total() == 8
     changing = ("eval_started_at", "eval_finished_at", "eval_duration_ms")
     assert {k: v for k, v in first.items() if k not in changing} == {
         k: v for k, v in second.items() if k not in changing
@@ -131,12 +131,12 @@ async def test_with_nothing_to_do_the_summary_says_what_the_file_holds(tmp_path)
 async def test_only_failures_are_sent_again(tmp_path):
     file = written_set(tmp_path / "set.jsonl", 10)
     script = FaultScript.read('{"mix": {"none": 1, "status:400": 1}, "seed": 3}')
-    async with FaultServer(script) as server:
+    async with serve(faults=script) as server:
         (first,) = await verify(file, target(server.url, tmp_path))
         assert 0 < first["failure_count"] < 10
-    async with FaultServer(FaultScript(), port=port_of(server.url)) as server:
+    async with serve(port=port_of(server.url)) as server:
         (second,) = await verify(file, target(server.url, tmp_path), incremental=True)
-        assert server.requests.total() == first["failure_count"]
+        assert server.met.total() == first["failure_count"]
     assert (second["success_count"], second["failure_count"]) == (10, 0)
     assert len(rows(tmp_path / "results.jsonl")) == 10
 
@@ -144,7 +144,7 @@ async def test_only_failures_are_sent_again(tmp_path):
 @pytest.mark.parametrize("change", [{"temperature": 0.5}, {"extra_body": {"top_p": 0.9}}, {"max_tokens": 7}])
 async def test_answers_of_another_configuration_are_not_used_and_not_overwritten(change, tmp_path):
     file = written_set(tmp_path / "set.jsonl", 3)
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         await verify(file, target(server.url, tmp_path))
         before = (tmp_path / "results.jsonl").read_bytes()
         with pytest.raises(UsageError, match="another configuration"):
@@ -153,7 +153,7 @@ async def test_answers_of_another_configuration_are_not_used_and_not_overwritten
 
 
 async def test_answers_for_another_test_set_are_not_used(tmp_path):
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         await verify(written_set(tmp_path / "set.jsonl", 3), target(server.url, tmp_path))
         other = written_set(tmp_path / "other.jsonl", 3, top_p=0.5)
         with pytest.raises(UsageError, match="another request"):
@@ -162,7 +162,7 @@ async def test_answers_for_another_test_set_are_not_used(tmp_path):
 
 async def test_a_plain_run_again_discards_nothing(tmp_path, command):
     file = written_set(tmp_path / "set.jsonl", 3)
-    async with FaultServer(FaultScript()) as server:
+    async with serve() as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url)
         assert (await ended(command(*arguments)))[0] == 0
         before = (tmp_path / "results.jsonl").read_bytes()
@@ -171,12 +171,12 @@ async def test_a_plain_run_again_discards_nothing(tmp_path, command):
         assert "--incremental" in error
         assert "--fresh" in error
         assert (await ended(command(*arguments, "--fresh")))[0] == 0
-        assert server.requests.total() == 6
+        assert server.met.total() == 6
 
 
 async def test_two_processes_do_not_write_to_one_file(tmp_path, command):
     file = written_set(tmp_path / "set.jsonl", 20, stream=True)
-    async with FaultServer(FaultScript.read(FOR_EVER)) as server:
+    async with serve(faults=FOR_EVER) as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--incremental")
         first = command(*arguments, "-j", 1)
         await until(lambda: len(lines(tmp_path / "results.jsonl")) >= 1)
@@ -188,7 +188,7 @@ async def test_two_processes_do_not_write_to_one_file(tmp_path, command):
 
 async def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(tmp_path, command):
     file = written_set(tmp_path / "set.jsonl", CASES, stream=True)
-    async with FaultServer(FaultScript.read(VERY_SLOWLY)) as server:
+    async with serve(faults=VERY_SLOWLY) as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url)
         process = command(*arguments, "-j", CONCURRENCY)
         await until(lambda: len(lines(tmp_path / "results.jsonl")) >= 10)
@@ -201,6 +201,6 @@ async def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(tmp_path, comman
         summary = json.loads((tmp_path / "summary.json").read_text())
         assert summary["case_count"] == kept
         assert summary["case_count"] + summary["not_sent"] == CASES
-    async with FaultServer(FaultScript(), port=port_of(server.url)) as server:
+    async with serve(port=port_of(server.url)) as server:
         assert (await ended(command(*arguments, "--incremental")))[0] == 0
     assert len(rows(tmp_path / "results.jsonl")) == CASES

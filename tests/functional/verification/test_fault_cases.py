@@ -8,7 +8,7 @@ import pytest
 from support.servers import until
 from support.verification import KEY, outcomes, rows, target, verify, written_set
 
-from trialbed_scripted.faults import FaultScript, FaultServer
+from trialbed_scripted import FaultScript, serve
 
 CASES = 6
 GOOD = {("tool_calls", None), ("stop", None)}
@@ -88,7 +88,7 @@ async def test_every_case_ends_once_and_under_its_right_name(script, right, atte
     timeout = 1.0 if script == "silent" else 60
     concurrency = CASES if script == "silent" else 3  # so that nothing waits for what is not answered twice
     retries = 0 if script == "silent" else 2
-    async with FaultServer(FaultScript.read(script)) as server:
+    async with serve(faults=script) as server:
         (summary,) = await verify(
             file, target(server.url, tmp_path), timeout=timeout, retries=retries, request_concurrency=concurrency
         )
@@ -96,14 +96,14 @@ async def test_every_case_ends_once_and_under_its_right_name(script, right, atte
     assert [row["data_index"] for row in found] == list(range(1, CASES + 1))
     assert outcomes(found) <= right
     assert {len(row["attempts"]) for row in found} == {attempts}
-    assert sum(server.requests.values()) == CASES * attempts
+    assert sum(server.met.values()) == CASES * attempts
     assert summary["success_count"] + summary["failure_count"] == summary["case_count"] == CASES
     assert summary["not_sent"] == 0
 
 
 async def test_two_calls_without_index_are_two_calls(tmp_path):
     file = written_set(tmp_path / "set.jsonl", 3, stream=True)
-    async with FaultServer(FaultScript.read("no_index")) as server:
+    async with serve(faults="no_index") as server:
         await verify(file, target(server.url, tmp_path))
     for row in rows(tmp_path / "results.jsonl"):
         calls = row["response"]["choices"][0]["message"]["tool_calls"]
@@ -113,7 +113,7 @@ async def test_two_calls_without_index_are_two_calls(tmp_path):
 
 async def test_a_name_in_fragments_is_one_name(tmp_path):
     file = written_set(tmp_path / "set.jsonl", 3, stream=True)
-    async with FaultServer(FaultScript.read("name_fragments")) as server:
+    async with serve(faults="name_fragments") as server:
         await verify(file, target(server.url, tmp_path))
     for row in rows(tmp_path / "results.jsonl"):
         assert [call["name"] for call in row["calls"]] == ["lookup", "lookup"]
@@ -122,10 +122,10 @@ async def test_a_name_in_fragments_is_one_name(tmp_path):
 @pytest.mark.parametrize("stream", [True, False])
 async def test_usage_is_found_where_vendors_put_it_and_unknown_is_not_zero(stream, tmp_path):
     file = written_set(tmp_path / "set.jsonl", 3, stream=stream)
-    async with FaultServer(FaultScript.read("usage_in_choice")) as server:
+    async with serve(faults="usage_in_choice") as server:
         await verify(file, target(server.url, tmp_path))
     assert all(row["total_tokens"] > 0 for row in rows(tmp_path / "results.jsonl"))
-    async with FaultServer(FaultScript.read("null_usage")) as server:
+    async with serve(faults="null_usage") as server:
         (summary,) = await verify(file, target(server.url, tmp_path), fresh=True)
     assert all(row["completion_tokens"] is None for row in rows(tmp_path / "results.jsonl"))
     assert summary["tps"] is None
@@ -134,7 +134,7 @@ async def test_usage_is_found_where_vendors_put_it_and_unknown_is_not_zero(strea
 async def test_retry_after_is_honoured_and_no_part_of_any_latency(tmp_path):
     file = written_set(tmp_path / "set.jsonl", 2, stream=True)
     script = FaultScript.read('[{"fault": "status", "status": 429, "retry_after": 1}, "none"]')
-    async with FaultServer(script) as server:
+    async with serve(faults=script) as server:
         await verify(file, target(server.url, tmp_path))
     for row in rows(tmp_path / "results.jsonl"):
         first, second = row["attempts"]
@@ -146,7 +146,7 @@ async def test_retry_after_is_honoured_and_no_part_of_any_latency(tmp_path):
 
 async def test_the_key_reaches_no_file_even_if_the_vendor_sends_it_back(tmp_path):
     file = written_set(tmp_path / "set.jsonl", 2)
-    async with FaultServer(FaultScript.read("echo_key:403")) as server:
+    async with serve(faults="echo_key:403") as server:
         await verify(file, target(server.url, tmp_path))
     for path in tmp_path.iterdir():
         assert KEY not in path.read_text()
@@ -156,7 +156,7 @@ async def test_the_key_reaches_no_file_even_if_the_vendor_sends_it_back(tmp_path
 async def test_a_vendor_that_only_fails_is_left_alone_and_the_rest_is_not_sent(tmp_path, monkeypatch):
     monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 0.001)
     file = written_set(tmp_path / "set.jsonl", 60)
-    async with FaultServer(FaultScript.read("status:500")) as server:
+    async with serve(faults="status:500") as server:
         one = target(server.url, tmp_path)
         (summary,) = await verify(file, one, retries=0, request_concurrency=2)
     assert 20 <= summary["case_count"] < 60
@@ -167,7 +167,7 @@ async def test_a_vendor_that_only_fails_is_left_alone_and_the_rest_is_not_sent(t
 async def test_a_vendor_that_waits_for_its_next_probe_holds_no_other_up(retries, tmp_path, monkeypatch):
     monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 3600.0)
     file = written_set(tmp_path / "set.jsonl", 40)
-    async with FaultServer(FaultScript.read("status:500")) as failing, FaultServer(FaultScript.read("none")) as good:
+    async with serve(faults="status:500") as failing, serve(faults="none") as good:
         targets = [target(failing.url, tmp_path / "failing"), target(good.url, tmp_path / "good")]
         kept = tmp_path / "good" / "results.jsonl"
         verifying = asyncio.create_task(verify(file, *targets, retries=retries, request_concurrency=3))
@@ -175,7 +175,7 @@ async def test_a_vendor_that_waits_for_its_next_probe_holds_no_other_up(retries,
         verifying.cancel()
         with pytest.raises(asyncio.CancelledError):
             await verifying
-        assert 20 <= failing.requests.total() <= 22
+        assert 20 <= failing.met.total() <= 22
     attempts = [attempt for row in rows(tmp_path / "failing" / "results.jsonl") for attempt in row["attempts"]]
     # What the cases that wait had of attempts has no row yet.
-    assert 20 - 3 * retries <= len(attempts) <= failing.requests.total()
+    assert 20 - 3 * retries <= len(attempts) <= failing.met.total()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.verification import target, verify, written_set
 
-from trialbed_scripted.faults import FaultScript, FaultServer
+from trialbed_scripted import serve
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ async def verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]
     monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 0.01)
     file = written_set(tmp_path / "set.jsonl", CASES, stream=True)
     for name, script in SCRIPTS.items():
-        async with FaultServer(FaultScript.read(script)) as server:
+        async with serve(faults=script) as server:
             trials = TRIALS.get(name, 1)
             await verify(file, target(server.url, tmp_path / name), trials=trials, retries=0, request_concurrency=8)
     return [f"{name}={tmp_path / name / 'results.jsonl'}" for name in SCRIPTS]

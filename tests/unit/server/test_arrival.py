@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from trialbed_scripted.faults import FaultScript, FaultServer
+from trialbed_scripted import serve
 from trialbed_server._arrival import BoundedConnection
 
 CONNECTION = "trialbed_server._arrival.BoundedConnection"
@@ -19,7 +19,7 @@ HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length
 
 @asynccontextmanager
 async def connection() -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    async with FaultServer(FaultScript(), guard=BoundedConnection) as faults, asyncio.timeout(60):
+    async with serve(guard=BoundedConnection) as faults, asyncio.timeout(60):
         port = int(faults.url.removesuffix("/v1").rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         try:

@@ -7,7 +7,7 @@ from support.played import MAX_STEPS, Played, play, queries
 
 from trialbed.report.attribution import attribute, waterfall
 from trialbed_plugins.scorers import score_trial
-from trialbed_scripted.policies.policies import policy_names
+from trialbed_scripted import policy_names
 
 QUERIES = [query for query in queries() if len(query.gold_apis) == len(query.gold_calls)][:20]
 """Without those that call an Api twice: one call of it goes some way towards the other."""

@@ -8,22 +8,27 @@ from typing import Any
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed_scripted.faults import ANSWERS, FAULTS, FaultScript
+from trialbed_scripted import ANSWERS, FAULTS, FaultScript, ReceivedRequest
 
 
-def names(text: str, attempts: int = 4) -> list[str]:
+def request(number: int = 0, attempt: int = 0) -> ReceivedRequest:
+    return ReceivedRequest(number, {}, b"%d" % number, attempt=attempt)
+
+
+def names(text: str) -> list[str]:
     script = FaultScript.read(text)
-    return [script.fault(b"body", attempt).name for attempt in range(attempts)]
+    return [script.fault(request(attempt=attempt)).name for attempt in range(4)]
 
 
 def test_the_last_step_is_met_for_ever() -> None:
     assert names("status:429, reset_before ,none") == ["status", "reset_before", "none", "none"]
     assert names("none") == ["none"] * 4
+    assert names('{"mix": {"status": 1}}') == ["status"] * 4
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_every_fault_can_be_named_and_has_its_defaults(name: str) -> None:
-    assert FaultScript.read(name).fault(b"", 0).settings == FAULTS[name].settings
+    assert FaultScript.read(name).fault(request()).settings == FAULTS[name].settings
 
 
 @pytest.mark.parametrize(
@@ -37,35 +42,25 @@ def test_every_fault_can_be_named_and_has_its_defaults(name: str) -> None:
     ],
 )
 def test_settings_are_given_after_the_name_or_beside_it(text: str, settings: dict[str, Any]) -> None:
-    assert FaultScript.read(text).fault(b"", 0).settings == settings
+    assert FaultScript.read(text).fault(request()).settings == settings
 
 
 def test_a_mix_is_drawn_by_weight_and_always_alike() -> None:
     text = json.dumps({"mix": {"none": 3, "status:500": 1}, "seed": 5})
     script, again = FaultScript.read(text), FaultScript.read(text)
-    drawn = [script.fault(b"%d" % number, 0) for number in range(400)]
-    assert drawn == [again.fault(b"%d" % number, 0) for number in range(400)]
+    drawn = [script.fault(request(number)) for number in range(400)]
+    assert drawn == [again.fault(request(number)) for number in range(400)]
     assert 60 < Counter(fault.name for fault in drawn)["status"] < 140
     other = FaultScript.read(json.dumps({"mix": {"none": 3, "status:500": 1}, "seed": 6}))
-    assert drawn != [other.fault(b"%d" % number, 0) for number in range(400)]
-
-
-def test_decisions_are_turned_round_for_all_or_for_some() -> None:
-    def inverted(**answers: Any) -> int:
-        script = FaultScript.read(json.dumps({"answers": answers}))
-        return sum(script.inverts(b"%d" % number, attempt) for number in range(100) for attempt in range(2))
-
-    assert (inverted(), inverted(invert=True)) == (0, 200)
-    assert 20 < inverted(flips=0.25) < 80
-    assert 120 < inverted(flips=0.25, invert=True) < 180
+    assert drawn != [other.fault(request(number)) for number in range(400)]
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "script.json"
     path.write_text('{"steps": ["html"], "answers": {"gap": 0.5}}')
     script = FaultScript.read(str(path))
-    assert script.fault(b"", 0).name == "html"
-    assert script.answers == {**{key: about.settings[key] for key, about in ANSWERS.items()}, "gap": 0.5}
+    assert script.fault(request()).name == "html"
+    assert script.answers == {**{key: setting.default for key, setting in ANSWERS.items()}, "gap": 0.5}
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 from trialbed.records import ScriptedCall, finish_of
 from trialbed.wire import OfferedTool
 from trialbed.wire.dialects.chat_completions import read_message
-from trialbed_scripted.policies.planned_calls import Tools
-from trialbed_scripted.policies.policies import NO_RESULT_TEXT, NO_TOOL_TEXT, POLICIES, PolicyInput, Turn
+from trialbed_scripted import POLICIES, PolicyInput, Tools, Turn
+from trialbed_scripted.policies._policies import NO_RESULT_TEXT, NO_TOOL_TEXT
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 DAYS = {"type": "object", "properties": {"days": {"type": "integer"}}}

@@ -10,7 +10,7 @@ from support.vendor_rows import own_row, write_rows
 from support.verification import target, verify, written_set
 
 from trialbed.errors import UsageError
-from trialbed_scripted.faults import FaultScript, FaultServer
+from trialbed_scripted import serve
 from trialbed_verify.comparison import CompareOptions, compare, read_one
 from trialbed_verify.publication import read_source, verify_command, write_page
 
@@ -95,7 +95,7 @@ def test_without_a_baseline_the_page_says_so(files: list[Path]) -> None:
 
 async def test_the_command_that_made_results_is_told_by_their_summary(tmp_path: Path) -> None:
     file = written_set(tmp_path / "set.jsonl", 2)
-    async with FaultServer(FaultScript.read("none")) as server:
+    async with serve(faults="none") as server:
         await verify(file, target(server.url, tmp_path, temperature=0.5, extra_body={"top_p": 0.9}), trials=2)
     command = verify_command(read_source(tmp_path / "results.jsonl"))
     assert command.startswith(f"bench verify set.jsonl --model m --base-url {server.url} --trials 2")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.verification import target, verify
 
-from trialbed_scripted.faults import FaultScript, FaultServer
+from trialbed_scripted import serve
 from trialbed_verify.suites import write_test_set
 
 Summary = dict[str, Any]
@@ -25,7 +25,7 @@ def send_suite(tmp_path: Path) -> SendSuite:
         file = tmp_path / f"{name}.jsonl"
         write_test_set([name], file)
         script = {"steps": [fault], "answers": {"test_set": str(file)}}
-        async with FaultServer(FaultScript.read(json.dumps(script))) as server:
+        async with serve(faults=json.dumps(script)) as server:
             (summary,) = await verify(
                 file, target(server.url, tmp_path, **settings), retries=0, fresh=True, request_concurrency=16
             )

@@ -10,8 +10,7 @@ import pytest
 from trialbed.records import ApiRef, ScriptedCall, ToolSpec
 from trialbed.wire import OfferedTool
 from trialbed.wire.dialects.chat_completions import read_message
-from trialbed_scripted.policies.planned_calls import Tools
-from trialbed_scripted.policies.policies import POLICIES, PolicyInput, Turn
+from trialbed_scripted import POLICIES, PolicyInput, Tools, Turn
 
 REF = ApiRef(category="c", tool_name="t", api_name="a")
 CITY: dict[str, Any] = {

@@ -12,17 +12,17 @@ from trialbed.records import Usage
 from trialbed.wire import DONE_EVENT, Call
 from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.chat_completions import Completion, usage_document
-from trialbed_scripted.policies.policies import Turn
+from trialbed_scripted import Turn, estimated_usage
 from trialbed_server.gateway.observation import observe
-from trialbed_server.gateway.scripted_model import completion_of, estimated_usage
+from trialbed_server.gateway.scripted_model import completion_of
 
 USAGE = Usage(prompt_tokens=5, completion_tokens=7)
-CALLS = Turn((Call("one", '{"city": "Zürich", "n": 12345}'), Call("two", "{")))
+CALLS = Turn(calls=(Call("one", '{"city": "Zürich", "n": 12345}'), Call("two", "{")))
 TEXT = Turn(text="A text of more than one piece, with ümlauts.")
 
 
 def completion(turn: Turn, identity: str = "trial#0", usage: dict[str, int] | None = None) -> Completion:
-    built = completion_of(turn, identity=identity, created=1, model="scripted:gold")
+    built = completion_of(turn, identity, created=1, model="scripted:gold")
     return replace(built, usage=usage)
 
 
@@ -69,7 +69,7 @@ def test_usage_is_a_token_per_four_bytes_rounded_up() -> None:
 
 def test_the_bytes_of_a_scripted_model_are_fixed() -> None:
     """They are recorded, and their lengths are results."""
-    built = completion(Turn((Call("look", '{"a": 1}'),)), usage=usage_document(5, 7))
+    built = completion(Turn(calls=(Call("look", '{"a": 1}'),)), usage=usage_document(5, 7))
     assert list(built.events())[1] == (
         b'data: {"id":"chatcmpl-64ecab330a39d3c5bc1aee80","object":"chat.completion.chunk","created":1,'
         b'"model":"scripted:gold","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,'

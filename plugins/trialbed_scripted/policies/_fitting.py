@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trialbed.wire.offers import plain_name
-from trialbed_scripted.policies.arguments import first_problem, least_values
+from trialbed_scripted.schemas import first_problem, least_values
 
 MAX_DEPTH = 60
 """Levels of references and alternatives that are followed."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed_scripted.faults._solutions import Solutions
+from trialbed_scripted.vendor._solutions import Solutions
 
 MESSAGES = [{"role": "_input", "content": "a"}, {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 from trialbed.records import FilledArgument, LossReason, LostCall, ScriptedCall, ToolSpec
 from trialbed.wire import Call, OfferedTool
 from trialbed.wire.offers import Offers
-from trialbed_scripted.policies.arguments import argument_text, minimal_arguments, wrong_arguments
-from trialbed_scripted.policies.fitting import Fitted, Inexpressible, fit
+from trialbed_scripted.policies._fitting import Fitted, Inexpressible, fit
+from trialbed_scripted.schemas import minimal_arguments, wrong_arguments
 
 UNKNOWN = "tool_that_is_not_offered"
 
@@ -76,7 +77,7 @@ class Tools:
         try:
             return self._planned(position, call.name, wrong, offered)
         except Lost:
-            return replace(right, call=Call(offered.name, argument_text(wrong)))
+            return replace(right, call=Call(offered.name, _text(wrong)))
 
     def other(self, names: Iterable[str]) -> PlannedCall | None:
         """A call of the first of the trial's tools that has another name and can be called; None if there is none."""
@@ -125,9 +126,7 @@ class Tools:
             fitted = fit(arguments, self._schema(tool, offered), offered.parameters)
         except Inexpressible as error:
             raise Lost(LostCall(position=position or 0, tool=tool, reason="arguments", detail=str(error))) from error
-        return PlannedCall(
-            Call(offered.name, argument_text(fitted.arguments)), position, _filled(position, tool, fitted)
-        )
+        return PlannedCall(Call(offered.name, _text(fitted.arguments)), position, _filled(position, tool, fitted))
 
 
 def _filled(position: int | None, tool: str, fitted: Fitted) -> tuple[FilledArgument, ...]:
@@ -135,3 +134,7 @@ def _filled(position: int | None, tool: str, fitted: Fitted) -> tuple[FilledArgu
         FilledArgument(position=position, tool=tool, argument=path, value=value)
         for path, value in fitted.filled.items()
     )
+
+
+def _text(arguments: Any) -> str:
+    return json.dumps(arguments, ensure_ascii=False)

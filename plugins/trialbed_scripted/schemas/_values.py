@@ -1,4 +1,4 @@
-"""Arguments that are valid for a schema."""
+"""Values that a schema allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
-from trialbed_scripted.faults._patterns import matching
+from trialbed_scripted.schemas._patterns import matching
 
 DEEPEST = 12
 """Levels of a value; recursive schemas end before."""
@@ -43,15 +43,39 @@ KEYWORDS_OF = {
 }
 """Type -> the keywords that suggest it where a schema names none."""
 
+LEAST: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
+"""Type -> the least value that it has."""
+
 Schema = Mapping[str, Any]
 
 
-def valid_arguments(schema: Any) -> str | None:
+def valid_json(schema: Any) -> str | None:
     """JSON that a schema allows; None if no such value was found.
 
     A schema that cannot be used forbids nothing.
     """
     return _valid(json.dumps(schema if isinstance(schema, Mapping) else {}))
+
+
+def minimal_arguments(schema: Any) -> dict[str, Any]:
+    """The required arguments: their default, example or first choice, else a sample of their type."""
+    found = json.loads(valid_json(schema) or "{}")
+    return found if isinstance(found, dict) else {}
+
+
+def least_values(schema: Any) -> Iterator[Any]:
+    """Values that a schema suggests, else the least of its type, which is empty, zero or false; else any it allows.
+
+    Whether they are valid is for the caller to see.
+    """
+    values = _Values(schema if isinstance(schema, Mapping) else {})
+    try:
+        for flat in values.flat(schema, 0):
+            yield from values.suggested(flat)
+            yield from (LEAST[kind] for kind in _types(flat) if kind in LEAST)
+        yield from values.of(schema, 0)
+    except UnusableSchema:
+        return
 
 
 @lru_cache(maxsize=4096)
@@ -75,11 +99,11 @@ class _Values:
         """Values for a part, the likeliest first."""
         if schema is False or level > DEEPEST:
             return
-        for flat in islice(self._flat(schema, level), MOST):
+        for flat in islice(self.flat(schema, level), MOST):
             checked = _checked(flat)
-            yield from (value for value in islice(self._suggested(flat, level), MOST) if checked.is_valid(value))
+            yield from (value for value in islice(self._candidates(flat, level), MOST) if checked.is_valid(value))
 
-    def _flat(self, schema: Any, level: int) -> Iterator[dict[str, Any]]:
+    def flat(self, schema: Any, level: int) -> Iterator[dict[str, Any]]:
         """The schema without references and alternatives: each combination of these on its own."""
         if not isinstance(schema, Mapping):
             yield {}
@@ -102,7 +126,7 @@ class _Values:
         first, *rest = choices
         for choice in first:
             if choice is not False:
-                for flat in islice(self._flat(choice, level + 1), MOST):
+                for flat in islice(self.flat(choice, level + 1), MOST):
                     yield from self._merged(_both(own, flat), rest, level)
 
     def _target(self, reference: str) -> Any:
@@ -114,10 +138,14 @@ class _Values:
             found = found[int(name)] if isinstance(found, list) else found.get(name, {})
         return found
 
-    def _suggested(self, schema: dict[str, Any], level: int) -> Iterator[Any]:
+    def suggested(self, schema: dict[str, Any]) -> Iterator[Any]:
+        """The values that a schema names."""
         yield from (schema[key] for key in ("const", "default", "example") if key in schema)
         for key in ("enum", "examples"):
             yield from schema.get(key) or ()
+
+    def _candidates(self, schema: dict[str, Any], level: int) -> Iterator[Any]:
+        yield from self.suggested(schema)
         for kind in _types(schema):
             yield from islice(self._of_type(kind, schema, level), MOST)
 

@@ -9,12 +9,12 @@ import pytest
 
 from trialbed.schemas import HardSchema, hard_schemas
 from trialbed.wire.json_schemas import JsonSchema
-from trialbed_scripted.faults._arguments import valid_arguments
+from trialbed_scripted.schemas import minimal_arguments, valid_json
 
 
 @pytest.mark.parametrize("hard", hard_schemas(), ids=lambda hard: hard.name)
 def test_arguments_for_hard_schemas_are_valid(hard: HardSchema) -> None:
-    arguments = valid_arguments(hard.parameters)
+    arguments = valid_json(hard.parameters)
     assert arguments is not None
     assert JsonSchema(hard.parameters).is_valid(json.loads(arguments))
 
@@ -53,16 +53,24 @@ NODE = {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#/$defs/no
     ids=json.dumps,
 )
 def test_arguments_are_valid(schema: Any) -> None:
-    arguments = valid_arguments(schema)
+    arguments = valid_json(schema)
     assert arguments is not None
     assert JsonSchema(schema).is_valid(json.loads(arguments))
 
 
 @pytest.mark.parametrize("schema", [{"type": "string", "minLength": 10**12}, {"allOf": [False]}, {"enum": []}])
 def test_where_nothing_can_be_valid_there_are_no_arguments(schema: Any) -> None:
-    assert valid_arguments(schema) is None
+    assert valid_json(schema) is None
 
 
 @pytest.mark.parametrize("schema", [None, {}, {"type": "int"}, {"$ref": "#/absent"}])
 def test_a_schema_that_says_nothing_is_given_an_object(schema: Any) -> None:
-    assert valid_arguments(schema) == "{}"
+    assert valid_json(schema) == "{}"
+
+
+def test_minimal_arguments_are_taken_from_the_schema() -> None:
+    schema = {
+        "properties": {"d": {"default": 3}, "e": {"enum": ["x", "y"]}, "n": {"type": "integer"}, "free": {}},
+        "required": ["d", "e", "n", "free", "unknown"],
+    }
+    assert minimal_arguments(schema) == {"d": 3, "e": "x", "n": 1, "free": "sample", "unknown": "sample"}

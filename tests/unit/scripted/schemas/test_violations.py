@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from trialbed_scripted.policies.arguments import minimal_arguments, wrong_arguments
+from trialbed_scripted.schemas import minimal_arguments, wrong_arguments
 
 CITY = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -33,11 +33,3 @@ def test_what_is_missing_comes_before_what_is_of_a_wrong_type() -> None:
     assert wrong_arguments({"a": "x"}, schema) == {}
     assert wrong_arguments({"a": "x"}, SCHEMAS["none is required"]) == {"a": {"unexpected": True}}
     assert wrong_arguments({}, {}) == []
-
-
-def test_minimal_arguments_are_taken_from_the_schema() -> None:
-    schema = {
-        "properties": {"d": {"default": 3}, "e": {"enum": ["x", "y"]}, "n": {"type": "integer"}, "free": {}},
-        "required": ["d", "e", "n", "free", "unknown"],
-    }
-    assert minimal_arguments(schema) == {"d": 3, "e": "x", "n": 1, "free": "sample", "unknown": "sample"}

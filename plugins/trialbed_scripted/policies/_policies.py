@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from trialbed.evidence import evidence_values
-from trialbed.records import GIVE_UP, FilledArgument, LostCall, ScriptedCall
-from trialbed.wire import Call, ModelMessage
-from trialbed_scripted.policies.planned_calls import Lost, PlannedCall, Tools
+from trialbed.records import GIVE_UP, LostCall, ScriptedCall
+from trialbed.wire import ModelMessage
+from trialbed_scripted._turns import Turn
+from trialbed_scripted.policies._tools import Lost, PlannedCall, Tools
 
 MAX_VALUES = 50
 """Values that an answer tells of one result."""
@@ -23,23 +24,6 @@ NOTHING_FOUND = "I have no results to report."
 NO_TOOL_TEXT = "I can answer this without any tool."
 NO_RESULT_TEXT = "I called the tools but have no result to report."
 GIVE_UP_TEXT = f"{GIVE_UP} These tools do not solve the task."
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One message of the model: tool calls, or a text without any.
-
-    Attributes:
-        played: the places in the script of the calls that it makes, right or spoiled.
-        lost: the calls that would come before it and cannot be made.
-        filled: the arguments that had to be made up for its calls.
-    """
-
-    calls: tuple[Call, ...] = ()
-    text: str = ""
-    played: tuple[int, ...] = ()
-    lost: tuple[LostCall, ...] = ()
-    filled: tuple[FilledArgument, ...] = ()
 
 
 @dataclass(frozen=True)

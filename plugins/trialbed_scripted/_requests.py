@@ -1,0 +1,37 @@
+"""Requests as a scripted model's server receives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from trialbed.wire import ModelRequest
+from trialbed.wire.dialects import dialect
+
+
+@dataclass(frozen=True)
+class ReceivedRequest:
+    """A request to a model.
+
+    Attributes:
+        number: among the server's, from 0.
+        document: the JSON object that was sent.
+        body: the same, as it came.
+        headers: names in lower case.
+        attempt: how often the same body came before.
+        repeats: whether it came before and met a fault then.
+    """
+
+    number: int
+    document: Mapping[str, Any]
+    body: bytes = field(default=b"", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    attempt: int = 0
+    repeats: bool = False
+
+    @cached_property
+    def asked(self) -> ModelRequest:
+        """The request as it is read: its conversation, its tools."""
+        return dialect().read_request(self.document)

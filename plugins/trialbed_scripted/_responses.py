@@ -1,0 +1,83 @@
+"""The response to a request, down to its bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from trialbed.wire import DONE_EVENT, event_bytes
+from trialbed.wire.dialects.chat_completions import write_error
+
+JSON = "application/json"
+EVENTS = "text/event-stream"
+
+Ending = Literal["complete", "close", "reset", "never"]
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a server sends for a request, and how it ends.
+
+    Attributes:
+        parts: the body, in the pieces in which it is sent.
+        sized: whether the head says how long the body is.
+        bare: whether the parts are all that is sent, without any head of HTTP.
+        ending: ``close`` and ``reset`` drop the connection after the parts; ``never`` sends nothing and keeps it.
+        wait: seconds before anything is sent.
+        first: seconds between the first part and the second.
+        gap: seconds before each further part.
+    """
+
+    parts: tuple[bytes, ...] = ()
+    status: int = 200
+    content_type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+    sized: bool = True
+    bare: bool = False
+    ending: Ending = "complete"
+    wait: float = 0.0
+    first: float = 0.0
+    gap: float = 0.0
+
+    @property
+    def body(self) -> bytes:
+        """All of the body."""
+        return b"".join(self.parts)
+
+    @classmethod
+    def document(cls, document: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+        """A response of JSON."""
+        return cls((json.dumps(document).encode(),), status, headers=headers or {})
+
+    @classmethod
+    def text(cls, text: str, content_type: str = JSON, status: int = 200) -> Response:
+        """A response whose body is this text."""
+        return cls((text.encode(),) if text else (), status, content_type)
+
+    @classmethod
+    def events(cls, chunks: Iterable[object]) -> Response:
+        """A stream of chunks, each an event, that ends as it should."""
+        parts = [event_bytes(chunk) for chunk in chunks] or [b""]
+        parts[-1] += DONE_EVENT
+        return cls(tuple(parts), content_type=EVENTS, sized=False)
+
+    @classmethod
+    def raw(cls, data: bytes) -> Response:
+        """Bytes as the socket gets them, head and all; the connection is closed after them."""
+        return cls((data,), bare=True, ending="close")
+
+
+def fail(
+    status: int, message: str = "", kind: str = "scripted_error", *, retry_after: float = 0, code: str | None = None
+) -> Response:
+    """An error in OpenAI's form.
+
+    Args:
+        kind: the error's ``type``.
+        retry_after: seconds that ``Retry-After`` asks to wait; none are asked for by default.
+        code: the error's own code; the status by default.
+    """
+    document = write_error(message or f"scripted status {status}", kind, code=code or str(status))
+    return Response.document(document, status, {"Retry-After": f"{retry_after:g}"} if retry_after else None)

@@ -1,0 +1,188 @@
+"""Every fault by name: what it is, its settings, and what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from trialbed_scripted._requests import ReceivedRequest
+from trialbed_scripted._responses import Response, fail
+from trialbed_scripted._turns import Turn
+from trialbed_scripted.faults import _behaviours as behaviours
+from trialbed_scripted.faults import _breaks as breaks
+from trialbed_scripted.faults import _forms as forms
+
+NONE = "none"
+UNKNOWN = "tool_that_was_not_offered"
+REASONING = "Let me think about what is asked for here."
+
+Settings = Mapping[str, Any]
+
+
+class FaultKind(NamedTuple):
+    """A fault: its effect, its settings with their defaults, and the stages of an answer that it changes.
+
+    ``name:value`` sets the first setting. A stage that is None stays as it is.
+
+    Attributes:
+        ignores: the setting that lists the parameters of requests that the model does not see.
+        refuses: the setting that lists the parameters for which a request is refused.
+        turn: changes what the model says.
+        document, chunks: change the form in which it is written, whole or streamed.
+        response: changes what goes over the wire.
+    """
+
+    text: str
+    settings: Settings = MappingProxyType({})
+    ignores: str = ""
+    refuses: str = ""
+    turn: behaviours.TurnChange | None = None
+    document: forms.DocumentsChange | None = None
+    chunks: forms.DocumentsChange | None = None
+    response: breaks.ResponseChange | None = None
+
+
+def _behaviour(text: str, change: behaviours.TurnChange, settings: Settings = MappingProxyType({})) -> FaultKind:
+    return FaultKind(text, settings, turn=behaviours.counted(change))
+
+
+def _saying(text: str, change: Callable[[Turn], Turn]) -> FaultKind:
+    return FaultKind(text, turn=lambda turn, _request, _settings: change(turn))
+
+
+def _calling(text: str, *, name: str | None = None, arguments: str | None = None) -> FaultKind:
+    return FaultKind(
+        text,
+        turn=lambda turn, request, _: behaviours.with_calls(turn, request, name=name, arguments=arguments),
+    )
+
+
+def _form(text: str, change: forms.DocumentsChange) -> FaultKind:
+    return FaultKind(text, document=change, chunks=change)
+
+
+def _fragments(text: str, change: forms.DocumentsChange) -> FaultKind:
+    return FaultKind(text, turn=lambda turn, request, _: behaviours.calling(turn, request, 2), chunks=change)
+
+
+def _break(text: str, change: breaks.ResponseChange, settings: Settings = MappingProxyType({})) -> FaultKind:
+    return FaultKind(text, settings, response=change)
+
+
+def _instead(text: str, response: Response) -> FaultKind:
+    return FaultKind(text, response=breaks.always(response))
+
+
+FAULTS: MappingProxyType[str, FaultKind] = MappingProxyType(
+    {
+        NONE: FaultKind("a right answer"),
+        "status": _break("an HTTP error in OpenAI's form", breaks.status, {"status": 500, "retry_after": 0.0}),
+        "reset_before": _instead("the connection is reset before any answer", Response(bare=True, ending="reset")),
+        "close_before": _instead("the connection is closed before any answer", Response(bare=True, ending="close")),
+        "reset_midstream": _break("the connection is reset in the middle of the body", breaks.broken("reset")),
+        "cut_stream": _break("the connection is closed in the middle of the body", breaks.broken("close")),
+        "truncated": _break("the body ends properly, but in the middle of the answer", breaks.half),
+        "no_done": _break("a stream without [DONE]", breaks.without_done),
+        "no_finish_reason": _saying(
+            "an answer without any finish reason", lambda turn: replace(turn, finish_reason=None)
+        ),
+        "malformed_event": _break(
+            "an event that is not JSON, in the middle", breaks.event_midway(breaks.MALFORMED_EVENT)
+        ),
+        "error_event": _break("an error as an event, in the middle", breaks.event_midway(breaks.ERROR_EVENT)),
+        "error_body": _instead("HTTP 200 with an error as its body", Response.document(breaks.BUSY)),
+        "html": _instead("HTTP 200 with a web page", Response.text(breaks.PAGE, "text/html")),
+        "wrong_content_type": _break("a stream with the content type text/plain", breaks.as_text),
+        "null_message": _form("a completion whose message is null", forms.null_message),
+        "no_choices": _form("a completion without choices", forms.without_choices),
+        "empty": _break("HTTP 200 with an empty body", breaks.empty),
+        "null_usage": _saying(
+            "usage with a null in it",
+            lambda turn: replace(turn, usage={**(turn.usage or {}), "completion_tokens": None}),
+        ),
+        "usage_in_choice": _form("usage in the last choice only", forms.usage_in_choice),
+        "no_index": _fragments("fragments of tool calls without their index", forms.without_index),
+        "name_fragments": _fragments("names of tools in fragments", forms.name_fragments),
+        "two_choices": _form("two choices", forms.two_choices),
+        "reasoning": _saying("reasoning before the answer", lambda turn: replace(turn, reasoning=REASONING)),
+        "finish": FaultKind(
+            "another finish reason",
+            {"reason": "length"},
+            turn=lambda turn, _, settings: replace(turn, finish_reason=settings["reason"]),
+        ),
+        "calls_with_stop": FaultKind(
+            "tool calls that end with the finish reason stop",
+            turn=lambda turn, request, _: replace(behaviours.calling(turn, request), finish_reason="stop"),
+        ),
+        "unknown_tool": _calling("a call of a tool that was not offered", name=UNKNOWN),
+        "bad_arguments": _calling("a call whose arguments do not parse", arguments='{"broken": '),
+        "wrong_tool": _behaviour("a call of another tool than the right one", behaviours.wrong_tool),
+        "never_calls": _behaviour("a text instead of a call", behaviours.never_calls),
+        "always_calls": _behaviour("a call instead of a text, where tools are offered", behaviours.always_calls),
+        "leaks": _behaviour(
+            "a mark of the chat template at the end of the text", behaviours.leaks, {"marker": "<|im_end|>"}
+        ),
+        "lossy_arguments": _behaviour("arguments whose values have all become strings", behaviours.lossy_arguments),
+        "forgetful": _behaviour("no calls from a turn of the conversation on", behaviours.forgetful, {"turns": 3}),
+        "short_context": _behaviour(
+            "tools beyond a number of tokens are not seen", behaviours.short_context, {"tokens": 8000}
+        ),
+        "ignores": FaultKind(
+            "parameters of requests are ignored, `+` between several",
+            {"parameter": "tool_choice+parallel_tool_calls+response_format+max_tokens"},
+            ignores="parameter",
+        ),
+        "refuses": FaultKind(
+            "requests with one of these parameters get HTTP 400", {"parameter": "logprobs"}, refuses="parameter"
+        ),
+        "echo_key": _break("an error that repeats the client's key", breaks.echo_key, {"status": 401}),
+        "slow": _break("seconds before the first token", breaks.later, {"seconds": 1.0}),
+        "silent": _instead("no answer at all", Response(bare=True, ending="never")),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault and its settings, such as ``status`` and ``retry_after`` of ``status``."""
+
+    name: str = NONE
+    settings: Settings = field(default_factory=dict)
+
+    @property
+    def kind(self) -> FaultKind:
+        """What the fault changes."""
+        return FAULTS[self.name]
+
+    def see(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The request as the model sees it: without the parameters that it ignores."""
+        ignored = self._parameters(self.kind.ignores)
+        return {key: value for key, value in document.items() if key not in ignored} if ignored else document
+
+    def refusal(self, document: Mapping[str, Any]) -> Response | None:
+        """The response to a request that is refused for one of its parameters."""
+        refused = next((name for name in self._parameters(self.kind.refuses) if document.get(name) is not None), None)
+        if refused is None:
+            return None
+        return fail(400, f"the parameter {refused!r} is not supported", "invalid_request_error")
+
+    def change_turn(self, turn: Turn, request: Mapping[str, Any]) -> Turn:
+        """What the model says with this fault."""
+        return turn if self.kind.turn is None else self.kind.turn(turn, request, self.settings)
+
+    def change_document(self, document: dict[str, Any]) -> dict[str, Any]:
+        """A completion with this fault."""
+        return document if self.kind.document is None else self.kind.document([document])[0]
+
+    def change_chunks(self, chunks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The chunks of a stream with this fault."""
+        return chunks if self.kind.chunks is None else self.kind.chunks(chunks)
+
+    def change_response(self, response: Response, request: ReceivedRequest) -> Response:
+        """What is sent with this fault."""
+        return response if self.kind.response is None else self.kind.response(response, request, self.settings)
+
+    def _parameters(self, setting: str) -> list[str]:
+        return [name.strip() for name in str(self.settings[setting]).split("+")] if setting else []

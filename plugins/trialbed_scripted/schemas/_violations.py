@@ -1,0 +1,53 @@
+"""Values that a schema forbids, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trialbed.wire.json_schemas import JsonSchema
+
+
+def wrong_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    """These arguments changed so that they violate the schema: one is missing, else of a wrong type.
+
+    Where a schema allows every object, the result is a list.
+
+    Raises:
+        UnusableSchema: it is not a schema.
+    """
+    # The schema stays as it is, at the root: references in it start there.
+    checked = JsonSchema(schema)
+    return next(
+        candidate
+        for candidate in _candidates(arguments, schema)
+        if not (isinstance(candidate, dict) and checked.is_valid(candidate))
+    )
+
+
+def first_problem(schema: Any, value: Any, root: Any = None) -> str:
+    """What is wrong with a value, and where; empty if nothing is, or if the schema cannot be read.
+
+    Args:
+        root: what references in the schema start from; the schema itself by default.
+    """
+    from jsonschema import Draft202012Validator
+
+    validator = Draft202012Validator(schema if root is None else root)
+    try:
+        error = next(iter(validator.evolve(schema=schema).iter_errors(value)), None)
+    except Exception:  # noqa: BLE001 - a schema that is none, or points to what is not there, forbids nothing
+        return ""
+    if error is None:
+        return ""
+    path = error.json_path.removeprefix("$").lstrip(".")
+    return f"{path or 'the arguments'}: {error.message}"
+
+
+def _candidates(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[Any]:
+    for missing in schema.get("required", ()):
+        yield {name: value for name, value in arguments.items() if name != missing}
+    for name in schema.get("properties", {}):
+        for wrong in ({"unexpected": True}, ["unexpected"]):
+            yield {**arguments, name: wrong}
+    yield []

@@ -1,0 +1,61 @@
+"""A model that answers rightly, and of which faults make a careless vendor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from trialbed_scripted._draws import draw
+from trialbed_scripted._requests import ReceivedRequest
+from trialbed_scripted._turns import Turn
+from trialbed_scripted.vendor._answers import decided_turn, digest_of, solved_turn
+from trialbed_scripted.vendor._solutions import Solutions
+
+
+class AnswerSetting(NamedTuple):
+    """A setting of right answers: its effect and its default."""
+
+    text: str
+    default: Any
+
+
+ANSWERS: MappingProxyType[str, AnswerSetting] = MappingProxyType(
+    {
+        "share": AnswerSetting("share of the requests with tools that get a call, 0 to 1", 0.45),
+        "invert": AnswerSetting("whether these decisions are reversed", False),
+        "flips": AnswerSetting("share of decisions that are reversed, drawn anew each time", 0.0),
+        "test_set": AnswerSetting("a file of bench verify --write-test-set, whose right answers are given", ""),
+        "first_token": AnswerSetting("seconds before the first token", 0.0),
+        "gap": AnswerSetting("seconds before each further event", 0.0),
+    }
+)
+"""The settings of right answers."""
+
+
+class Vendor:
+    """A model that calls a tool for a share of the requests, or answers those of a test set as is known to be right.
+
+    Args:
+        answers: by the keys of ``ANSWERS``.
+        seed: of what is drawn.
+    """
+
+    def __init__(self, answers: Mapping[str, Any] = MappingProxyType({}), seed: int = 0) -> None:
+        self._answers = {name: setting.default for name, setting in ANSWERS.items()} | dict(answers)
+        self._seed = seed
+        self._solutions = Solutions.read(self._answers["test_set"])
+
+    def __call__(self, request: ReceivedRequest) -> Turn:
+        """The right answer to a request."""
+        document = request.document
+        flipped = draw(b"flip", self._seed, request).random() < self._answers["flips"]
+        inverted = flipped is not self._answers["invert"]
+        solution = self._solutions.of(document)
+        if solution is None:
+            turn = decided_turn(document, self._answers["share"], inverted=inverted)
+        else:
+            turn = solved_turn(solution, document, draw(b"sample", self._seed, request), inverted=inverted)
+        # Every answer has an id of its own, as a vendor's have that does not answer from a cache.
+        return replace(turn, id=f"{digest_of(document)[:12]}-{request.attempt}")

@@ -1,0 +1,53 @@
+"""Every fault, done to answers of every form."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from trialbed.wire.dialects.chat_completions import read_body, read_stream
+from trialbed_scripted import FAULTS, Fault, FaultScript, ReceivedRequest, Response, Turn, call, say, turn
+from trialbed_scripted._server import written
+from trialbed_scripted.vendor import ANSWERS
+
+TOOL = {"type": "function", "function": {"name": "look", "parameters": {"required": ["city"]}}}
+CHAT: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "q"}], "tools": [TOOL]}
+RAW: dict[str, Any] = {"model": "m", "prompt": "p"}
+SETTINGS = {name: setting.default for name, setting in ANSWERS.items()}
+
+
+def response(said: Turn, fault: Fault, document: dict[str, Any], **fields: Any) -> Response:
+    request = ReceivedRequest(0, {**document, **fields}, headers={"authorization": "Bearer key"})
+    right = written(fault.change_turn(said, request.document), 0, request.document, fault, SETTINGS)
+    return fault.change_response(right, request)
+
+
+def test_every_fault_can_be_done_to_every_answer() -> None:
+    for name in FAULTS:
+        (fault,) = FaultScript.read(name).steps
+        for document in (CHAT, RAW):
+            for said in (say("text"), turn(call("look", city="Oslo")), Turn(), Turn(calls=(call("look", "["),))):
+                read_body(response(said, fault, document).body)
+                read_stream(response(said, fault, document, stream=True).body, ("look",))
+
+
+def test_a_raw_completion_is_text_and_its_calls_stand_in_it() -> None:
+    whole = json.loads(response(say("x"), Fault("unknown_tool"), RAW).body)["choices"][0]["text"]
+    assert "<|tool_call_begin|>functions.tool_that_was_not_offered:0<|tool_call_argument_begin|>{}" in whole
+    streamed = read_stream(response(say("x"), Fault("unknown_tool"), RAW, stream=True).body, ()).response
+    assert streamed is not None
+    assert streamed["choices"][0]["message"]["content"] == whole
+
+
+def test_a_stream_and_a_document_say_the_same() -> None:
+    usage = {"include_usage": True}
+    for said in (say("text"), turn(call("look", city="Oslo"), call("look"))):
+        whole = json.loads(response(said, Fault(), CHAT).body)
+        streamed = read_stream(
+            response(said, Fault(), CHAT, stream=True, stream_options=usage).body, ("look",)
+        ).response
+        assert streamed is not None
+        assert streamed["usage"] == whole["usage"]
+        for key in ("finish_reason", "message"):
+            ours, theirs = streamed["choices"][0][key], whole["choices"][0][key]
+            assert ours == theirs if key == "finish_reason" else ours.get("tool_calls") == theirs.get("tool_calls")

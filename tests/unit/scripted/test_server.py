@@ -1,0 +1,161 @@
+"""A scripted model behind a server, as anyone's tests use it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import httpx
+import pytest
+from openai import AsyncOpenAI, OpenAI, RateLimitError
+
+from trialbed.errors import ServerUnavailable, UsageError
+from trialbed_scripted import (
+    ReceivedRequest,
+    Response,
+    ScriptedServer,
+    Turn,
+    call,
+    fail,
+    forever,
+    policy,
+    say,
+    script,
+    serve,
+    turn,
+)
+
+QUESTION: Any = [{"role": "user", "content": "q"}]
+FIND = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+TOOLS: Any = [{"type": "function", "function": {"name": "find", "parameters": FIND}}]
+
+
+def ask(url: str, **fields: Any) -> Any:
+    with OpenAI(base_url=url, api_key="-", max_retries=0) as client:
+        return client.chat.completions.create(model="m", messages=QUESTION, **fields)
+
+
+def said(answer: Any) -> Any:
+    message = answer.choices[0].message
+    return [(one.function.name, one.function.arguments) for one in message.tool_calls or ()] or message.content
+
+
+def test_a_script_is_said_line_by_line() -> None:
+    with serve(script(call("find", id=7), turn(call("a"), call("b", '{"x": ')), "almost", say("done"))) as model:
+        assert said(ask(model.url, tools=TOOLS)) == [("find", '{"id": 7}')]
+        assert said(ask(model.url)) == [("a", "{}"), ("b", '{"x": ')]
+        assert [said(ask(model.url)) for _ in range(3)] == ["almost", "done", "The script has ended."]
+        assert model.requests[0].document["tools"] == TOOLS
+        assert [request.number for request in model.requests] == list(range(5))
+
+
+def test_answers_report_usage_and_finish_reasons() -> None:
+    with serve(script(say("a"), say("b", usage=None, finish_reason="length"))) as model:
+        first, second = ask(model.url), ask(model.url)
+    assert (first.usage.prompt_tokens, first.usage.completion_tokens) == (11, 3)
+    assert (first.choices[0].finish_reason, second.choices[0].finish_reason, second.usage) == ("stop", "length", None)
+
+
+async def test_a_stream_says_the_same() -> None:
+    async with (
+        serve(script(turn(call("find", id=7), text="wait"))) as model,
+        AsyncOpenAI(base_url=model.url, api_key="-") as client,
+    ):
+        stream = await client.chat.completions.create(model="m", messages=QUESTION, stream=True)
+        deltas = [chunk.choices[0].delta async for chunk in stream]
+    assert "".join(delta.content or "" for delta in deltas) == "wait"
+    calls = [piece.function for delta in deltas for piece in delta.tool_calls or () if piece.function]
+    assert calls[0].name == "find"
+    assert "".join(piece.arguments or "" for piece in calls) == '{"id": 7}'
+
+
+def test_an_endpoint_may_fail_and_a_last_line_may_stay() -> None:
+    with serve(script(fail(429, retry_after=3), forever("again"))) as model:
+        with pytest.raises(RateLimitError) as refused:
+            ask(model.url)
+        assert refused.value.response.headers["retry-after"] == "3"
+        assert [said(ask(model.url)) for _ in range(3)] == ["again"] * 3
+
+
+def test_a_request_that_met_a_fault_gets_its_line_again() -> None:
+    with (
+        serve(script("one", "two"), faults="status:503,none") as model,
+        OpenAI(base_url=model.url, api_key="-", max_retries=1) as client,
+    ):
+        found = [
+            client.chat.completions.create(model="m", messages=[{"role": "user", "content": text}]) for text in "ab"
+        ]
+    assert [answer.choices[0].message.content for answer in found] == ["one", "two"]
+    assert model.met == {"status": 2, "none": 2}
+
+
+def test_a_function_is_a_model() -> None:
+    def model(request: ReceivedRequest) -> Turn:
+        return say(f"{request.document['model']} {request.headers['authorization']} {request.attempt}")
+
+    with serve(model) as server:
+        assert [said(ask(server.url)) for _ in range(2)] == ["m Bearer - 0", "m Bearer - 1"]
+
+
+async def test_a_line_may_wait() -> None:
+    due = asyncio.Event()
+
+    async def line(_: ReceivedRequest) -> Turn:
+        await due.wait()
+        return say("at last")
+
+    async with serve(script(line)) as model, AsyncOpenAI(base_url=model.url, api_key="-") as client:
+        asked = asyncio.ensure_future(client.chat.completions.create(model="m", messages=QUESTION))
+        due.set()
+        assert said(await asked) == "at last"
+
+
+def test_a_policy_plays_over_known_calls() -> None:
+    with serve(policy("wrong-args", call("find", id=7))) as model:
+        assert said(ask(model.url, tools=TOOLS)) == [("find", "{}")]
+    with serve(policy("gold", call("find", id=7))) as model:
+        answer = ask(model.url, tools=TOOLS)
+        assert said(answer) == [("find", '{"id": 7}')]
+        assert answer.usage.completion_tokens > 10
+    with pytest.raises(UsageError, match="there is no policy 'golden'"):
+        policy("golden")
+    with pytest.raises(UsageError, match="find are not a JSON object"):
+        policy("gold", call("find", "["))
+
+
+def test_without_a_model_any_request_is_answered_rightly() -> None:
+    with serve() as model:
+        assert said(ask(model.url, tools=TOOLS, tool_choice="required")) == [("find", '{"id": 1}')]
+
+
+def test_bytes_reach_the_socket_as_they_are() -> None:
+    with serve(script(Response.raw(b"HTTP/1.1 218 Fine\r\nContent-Length: 2\r\n\r\nok"))) as model:
+        found = httpx.post(f"{model.url}/chat/completions", json={})
+        assert (found.status_code, found.text) == (218, "ok")
+
+
+def test_a_request_that_is_none_is_refused() -> None:
+    with serve() as model:
+        for body, reason in ((b"{", "not JSON"), (b"[]", "not a JSON object")):
+            refused = httpx.post(f"{model.url}/chat/completions", content=body)
+            assert refused.status_code == 400
+            assert reason in refused.json()["error"]["message"]
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ServerUnavailable, match=f"cannot listen on 127.0.0.1 port {port}"), serve(port=port):
+            pass
+
+
+def test_very_many_requests_are_not_all_kept() -> None:
+    with ScriptedServer(say_hello, kept=2) as model:
+        for _ in range(3):
+            ask(model.url)
+        assert [request.number for request in model.requests] == [1, 2]
+
+
+def say_hello(_: ReceivedRequest) -> Turn:
+    return say("hello")
