@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from trialbed.records import FilledArgument, LostCall, Usage
 from trialbed.wire import Call
 from trialbed.wire.dialects.chat_completions import Completion, usage_document
 
-USAGE = Usage(prompt_tokens=11, completion_tokens=3)
+if TYPE_CHECKING:
+    from trialbed.records import FilledArgument, LostCall, Usage
+
+USAGE: Mapping[str, Any] = MappingProxyType(usage_document(11, 3))
 """The tokens that a turn reports unless it says otherwise."""
 
 
@@ -61,25 +64,26 @@ class Turn:
             content=f"{self.text or ''}{_written_out(calls)}" if raw else self.text,
             calls=() if raw else calls,
             finish_reason=self.finish_reason if self.finish_reason != "" else usual,
-            usage=self.usage,
+            usage=None if self.usage is None else dict(self.usage),
             reasoning="" if raw else self.reasoning,
             raw=raw,
             **{"message_fields": self.fields, **more},
         )
 
 
-def turn(*calls: Call, text: str | None = None, usage: Usage | None = USAGE, **more: Any) -> Turn:
+def turn(*calls: Call, text: str | None = None, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any) -> Turn:
     """A turn of these calls, and of a text where one is given.
 
     Args:
         usage: the tokens that it reports; None if it reports none.
         more: further attributes of the turn.
     """
-    reported = None if usage is None else usage_document(usage.prompt_tokens, usage.completion_tokens)
-    return Turn(text, calls, usage=reported, **more)
+    if usage is not None and not isinstance(usage, Mapping):
+        usage = usage_document(usage.prompt_tokens, usage.completion_tokens)
+    return Turn(text, calls, usage=usage, **more)
 
 
-def say(text: str | None, *, usage: Usage | None = USAGE, **more: Any) -> Turn:
+def say(text: str | None, *, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any) -> Turn:
     """A turn that is a text."""
     return turn(text=text, usage=usage, **more)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from trialbed.records import ModelFault
 from trialbed.wire import DONE_EVENT, event_bytes
 from trialbed.wire.dialects import Dialect
 from trialbed.wire.dialects.chat_completions import write_error
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import EVENTS, JSON, Ending, Response, fail
+
+if TYPE_CHECKING:
+    from trialbed.records import ModelFault
 
 Settings = Mapping[str, Any]
 ResponseChange = Callable[[Response, ReceivedRequest, Settings], Response]
