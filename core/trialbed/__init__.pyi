@@ -1,6 +1,8 @@
 from .answers import api_call_score as api_call_score
 from .answers import extract_called_apis as extract_called_apis
 from .answers import has_finish as has_finish
+from .api import aevaluate as aevaluate
+from .api import evaluate as evaluate
 from .contracts import AnswerStatus as AnswerStatus
 from .contracts import ApiRefused as ApiRefused
 from .contracts import BaseAgent as BaseAgent
@@ -70,6 +72,7 @@ from .records import RunConfig as RunConfig
 from .records import RunKind as RunKind
 from .records import RunStatus as RunStatus
 from .records import Score as Score
+from .records import ScriptedCall as ScriptedCall
 from .records import SentCall as SentCall
 from .records import Timing as Timing
 from .records import ToolSpec as ToolSpec
@@ -82,6 +85,8 @@ from .records import WireLog as WireLog
 from .records import finish_of as finish_of
 from .schemas import HardSchema as HardSchema
 from .schemas import hard_schemas as hard_schemas
+from .scorers import Scorer as Scorer
+from .scorers import scorer as scorer
 from .scoring import ScoreContext as ScoreContext
 from .store import RunColumns as RunColumns
 from .store import RunVersion as RunVersion
@@ -93,6 +98,8 @@ from .store import TrialColumns as TrialColumns
 from .store import TrialPlace as TrialPlace
 from .store import open_run as open_run
 from .store import open_store as open_store
+from .tasks import Task as Task
+from .tasks import call as call
 from .tool_calls import AskedCall as AskedCall
 from .tools import Tool as Tool
 from .tools import tls_for as tls_for

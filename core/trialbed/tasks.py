@@ -19,6 +19,9 @@ from trialbed.tool_functions import STATE, ToolBody, function_tools
 FOLDER = "tasks"
 """The folder of tasks in the state folder: what a run was given is found there when its trials are looked at."""
 
+TASKS = "tasks"
+"""The name of tasks that have none."""
+
 Tools = Iterable[Callable[..., Any] | Api | ToolSpec] | Callable[..., Any]
 Calls = Iterable[str | GoldCall | ScriptedCall]
 

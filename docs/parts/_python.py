@@ -46,6 +46,18 @@ def benchmark() -> str:
     return _manual("run_benchmark", trialbed.run_benchmark)
 
 
+def evaluating() -> str:
+    """``evaluate``, and what it is given, each with its manual."""
+    return "\n\n".join(
+        [
+            _manual("evaluate", trialbed.evaluate),
+            _reading(trialbed.Task),
+            *(_manual(name, getattr(trialbed, name)) for name in ("call", "scorer")),
+            _reading(trialbed.ScoreContext),
+        ]
+    )
+
+
 def reading() -> str:
     """How runs and trials are read: each class with its members."""
     return "\n\n".join(

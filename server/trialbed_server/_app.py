@@ -38,6 +38,7 @@ from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import PutIn, TrialRegistry, Untagged
+from trialbed_server.virtual.callbacks import Callbacks
 from trialbed_server.virtual.catalog import TargetCatalog
 from trialbed_server.virtual.claims import SharedFlight
 from trialbed_server.virtual.endpoint import VirtualApi
@@ -75,7 +76,17 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     real = _real_backend(options, clock, redaction)
     resolver = _resolver(options, cache, real, metrics, clock)
     catalog = TargetCatalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
-    virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, max_body=options.max_body, redaction=redaction)
+    callbacks = Callbacks(options.callback_url, max_answer=options.max_answer)
+    virtual = VirtualApi(
+        resolver,
+        catalog,
+        trials,
+        untagged,
+        metrics,
+        callbacks=callbacks,
+        max_body=options.max_body,
+        redaction=redaction,
+    )
     gateway = Gateway(
         trials, untagged, upstream, clock, metrics, max_body=options.max_body, silence=options.upstream_timeout
     )
@@ -88,7 +99,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         max_body=options.max_body,
         workers=options.workers,
     )
-    lifespan = _lifespan(cache, resolver, simulators, (upstream, real), trials)
+    lifespan = _lifespan(cache, resolver, simulators, (upstream, real, callbacks), trials)
     app = _application(options, virtual, control, clock, lifespan)
     _add_trial_routes(app, virtual, gateway)
     mcp = McpEndpoint(virtual, trials, metrics, max_body=options.max_body)
@@ -145,7 +156,7 @@ def _lifespan(
     cache: ResponseCache,
     resolver: Resolver,
     simulators: Simulators,
-    clients: Sequence[Upstream | RealBackend | None],
+    clients: Sequence[Upstream | RealBackend | Callbacks | None],
     trials: TrialRegistry,
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
+CALLBACK_VARIABLE = "TRIALBED_CALLBACK_URL"
 REAL_KEY_VARIABLE = "TRIALBED_REAL_KEY"
 MIN_TOKEN = 16
 """Characters of a token."""
@@ -41,6 +42,8 @@ class ServerOptions:
         token: bearer token that guards the server; required beyond loopback.
         control_token: makes this the server of one run: only requests with this token control trials and see metrics,
             and requests to the model and the virtual API must belong to a trial.
+        callback_url: where the program of the run answers the calls of Apis that are functions of its own. Whoever
+            knows the URL can call them.
         allow_hosts: names of the server, beside loopback's and ``host``, that requests may be for where no token is
             asked for. allow_origins: web pages, as ``https://host:port``, that may send requests.
         trial_expiry: seconds without a request after which a trial is closed whose opener gave it no lease.
@@ -82,6 +85,7 @@ class ServerOptions:
     upstream_key: str | None = field(default=None, repr=False)
     token: str | None = field(default=None, repr=False)
     control_token: str | None = field(default=None, repr=False)
+    callback_url: str | None = field(default=None, repr=False)
     allow_hosts: tuple[str, ...] = ()
     pages: bool = False
     allow_origins: tuple[str, ...] = ()
@@ -185,6 +189,7 @@ def secrets_from(environ: Mapping[str, str]) -> dict[str, str | None]:
         "real_key": environ.get(REAL_KEY_VARIABLE) or None,
         "token": environ.get(TOKEN_VARIABLE) or None,
         "control_token": environ.get(CONTROL_VARIABLE) or None,
+        "callback_url": environ.get(CALLBACK_VARIABLE) or None,
     }
 
 
@@ -211,7 +216,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"Environment: {UPSTREAM_KEY_VARIABLE} is the upstream's key; {TOKEN_VARIABLE} the token that "
         f"clients must send, required beyond loopback; {REAL_KEY_VARIABLE} the real API's key; "
         f"{CONTROL_VARIABLE} the token of the one run that the server is for: with it the server answers for "
-        "that run's trials only.",
+        f"that run's trials only; {CALLBACK_VARIABLE} where the program of that run answers calls itself.",
     )
     defaults = ServerOptions()
     add = parser.add_argument

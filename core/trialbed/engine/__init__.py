@@ -7,7 +7,9 @@ from trialbed.engine._datasets import dataset_driver, open_dataset
 from trialbed.engine._documents import known_queries, run_queries, stored_documents
 from trialbed.engine._identity import config_digest, new_trial_token, trial_seed
 from trialbed.engine._judge import identity_of, judge_report, standing_judge
+from trialbed.engine._keywords import read_keywords
 from trialbed.engine._models import judge_drivers, key_hint
+from trialbed.engine._objects import RunObjects
 from trialbed.engine._plan import RunOptions, choose_queries
 from trialbed.engine._rescoring import Rescored, rejudge, rescore, rescored_documents
 from trialbed.engine._run import prepare, run
@@ -22,6 +24,7 @@ __all__ = [
     "NoProgress",
     "Progress",
     "Rescored",
+    "RunObjects",
     "RunOptions",
     "arun_benchmark",
     "choose_queries",
@@ -36,6 +39,7 @@ __all__ = [
     "open_catalog",
     "open_dataset",
     "prepare",
+    "read_keywords",
     "rejudge",
     "rescore",
     "rescored_documents",

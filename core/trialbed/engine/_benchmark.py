@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from dataclasses import fields
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from trialbed.drivers import list_drivers
+from trialbed.engine._keywords import read_keywords
 from trialbed.engine._models import judge_drivers
 from trialbed.engine._objects import RunObjects
 from trialbed.engine._plan import RunOptions
@@ -18,18 +19,20 @@ from trialbed.engine._run import run
 from trialbed.engine._server import answers, server_root, split_port
 from trialbed.engine._session import NoProgress
 from trialbed.errors import UsageError
-from trialbed.records import TrialResult
+from trialbed.records import ApiRef, Query, TrialResult
 from trialbed.report import reason_lines
 from trialbed.scoring import JUDGED
-from trialbed.settings import declared_settings, read_env_file
+from trialbed.settings import read_env_file
 from trialbed.suggestions import closest, did_you_mean
+from trialbed.tasks import TASKS, Task, compile_tasks, write_queries
+from trialbed.tool_functions import ToolBody
 from trialbed.views import printable
 from trialbed.wire.addresses import is_loopback
 
 log = logging.getLogger("trialbed")
 
-NOT_OF_LIVE_AGENTS = {"frameworks", "commands", "profiles", "executor", "concurrency", "server_port"}
-"""Settings that mean nothing for an agent object in this process."""
+OWN = ("frameworks", "commands", "profiles", "executor", "environments", "concurrency", "server_port", "server_url")
+"""Settings that mean nothing for an agent object in this process, or are told otherwise."""
 
 MODEL_SELECTOR = "llm"
 """The selector that a model's name stands for."""
@@ -39,7 +42,7 @@ DEFAULT_SERVER = "http://localhost:8080/virtual"
 
 def run_benchmark(
     agent: Any,
-    test_set: str = "mini",
+    test_set: str | Iterable[Task | Query] = "mini",
     max_queries: int | None = None,
     server_url: str = DEFAULT_SERVER,
     evaluator_model: str = "rule",
@@ -58,9 +61,10 @@ def run_benchmark(
     answers at ``server_url`` and it is this machine, a server is started there for as long as the run lasts.
 
     Args:
-        agent: anything with ``answer(query) -> dict`` (or async); ``bind_tools(tools=…, server_url=…)`` is
-            called before each query where it exists.
-        test_set: a dataset as ``--dataset`` takes it, or a StableToolBench test set such as ``G1_instruction``.
+        agent: anything with ``answer(query)``, which may be async, or a function; ``bind_tools(tools=…,
+            server_url=…)`` is called before each query where it exists.
+        test_set: a dataset as ``--dataset`` takes it, a StableToolBench test set such as ``G1_instruction``, or queries
+            or tasks.
         max_queries: how many queries at most, None for all.
         server_url: the server, with or without ``/virtual``.
         evaluator_model: ``rule``, or a judge model, which is asked at ``base_url``, by default at OpenAI's address.
@@ -101,7 +105,7 @@ def run_benchmark(
 
 async def arun_benchmark(
     agent: Any,
-    test_set: str = "mini",
+    test_set: str | Iterable[Task | Query] = "mini",
     max_queries: int | None = None,
     server_url: str = DEFAULT_SERVER,
     evaluator_model: str = "rule",
@@ -115,24 +119,25 @@ async def arun_benchmark(
     **settings: Any,
 ) -> dict[str, Any]:
     """``run_benchmark`` for async callers."""
-    if not callable(getattr(agent, "answer", None)):
-        raise UsageError(f"{type(agent).__name__} has no answer(query) method")
+    if isinstance(agent, str):
+        raise UsageError(f"run_benchmark: {agent!r} is a name, not an agent object; use evaluate({agent!r}, …)")
     read_env_file(Path.cwd())
     if settings.get("base_url") and "model" not in settings and evaluator_model in judge_drivers():
         raise UsageError("run_benchmark: base_url names an endpoint, but none of its models is used; give model too")
+    dataset, bodies = _dataset(test_set)
     options = RunOptions(
         frameworks=(agent_name,),
-        dataset=_dataset(test_set),
+        dataset=dataset,
         limit=max_queries,
         judge=evaluator_model,
         max_tools=max_tools,
         concurrency=1,
         **await _server(server_url),
         **(_selector(tool_selector_model) if use_tool_selector else {})
-        | _settings(settings if output_dir is None else {**settings, "output": output_dir}),
+        | read_keywords(settings if output_dir is None else {**settings, "output": output_dir}, "run_benchmark", OWN),
     )
     progress = _Written() if verbose else NoProgress()
-    objects = RunObjects(agents={agent_name: agent})
+    objects = RunObjects(agents={agent_name: agent}, bodies=bodies)
     (document,) = await run(options, objects=objects, ambient=True, progress=progress)
     _log_failures(document)
     return document
@@ -170,11 +175,15 @@ async def _server(url: str) -> dict[str, Any]:
     return {"server_port": split_port(url)}
 
 
-def _dataset(test_set: str) -> str:
+def _dataset(test_set: str | Iterable[Task | Query]) -> tuple[str, Mapping[ApiRef, ToolBody]]:
+    """The name of the dataset of a run, and what answers the calls of functions among its tools."""
+    if not isinstance(test_set, str):
+        queries, bodies = compile_tasks(test_set)
+        return str(write_queries(queries, TASKS)), bodies
     name = test_set.partition(":")[0]
     if name in {driver.name for driver in list_drivers("datasets")} or test_set.endswith(".json"):
-        return test_set
-    return f"stabletoolbench:{test_set}"
+        return test_set, {}
+    return f"stabletoolbench:{test_set}", {}
 
 
 def _selector(name: str) -> dict[str, str]:
@@ -190,15 +199,6 @@ def _selector(name: str) -> dict[str, str]:
     if close:
         raise UsageError(f"tool_selector_model: there is no selector {name!r}{did_you_mean(close)}")
     return {"selector": MODEL_SELECTOR, "selector_model": name}
-
-
-def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    allowed = {field.name for field in fields(RunOptions)} - NOT_OF_LIVE_AGENTS
-    unknown = sorted(set(given) - allowed)
-    if unknown:
-        raise UsageError(f"run_benchmark: unknown setting {', '.join(unknown)}; known are {', '.join(sorted(allowed))}")
-    paths = {setting.name for setting in declared_settings() if setting.kind is Path}
-    return {name: Path(value) if name in paths else value for name, value in given.items()}
 
 
 def _refuse_running_loop() -> None:

@@ -49,7 +49,7 @@ def cause_of(call: ModelCall) -> Cause | None:
 
 def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | None:
     own = outcome.failure
-    if own is not None and own.kind == "server":
+    if own is not None and own.kind in ("server", "tool"):
         return own
     refused = [call.limit or "max_steps" for call in wire.model_calls if cause_of(call) == "limit"]
     if refused:

@@ -20,7 +20,7 @@ class RunObjects:
     Attributes:
         agents: label in the run -> the agent.
         bodies: the Apis whose calls functions of the calling program answer.
-        simulator: answers for all other Apis of the dataset.
+        simulator: answers for all other Apis: an object, or a driver's name; None for that of the dataset.
         plugins: name -> a plugin of this run alone, such as its scorers.
     """
 
@@ -28,7 +28,7 @@ class RunObjects:
     dataset: Dataset | None = None
     judge: Judge | None = None
     selector: ToolSelector | None = None
-    simulator: Simulator | None = None
+    simulator: str | Simulator | None = None
     bodies: Mapping[ApiRef, ToolBody] = field(default_factory=dict)
     plugins: Mapping[str, object] = field(default_factory=dict)
 
@@ -48,7 +48,7 @@ class RunObjects:
         for kind in ("judge", "selector", "simulator"):
             thing = getattr(self, kind)
             if thing is not None:
-                yield f"{kind}: {source_of(getattr(thing, 'code', thing))}"
+                yield f"{kind}: {thing if isinstance(thing, str) else source_of(getattr(thing, 'code', thing))}"
 
 
 NO_OBJECTS = RunObjects()

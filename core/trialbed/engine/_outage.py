@@ -17,6 +17,9 @@ KEY_REFUSED = frozenset({401, 403})
 LIMIT = 8
 """Number of trials in a row that may fail in this way before no more are begun."""
 
+PARTIES = {"server": "Trialbed's server", "tool": "a tool of this program"}
+"""Kind of failure -> whose it is; the endpoint's for others."""
+
 INTERVAL = 5.0
 """Seconds between looks at the endpoint."""
 
@@ -83,7 +86,7 @@ def _tells(result: TrialResult) -> bool:
 
 
 def _party(failure: Failure) -> str:
-    return "Trialbed's server" if failure.kind == "server" else "the model's endpoint"
+    return PARTIES.get(failure.kind, "the model's endpoint")
 
 
 class EndpointWatch:

@@ -105,6 +105,12 @@ class Prepared:
     catalog: ApiCatalog | None = None
     objects: RunObjects = NO_OBJECTS
 
+    @property
+    def simulator(self) -> str:
+        """The simulator that answers for Apis which nothing of this process answers for."""
+        chosen = self.objects.simulator
+        return chosen if isinstance(chosen, str) else self.dataset.simulator
+
     def apis(self) -> Sequence[Api]:
         """The Apis that may be offered."""
         return self.dataset.apis() if self.catalog is None else self.catalog

@@ -17,6 +17,7 @@ from trialbed.engine._catalog import open_catalog
 from trialbed.engine._continuation import find_run, remarks
 from trialbed.engine._datasets import open_dataset
 from trialbed.engine._identity import config_digest
+from trialbed.engine._live import LiveExecutor
 from trialbed.engine._models import with_endpoint
 from trialbed.engine._objects import NO_OBJECTS, RunObjects
 from trialbed.engine._plan import (
@@ -77,6 +78,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
     options = with_endpoint(with_profiles(options, objects.agents), own_judge=objects.judge is not None)
+    LiveExecutor(objects.agents)  # refuses what is no agent
     commands = agent_commands(options.commands, Path.cwd())
     options = with_commands(options, commands)
     dataset = objects.dataset or open_dataset(options.dataset, options.data_dir)

@@ -15,11 +15,12 @@ import aiohttp
 
 from trialbed.engine._control import TOKEN_VARIABLE, ControlClient
 from trialbed.engine._plan import RunOptions
-from trialbed.errors import ServerUnavailable
+from trialbed.errors import ServerUnavailable, UsageError
 from trialbed.settings import make_folder
 
 KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
+CALLBACK_VARIABLE = "TRIALBED_CALLBACK_URL"
 LEASE = 60.0
 """Seconds for which a shared server keeps the trials of an engine that is gone."""
 
@@ -30,21 +31,29 @@ UPSTREAM_TIMEOUT = 300.0
 
 
 @asynccontextmanager
-async def server(options: RunOptions) -> AsyncIterator[ControlClient]:
+async def server(options: RunOptions, callback_url: str | None = None) -> AsyncIterator[ControlClient]:
     """A client of the run's server; the server is stopped afterwards if it was started for the run.
+
+    Args:
+        callback_url: where this process answers calls of Apis.
 
     Raises:
         ServerUnavailable: it cannot be reached or does not start; says why.
-        UsageError: the folder of its cache cannot be made.
+        UsageError: the folder of its cache cannot be made, or a server that runs already cannot call this process.
     """
     if options.server_url is not None:
+        if callback_url is not None:
+            raise UsageError(
+                "tools and simulators of this program need a server that is started for the run: leave out server_url"
+            )
         async with ControlClient(server_root(options.server_url), lease=LEASE) as client:
             await client.health()
             yield client
         return
     make_folder(options.response_cache.parent, "--response-cache")
     token = secrets.token_urlsafe(32)
-    async with _process(_command(options), _environment(options, token)) as url, ControlClient(url, token) as client:
+    environment = _environment(options, token, callback_url)
+    async with _process(_command(options), environment) as url, ControlClient(url, token) as client:
         await client.health()
         yield client
 
@@ -90,10 +99,12 @@ def _simulator_model(options: RunOptions) -> list[str]:
     return ["--simulator-model", options.simulator_model, "--completions", str(options.completions), *given]
 
 
-def _environment(options: RunOptions, token: str) -> dict[str, str]:
+def _environment(options: RunOptions, token: str, callback_url: str | None = None) -> dict[str, str]:
     # The user's own token is for servers of theirs; in this one, only the engine controls trials.
     environment = {name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE}
     environment[CONTROL_VARIABLE] = token
+    if callback_url is not None:
+        environment[CALLBACK_VARIABLE] = callback_url
     key = environment.get(options.api_key_env)
     if options.base_url and key:
         environment[KEY_VARIABLE] = key

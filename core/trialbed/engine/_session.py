@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
+from trialbed.engine._callbacks import Callbacks
 from trialbed.engine._continuation import trials_to_run
 from trialbed.engine._control import ControlClient
 from trialbed.engine._documents import leave_out, run_documents
@@ -185,10 +186,14 @@ class RunSession:
         executors = {label: live if label in objects.agents else workers for label in self._run.config.frameworks}
         helpers = Helpers(options)
         # Workers import their frameworks while the tools are selected and the server starts.
-        async with live, workers, helpers, _meanwhile(self._describe(executors)) as described:
+        calls = Callbacks(objects)
+        async with live, workers, helpers, calls, _meanwhile(self._describe(executors)) as described:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector)
-            async with server(options) as control, judge_of(helpers, control, own=objects.judge) as judge:
+            async with (
+                server(options, calls.url) as control,
+                judge_of(helpers, control, own=objects.judge) as judge,
+            ):
                 for executor in (live, workers):
                     executor.waited = control.time_waited
                     executor.connect(control.url)
@@ -200,10 +205,11 @@ class RunSession:
                     run=self._run,
                     queries=by_id(prepared.queries),
                     tools=tools,
-                    simulator=prepared.dataset.simulator,
+                    simulator=prepared.simulator,
                     control=control,
                     executors=executors,
                     live=frozenset(objects.agents),
+                    callbacks=calls,
                     listeners=self._listeners,
                     judge=judge,
                     slots=asyncio.Semaphore(options.concurrency),
@@ -227,7 +233,7 @@ class RunSession:
     async def _make_gold_calls(self, control: ControlClient) -> None:
         prepared, options = self._prepared, self._prepared.options
         if options.gold_answers:
-            simulator, run_id = prepared.dataset.simulator, self._run.run_id
+            simulator, run_id = prepared.simulator, self._run.run_id
             calls = GoldCalls(
                 self._store, run_id, control, simulator, concurrency=options.concurrency, note=self._progress.note
             )

@@ -6,17 +6,19 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 
 from trialbed.answers import look_up_claims
 from trialbed.contracts import Executor, Judge
+from trialbed.engine._callbacks import Callbacks
 from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient
 from trialbed.engine._identity import new_trial_token, trial_seed
 from trialbed.engine._listeners import Listeners
 from trialbed.engine._models import is_scripted
+from trialbed.engine._objects import NO_OBJECTS
 from trialbed.engine._tools import gold_script
 from trialbed.errors import NothingMeasured
 from trialbed.prompts import SYSTEM_PROMPT
@@ -53,6 +55,7 @@ class TrialRunner:
     Attributes:
         executors: label of a framework -> what runs its trials.
         live: labels of agents that are objects of this process.
+        callbacks: answers the calls of Apis that are functions of this process.
         slots: bounds how many agents work at once; what comes before and after an agent's work needs no slot.
         ambient: whether requests without a token belong to the trial that is open (agents that run in process).
     """
@@ -67,6 +70,7 @@ class TrialRunner:
     judge: Judge
     slots: asyncio.Semaphore
     live: frozenset[str] = frozenset()
+    callbacks: Callbacks = field(default_factory=lambda: Callbacks(NO_OBJECTS))
     ambient: bool = False
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
@@ -98,9 +102,11 @@ class TrialRunner:
 
     async def _execute(self, spec: TrialSpec) -> tuple[TrialSpec, Outcome, WireLog]:
         """Have a trial run and observed. A failure of the server costs this trial only."""
+        self.callbacks.open(spec.trial, self.queries[spec.key.query_id])
         try:
             await self.control.open_trial(self._registration(spec), spec.key.query_id)
         except NothingMeasured as error:
+            self.callbacks.close(spec.trial)
             failure = Failure(kind="server", message=f"the trial could not be opened: {error}")
             return spec, Outcome(started_at=datetime.now(UTC), wall_time=0.0, failure=failure), _empty_log(spec.trial)
         closing: asyncio.Task[tuple[WireLog, NothingMeasured | None]] | None = None
@@ -114,8 +120,12 @@ class TrialRunner:
                 await asyncio.sleep(0)
         finally:
             wire, loss = await (closing or self._close(spec.trial))
+            state, broken = self.callbacks.close(spec.trial)
+        if broken is not None:
+            outcome = outcome.model_copy(update={"failure": broken})
         # What the endpoint said may be in what the agent says; from here on, it is shown and stored.
         outcome = self._redaction.record(outcome)
+        wire = wire if state is None else wire.model_copy(update={"state": state})
         return spec, _with_known_claims(outcome, wire) if loss is None else _unobserved(outcome, loss), wire
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
@@ -168,6 +178,7 @@ class TrialRunner:
                 apis=self.queries[query_id].apis,
                 script=gold_script(self.queries[query_id], tools),
                 simulator=self.simulator,
+                called_back=self.callbacks.apis(self.queries[query_id]),
                 state=self.queries[query_id].initial_state,
                 ambient=self.ambient,
                 limits=config.limits,

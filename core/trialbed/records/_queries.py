@@ -61,7 +61,7 @@ class ToolSpec(Record):
 
 
 class ScriptedCall(Record):
-    """A gold call as a scripted model plays it: the tool's name and complete arguments."""
+    """A call of a tool by its name, as a task expects it and a scripted model plays it, with all of its arguments."""
 
     name: str
     arguments: dict[str, Json]

@@ -20,11 +20,12 @@ FailureKind = Literal[
     "model",  # the model's answer could not be used, or the endpoint refused the request
     "endpoint",  # the model's endpoint had no capacity, no connection or no answer
     "server",  # Trialbed's own server failed
+    "tool",  # a tool that is a function of the calling program raised an exception
     "judge",  # the judge gave no usable verdict
     "scorer",  # a scorer raised an exception
 ]
 
-NOT_MEASURED: frozenset[FailureKind] = frozenset({"endpoint", "server"})
+NOT_MEASURED: frozenset[FailureKind] = frozenset({"endpoint", "server", "tool"})
 """Failures that say nothing about the framework. Such a trial has no score and is run again; any other one scores 0."""
 
 

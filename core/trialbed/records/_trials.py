@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from annotated_types import Gt
 
 from trialbed.records._answers import Answer
-from trialbed.records._apis import Api
+from trialbed.records._apis import Api, ApiRef
 from trialbed.records._base import Json, Record
 from trialbed.records._faults import FaultPlan
 from trialbed.records._models import Limits, ModelEndpoint
@@ -161,6 +161,8 @@ class TrialRegistration(Record):
         tools: those offered to the agent. ``apis``: their documentation, for the simulator.
         script: the gold calls, for scripted models.
         simulator: name of the simulator that answers for these Apis.
+        called_back: those of them whose calls the program answers that opens the trial, at the address that the server
+            was started with (``TRIALBED_CALLBACK_URL``).
         state: the first state of the Apis' world; None for the simulator's own.
         ambient: whether requests without a token (``/virtual``, ``/v1``) belong to this trial; one trial at a time.
         limits: the bounds that the gateway keeps: it refuses requests past ``max_steps`` and after ``timeout`` seconds,
@@ -183,6 +185,7 @@ class TrialRegistration(Record):
     apis: tuple[Api, ...] = ()
     script: tuple[ScriptedCall, ...] = ()
     simulator: str = "template"
+    called_back: tuple[ApiRef, ...] = ()
     state: Json = None
     seed: int = 0
     ambient: bool = False

@@ -34,6 +34,16 @@ class ScoreContext:
     judge_name: str
     unasked: tuple[ApiCall, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """The agent's answer in words."""
+        return self.answer.final_answer
+
+    @property
+    def calls(self) -> tuple[ApiCall, ...]:
+        """Every call of an Api that the server saw, in order."""
+        return self.wire.api_calls
+
     @cached_property
     def called_apis(self) -> tuple[ApiRef, ...]:
         """The Apis called because the model asked for it, from the wire, in order, each call once."""

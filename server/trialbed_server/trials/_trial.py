@@ -57,6 +57,7 @@ class OpenTrial:
     ) -> None:
         self.registration = registration
         self.world = world
+        self.called_back = frozenset(registration.called_back)
         self.catalog = catalog
         self.budget = LogBudget()
         self.opened_at = clock.utcnow()

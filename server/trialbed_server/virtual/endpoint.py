@@ -8,7 +8,6 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from trialbed.contracts import World
 from trialbed.records import ApiCall
 from trialbed.wire.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, refuse_large, send_json
@@ -26,6 +25,7 @@ from trialbed_server.trials import (
     Untagged,
 )
 from trialbed_server.virtual.acting import act
+from trialbed_server.virtual.callbacks import Callbacks
 from trialbed_server.virtual.catalog import CallTarget, TargetCatalog
 from trialbed_server.virtual.keys import request_key
 from trialbed_server.virtual.requests import (
@@ -52,6 +52,7 @@ class VirtualApi:
     Args:
         catalog: the Apis known without a trial.
         max_body: largest request in bytes.
+        callbacks: asks the program that opened a trial for the answers that it gives itself.
         redaction: masks the endpoint's key, should a model have made an agent repeat it.
     """
 
@@ -63,6 +64,7 @@ class VirtualApi:
         untagged: Untagged,
         metrics: Metrics,
         *,
+        callbacks: Callbacks,
         max_body: int,
         redaction: Redaction,
     ) -> None:
@@ -71,6 +73,7 @@ class VirtualApi:
         self._trials = trials
         self._untagged = untagged
         self._metrics = metrics
+        self._callbacks = callbacks
         self._max_body = max_body
         self._redaction = redaction
 
@@ -137,8 +140,8 @@ class VirtualApi:
         trial.api_calls.append(recording)
         with trial.in_use():
             if trial.faults is not None:
-                return await self._put_in(trial.faults, recording, target, tool_input, key, trial.world)
-            reply = await self._reply(target, tool_input, key, trial.world)
+                return await self._put_in(trial.faults, recording, target, tool_input, key, trial)
+            reply = await self._reply(target, tool_input, key, trial)
         recording.end(reply.body, reply.provenance)
         return Delivered(reply.body)
 
@@ -149,14 +152,14 @@ class VirtualApi:
         target: CallTarget,
         tool_input: Any,
         key: str | None,
-        world: World | None = None,
+        trial: OpenTrial | None = None,
     ) -> Delivered:
         """Answer a call with the fault that its plan has for it, if there is one."""
         fault, canary = faults.next_call(target.path)
         delivered = None if fault is None else await faults.refuse(fault)
         provenance = ""
         if delivered is None:
-            reply = await self._reply(target, tool_input, key, world)
+            reply = await self._reply(target, tool_input, key, trial)
             provenance = reply.provenance
             delivered = Delivered(reply.body) if fault is None else await faults.change(fault, reply.body, canary)
         recording.end_as(delivered, provenance)
@@ -188,15 +191,19 @@ class VirtualApi:
             return target, request.tool_input, None
 
     async def _reply(
-        self, target: CallTarget, tool_input: Any, key: str | None, world: World | None = None
+        self, target: CallTarget, tool_input: Any, key: str | None, trial: OpenTrial | None = None
     ) -> VirtualAnswer:
         if target.name.api == CHAT:
             return CHAT_REPLY
         if key is None:
             self._metrics.answered("")
             return error_reply(PARSE_ERROR)
-        if world is not None and target.api is not None:
-            acted = act(world, target.api, target, tool_input)
+        if trial is not None and target.ref in trial.called_back:
+            answered = await self._callbacks.call(trial, target, tool_input)
+            self._metrics.answered(answered.provenance)
+            return answered
+        if trial is not None and trial.world is not None and target.api is not None:
+            acted = act(trial.world, target.api, target, tool_input)
             self._metrics.answered(acted.provenance)
             return acted
         found = self._resolver.at_once(target, tool_input, key)

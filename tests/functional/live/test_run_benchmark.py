@@ -12,7 +12,7 @@ import httpx
 import pytest
 from openai import OpenAI
 
-from trialbed import arun_benchmark, run_benchmark
+from trialbed import Query, arun_benchmark, run_benchmark
 from trialbed.engine import open_dataset
 from trialbed.errors import UsageError
 
@@ -137,10 +137,29 @@ async def test_async_callers_await_the_same(
         run_benchmark(Async(), "mini", 1, server_url)
 
 
+def test_queries_and_tasks_are_a_test_set(server_url: str) -> None:
+    def capital(query: str) -> str:
+        return "It is Paris."
+
+    queries = [Query(query_id="q", text="The capital of France?", apis=(), reference_facts=("Paris",))]
+    document = run_benchmark(capital, queries, server_url=server_url)
+    assert document["metadata"]["test_set"] == "tasks"
+    (result,) = document["results"]
+    assert (result["query_id"], result["scores"]["answer_status"]) == ("q", "Solved")
+    with pytest.raises(UsageError, match=r"tasks: 'What\?' is no task"):
+        run_benchmark(capital, ["What?"], server_url=server_url)  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("agent", [3, object()])
+def test_what_is_no_agent_is_said(server_url: str, agent: object) -> None:
+    with pytest.raises(UsageError, match="is no agent: it is no function and has no answer"):
+        run_benchmark(agent, "mini", 1, server_url)
+
+
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"bogus": 1}, "unknown setting bogus"),
+        ({"bogus": 1}, "run_benchmark: unknown setting 'bogus'"),
         ({"use_tool_selector": True, "tool_selector_model": "bm52"}, "no selector 'bm52'; did you mean 'bm25'"),
         (
             {"use_tool_selector": True, "tool_selector_model": "gpt-4o-mini"},

@@ -24,7 +24,9 @@ STAGES = {
 }
 """Stage -> who lost a call at it."""
 
-FAILURES = {"model": "model", "limit": "model", "endpoint": "rig", "server": "rig", "judge": "rig", "scorer": "rig"}
+FAILURES = {"model": "model", "limit": "model"} | dict.fromkeys(
+    ("endpoint", "server", "tool", "judge", "scorer"), "rig"
+)
 """Kind of failure -> who lost the calls of the trial; the framework at all others."""
 
 

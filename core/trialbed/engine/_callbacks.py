@@ -1,0 +1,178 @@
+"""Calls of Apis that this process answers: functions of the calling program, and simulators that are objects.
+
+The server of the run sees and records them as all others. It asks for their answers here.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import traceback
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self
+
+from trialbed.contracts import ApiRefused, Simulator, World
+from trialbed.engine._live import in_thread
+from trialbed.engine._objects import RunObjects
+from trialbed.errors import SimulationError
+from trialbed.records import Api, ApiRef, Failure, Json, Query
+from trialbed.wire.json_schemas import JsonSchema, Undecided
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+PROVENANCE = "function"
+"""How answers of functions are marked in the wire log."""
+
+MAX_REQUEST = 64 * 2**20
+"""Bytes of one request of the server."""
+
+
+class Callbacks:
+    """Answers calls of Apis for the trials that are open; an async context manager.
+
+    Attributes:
+        url: where the server asks; None where nothing of this process answers calls.
+    """
+
+    def __init__(self, objects: RunObjects) -> None:
+        self._bodies = objects.bodies
+        self._simulator = objects.simulator if isinstance(objects.simulator, Simulator) else None
+        self._trials: dict[str, _Trial] = {}
+        self._runner: web.AppRunner | None = None
+        self.url: str | None = None
+
+    async def __aenter__(self) -> Self:
+        if not self._bodies and self._simulator is None:
+            return self
+        from aiohttp import web  # takes long to import, and most runs do not need it
+
+        path = f"/{secrets.token_urlsafe(24)}"
+        application = web.Application(client_max_size=MAX_REQUEST)
+        application.router.add_post(path, self._serve)
+        self._runner = web.AppRunner(application, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        port = self._runner.addresses[0][1]
+        self.url = f"http://127.0.0.1:{port}{path}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def apis(self, query: Query) -> tuple[ApiRef, ...]:
+        """The Apis of a query whose calls this process answers."""
+        return tuple(api.ref for api in query.apis if self._simulator is not None or api.ref in self._bodies)
+
+    def open(self, trial: str, query: Query) -> None:
+        """Make what the calls of a trial act on."""
+        if self.url is not None:
+            self._trials[trial] = _Trial(query, self._bodies, self._simulator)
+
+    def close(self, trial: str) -> tuple[Json, Failure | None]:
+        """What the calls of a trial left, and what made them fail that is no fault of the agent."""
+        ended = self._trials.pop(trial, None)
+        return (None, None) if ended is None else (ended.state(), ended.failure)
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        from aiohttp import web
+
+        asked = json.loads(await request.read())
+        trial = self._trials.get(asked["trial"])
+        if trial is None:
+            return web.json_response({"error": "this trial is closed", "response": ""})
+        body = await trial.answer(ApiRef(**asked["api"]), asked["arguments"])
+        return web.Response(text=body, content_type="application/json")
+
+
+class _Trial:
+    """The calls of one trial, and what they act on.
+
+    Attributes:
+        failure: the first exception that a function or the simulator raised.
+    """
+
+    def __init__(self, query: Query, bodies: Mapping[ApiRef, Any], simulator: Simulator | None) -> None:
+        self._apis = {api.ref: api for api in query.apis}
+        self._bodies = bodies
+        self._simulator = simulator
+        self._owners: dict[type, Any] = {}
+        self._world: World | None = None
+        self.failure: Failure | None = None
+        state = json.loads(json.dumps(query.initial_state))
+        try:
+            for body in (bodies[ref] for ref in self._apis if ref in bodies):
+                if body.owner is not None and body.owner not in self._owners:
+                    self._owners[body.owner] = body.make_owner(state)
+            self._world = None if simulator is None else simulator.world_from(state)
+        except Exception as error:  # noqa: BLE001 - foreign code: its fault is no agent's
+            self._fail("the tools could not be made", error)
+
+    async def answer(self, ref: ApiRef, arguments: Json) -> str:
+        """JSON of the answer to a call."""
+        api, provenance = self._apis[ref], PROVENANCE
+        try:
+            problem = _problem(api, arguments) if ref in self._bodies or (self._world and self._world.checked) else ""
+            if problem:
+                return _answer(f"Invalid arguments for {ref.title}: {problem}")
+            if ref in self._bodies:
+                body = self._bodies[ref]
+                response = await body.call(arguments, self._owners.get(body.owner), in_thread)
+            elif self._simulator is not None:
+                provenance = self._simulator.label
+                response = await self._simulated(self._simulator, api, arguments)
+            return _answer("", response, provenance)
+        except (ApiRefused, SimulationError) as error:
+            return _answer(str(error))
+        except Exception as error:  # noqa: BLE001 - foreign code: its fault is no agent's
+            return _answer(self._fail(ref.title, error))
+
+    async def _simulated(self, simulator: Simulator, api: Api, arguments: Any) -> Json:
+        if self._world is not None:
+            return self._world.call(api, arguments)
+        ref = api.ref
+        found = await simulator.simulate(api, f"{ref.category}/{ref.tool_name}/{ref.api_name}", arguments)
+        if found.error:
+            raise ApiRefused(found.error)
+        return found.response
+
+    def state(self) -> Json:
+        """What the calls left: of the world, or of the objects whose methods are tools."""
+        try:
+            if self._world is not None:
+                return self._world.state()
+            states = {type(owner).__name__: owner.state() for owner in self._owners.values() if hasattr(owner, "state")}
+            json.dumps(states, allow_nan=False)
+        except Exception as error:  # noqa: BLE001 - foreign code: its fault is no agent's
+            self._fail("state()", error)
+            return None
+        return next(iter(states.values())) if len(states) == 1 else states or None
+
+    def _fail(self, name: str, error: Exception) -> str:
+        """Note what went wrong, and give it in words."""
+        message = f"{name} raised {type(error).__name__}: {error}"
+        if self.failure is None:
+            detail = "".join(traceback.format_exception(error))
+            self.failure = Failure(kind="tool", message=message, detail=detail)
+        return message
+
+
+def _answer(error: str, response: Json = "", provenance: str = "") -> str:
+    return json.dumps({"error": error, "response": response, "provenance": provenance}, allow_nan=False)
+
+
+def _problem(api: Api, arguments: Json) -> str:
+    """Why arguments do not fit an Api's schema, in words; empty if they do."""
+    try:
+        found = _schema(json.dumps(api.parameters_schema())).problems(arguments)
+    except Undecided as error:
+        return str(error)
+    return "; ".join(f"{'.'.join(map(str, problem.path))}: {problem.message}".removeprefix(": ") for problem in found)
+
+
+@lru_cache(maxsize=1024)
+def _schema(text: str) -> JsonSchema:
+    return JsonSchema(json.loads(text))

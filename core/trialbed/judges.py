@@ -1,0 +1,58 @@
+"""Judges that are plain functions."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
+from trialbed.errors import JudgeError, UsageError
+from trialbed.records import Answer, Query, WireLog
+
+Found = bool | float | AnswerStatus | Verdict
+JudgeFunction = Callable[[Query, Answer, WireLog], Found | Awaitable[Found]]
+
+
+class FunctionJudge(Judge):
+    """A function of query, answer and wire log that says whether an answer is right.
+
+    It returns True or False; a number from 0 to 1, of which 1 is Solved and 0 Unsolved; a status; or a ``Verdict``. It
+    may be ``async``.
+    """
+
+    def __init__(self, function: JudgeFunction) -> None:
+        super().__init__()
+        self.code = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+
+    async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        """Grade the answer as the function says."""
+        found = await asyncio.to_thread(self.code, query, answer, wire)
+        return self._verdict(await found if inspect.isawaitable(found) else found)
+
+    def _verdict(self, found: Any) -> Verdict:
+        if isinstance(found, Verdict):
+            return found
+        value = next((number for status, number in STATUS_VALUES.items() if status == found), found)
+        if not isinstance(value, (bool, int, float)) or not 0 <= value <= 1:
+            raise JudgeError(
+                f"{self.name} returned {found!r:.60}; a judge returns a bool, a number from 0 to 1, or a Verdict"
+            )
+        status: AnswerStatus = "Solved" if value == 1 else "Unsure" if value else "Unsolved"
+        reason = f"{self.name} returned {found!r}"
+        return Verdict(status=status, value=float(value), reason=reason, votes=(status,))
+
+
+def as_judge(given: Judge | JudgeFunction) -> Judge:
+    """The judge that an object is.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if isinstance(given, Judge):
+        return given
+    if not callable(given) or isinstance(given, type):
+        raise UsageError(f"judge: {given!r:.60} is no judge; give a name, a Judge, or a function (query, answer, wire)")
+    return FunctionJudge(given)

@@ -1,0 +1,110 @@
+"""Scores that are plain functions."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import update_wrapper
+from typing import Any, overload
+
+from trialbed.hookspecs import hookimpl
+from trialbed.records import Score
+from trialbed.scoring import ScoreContext
+
+Value = float | bool | Score | None
+ScoreFunction = Callable[[ScoreContext], Value | Awaitable[Value]]
+
+
+class Scorer:
+    """A function that scores a trial, with what is to be known of its score; a plugin of the runs that it is given to.
+
+    Attributes:
+        name: of the score.
+        unit: of its values, such as ``s``; empty for none.
+        meaning: what it says, in a line.
+        bounded: whether values lie from 0 to 1.
+        quality: whether a bounded score says how good an answer is, so that a failed trial counts as 0.
+        lower_is_better: whether less is better.
+    """
+
+    def __init__(
+        self,
+        function: ScoreFunction,
+        *,
+        name: str | None = None,
+        unit: str = "",
+        meaning: str | None = None,
+        bounded: bool | None = None,
+        quality: bool = True,
+        lower_is_better: bool = False,
+    ) -> None:
+        update_wrapper(self, function)
+        self.code = function
+        self.name: str = name or str(getattr(function, "__name__", type(function).__name__))
+        self.unit = unit
+        self.meaning = meaning if meaning is not None else (inspect.getdoc(function) or "").partition("\n")[0]
+        self.bounded = not unit if bounded is None else bounded
+        self.quality = quality
+        self.lower_is_better = lower_is_better
+
+    def __call__(self, trial: ScoreContext) -> Value | Awaitable[Value]:
+        """What the function says of a trial."""
+        return self.code(trial)
+
+    @hookimpl
+    async def score_trial(self, context: ScoreContext) -> Sequence[Score]:
+        """The score of a trial; none where the function returns None."""
+        # In a thread, as it may wait for a model of its own.
+        value = await asyncio.to_thread(self.code, context)
+        value = await value if inspect.isawaitable(value) else value
+        return [] if value is None else [self._score(value)]
+
+    @hookimpl
+    def declare_scores(self) -> Mapping[str, bool]:
+        """The name of the score, and whether it is a share."""
+        return {self.name: self.bounded}
+
+    def _score(self, value: Any) -> Score:
+        if isinstance(value, Score):
+            return value
+        if not isinstance(value, (bool, int, float)) or not math.isfinite(value):
+            raise TypeError(f"{self.name} returned {value!r:.60}; a scorer returns a number, a bool, a Score or None")
+        if self.bounded and not 0 <= value <= 1:
+            raise ValueError(
+                f"{self.name} returned {value!r:.60}, which is not from 0 to 1; say so with @scorer(bounded=False)"
+            )
+        label = str(value).lower() if isinstance(value, bool) else None
+        return Score(name=self.name, value=float(value), label=label, bounded=self.bounded, quality=self.quality)
+
+
+@overload
+def scorer(function: ScoreFunction, /) -> Scorer: ...
+@overload
+def scorer(
+    *,
+    name: str | None = None,
+    unit: str = "",
+    meaning: str | None = None,
+    bounded: bool | None = None,
+    quality: bool = True,
+    lower_is_better: bool = False,
+) -> Callable[[ScoreFunction], Scorer]: ...
+def scorer(function: ScoreFunction | None = None, /, **about: Any) -> Scorer | Callable[[ScoreFunction], Scorer]:
+    """Make a function a scorer: ``@scorer``, or ``@scorer(unit="s", meaning="…")``.
+
+    The function gets the trial as a ``ScoreContext``, with ``text``, ``calls``, ``query``, ``answer``, ``wire`` and
+    ``timing``, and returns a number, a bool, a ``Score``, or None where there is nothing to score; it may be ``async``.
+    Only trials that ended with an answer are scored.
+
+    Args:
+        function: the function, where the decorator has no arguments.
+        name: of the score; the function's if None.
+        unit: of its values, such as ``s`` or ``tokens``.
+        meaning: what it says, in a line; the first line of the docstring if None.
+        bounded: whether values lie from 0 to 1; if None, they do unless there is a unit.
+        quality: whether a bounded score says how good an answer is, so that a failed trial counts as 0.
+        lower_is_better: whether less is better.
+    """
+    return Scorer(function) if function is not None else lambda given: Scorer(given, **about)
