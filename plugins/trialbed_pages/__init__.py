@@ -6,6 +6,7 @@ template shows:
     runs        the list, a run, its queries, a trial, two trials side by side
     rendering   the templates, and addresses between pages
     live        progress of a run that is under way, as server-sent events
+    exports     the trials of a run for other tools: lines, spans, a table
 
 Nothing is written, and nothing is loaded from anywhere else. All text of agents, models and Apis is escaped.
 The names are loaded when they are first used.

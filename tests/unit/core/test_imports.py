@@ -27,7 +27,6 @@ FOLDERS = {
     "trialbed_verify": "plugins",
     "trialbed_pages": "plugins",
     "trialbed_evaluation": "plugins",
-    "trialbed_exports": "plugins",
     "trialbed_adapter_lab": "plugins",
     "trialbed_scripted": "plugins",
 }

@@ -10,7 +10,7 @@ from typing import Any
 from trialbed.records import ApiCall, ModelCall, TrialResult
 from trialbed.store import StoredRun
 from trialbed.wire import ModelMessage, ModelRequest, recorded_answer, recorded_request
-from trialbed_exports._trials import each_trial
+from trialbed_pages.exports._trials import each_trial
 
 INTERNAL, CLIENT = 1, 3
 """Kinds of spans in OTLP."""

@@ -60,7 +60,7 @@ def command(run: str, form: str | None, output: Path | None, store: str | None, 
         if form == "parquet":
             if output is None:
                 raise UsageError("Parquet is not text: name a file with --output")
-            from trialbed_exports._parquet import export_parquet
+            from trialbed_pages.exports._parquet import export_parquet
 
             click.echo(f"written: {output} ({export_parquet(found, output)} trials)", err=True)
             return
@@ -68,8 +68,8 @@ def command(run: str, form: str | None, output: Path | None, store: str | None, 
 
 
 def _values(run: StoredRun, form: str, data_dir: Path | None) -> Iterator[dict[str, Any]]:
-    from trialbed_exports._lines import trial_lines
-    from trialbed_exports._spans import trial_spans
+    from trialbed_pages.exports._lines import trial_lines
+    from trialbed_pages.exports._spans import trial_spans
 
     return trial_spans(run) if form == "otel" else trial_lines(run, _queries(run, data_dir))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed.records import Query
 from trialbed.store import StoredRun
-from trialbed_exports._trials import each_trial
+from trialbed_pages.exports._trials import each_trial
 
 
 def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None) -> Iterator[dict[str, Any]]:

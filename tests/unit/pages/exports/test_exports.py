@@ -28,9 +28,9 @@ from trialbed.records import (
     Usage,
 )
 from trialbed.store import Store, StoredRun, open_store
-from trialbed_exports._lines import trial_lines
-from trialbed_exports._parquet import export_parquet
-from trialbed_exports._spans import trial_spans
+from trialbed_pages.exports._lines import trial_lines
+from trialbed_pages.exports._parquet import export_parquet
+from trialbed_pages.exports._spans import trial_spans
 
 RUN = "20260101T120000-aaaaaa"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
