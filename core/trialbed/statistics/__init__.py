@@ -6,7 +6,7 @@
 from trialbed.statistics._equivalence import Equivalence, judge_equivalence
 from trialbed.statistics._intervals import Interval, bounded_mean_interval, clustered_interval, wilson_interval
 from trialbed.statistics._multiple import holm
-from trialbed.statistics._paired import mcnemar, queries_needed, sign_flip
+from trialbed.statistics._paired import PairedTest, mcnemar, paired_test, queries_needed, sign_flip
 from trialbed.statistics._pilots import Pilot
 from trialbed.statistics._power import (
     WORST_CASE,
@@ -37,6 +37,7 @@ __all__ = [
     "Equivalence",
     "Estimate",
     "Interval",
+    "PairedTest",
     "Pilot",
     "Spread",
     "WholeQueries",
@@ -52,6 +53,7 @@ __all__ = [
     "judge_equivalence",
     "mcnemar",
     "paired_interval",
+    "paired_test",
     "pass_at_k",
     "pass_hat_k",
     "pilot_needed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import NormalDist, fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +17,37 @@ BLOCK = 500
 """Sign patterns drawn at a time: bounds memory."""
 
 TOLERANCE = 1e-12
+
+
+class PairedTest(NamedTuple):
+    """A two-sided test that two conditions are equally good.
+
+    Attributes:
+        method: ``McNemar`` or ``sign flips``.
+        up, down: the cases in favour of the second condition and of the first; None where a case has no winner.
+    """
+
+    method: str
+    p: float
+    up: int | None = None
+    down: int | None = None
+
+
+def paired_test(differences: Sequence[float] | NDArray[Any], *, seed: int = 0) -> PairedTest:
+    """Test that paired differences have mean 0.
+
+    McNemar's test where every case is won, lost or tied as a whole, else the permutation test that flips signs.
+
+    Args:
+        differences: one per case, second condition less first, all trials of a case in one; at least one.
+        seed: of the permutation test.
+    """
+    if all(difference in (-1.0, 0.0, 1.0) for difference in differences):
+        up, down = (sum(1 for difference in differences if difference == won) for won in (1.0, -1.0))
+        return PairedTest("McNemar", mcnemar(down, up), up, down)
+    import numpy as np
+
+    return PairedTest("sign flips", sign_flip(np.asarray(differences, dtype=np.float64), seed=seed))
 
 
 def mcnemar(first_only: int, second_only: int) -> float:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from trialbed.contracts import AnswerStatus, Candidate
 from trialbed.errors import UsageError
 from trialbed.records import Query
 from trialbed.scoring import JUDGED, judge_label
-from trialbed.statistics import bounded_mean_interval, mcnemar, sign_flip
+from trialbed.statistics import bounded_mean_interval, paired_test
 from trialbed.store import StoredRun, StoredTrial
 from trialbed_evaluation.preference._deciding import Contest, Contestant, Decision, Side
 
@@ -98,11 +99,7 @@ def _rate(decisions: Sequence[Decision], winner: Side) -> dict[str, float] | Non
 def _p_value(decisions: Sequence[Decision]) -> float:
     signs = {"candidate": 1.0, "baseline": -1.0}
     found = [[signs.get(each.winner or "", 0.0) for each in own] for own in _by_query(decisions).values()]
-    if all(len(own) == 1 for own in found):
-        return mcnemar(found.count([1.0]), found.count([-1.0]))
-    import numpy as np
-
-    return sign_flip(np.array([sum(own) / len(own) for own in found]))
+    return paired_test([fmean(own) for own in found]).p
 
 
 def _score_name(baseline: StoredRun, candidate: StoredRun, label: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trialbed.statistics import mcnemar, sign_flip
+from trialbed.statistics import paired_test, sign_flip
 from trialbed_verify.comparison._decisions import Column, Decisions
 from trialbed_verify.comparison._figures import differences, response_verdicts
 from trialbed_verify.comparison._pairing import Pair
@@ -52,21 +52,21 @@ def tests(pairs: Sequence[Pair], baseline: Decisions, vendor: Decisions, seed: i
         "success_rate": (baseline.answers / baseline.trials, vendor.answers / vendor.trials),
         "schema_accuracy": (_means(valid[0], len(pairs)), _means(valid[1], len(pairs))),
     }
-    found = [_shares(metric, *sides, seed) for metric, sides in shares.items()]
-    found += [_differences(figure, differences(figure, pairs), seed) for figure in FIGURES]
+    found = [_shares(metric, theirs - ours, seed) for metric, (ours, theirs) in shares.items()]
+    found += [_amounts(figure, differences(figure, pairs), seed) for figure in FIGURES]
     return [test for test in found if test.cases]
 
 
-def _shares(metric: str, ours: Column, theirs: Column, seed: int) -> MetricTest:
-    known = np.isfinite(ours) & np.isfinite(theirs)
-    ours, theirs = ours[known], theirs[known]
-    if not np.isin(np.concatenate((ours, theirs)), (0.0, 1.0)).all():
-        return _differences(metric, theirs - ours, seed)
-    up, down = int((theirs > ours).sum()), int((theirs < ours).sum())
-    return MetricTest(metric, "McNemar", len(ours), mcnemar(down, up), up, down)
+def _shares(metric: str, values: Column, seed: int) -> MetricTest:
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return MetricTest(metric, "sign flips", 0, 1.0)
+    found = paired_test(known, seed=seed)
+    return MetricTest(metric, found.method, len(known), found.p, found.up, found.down)
 
 
-def _differences(metric: str, values: Column, seed: int) -> MetricTest:
+def _amounts(metric: str, values: Column, seed: int) -> MetricTest:
+    """Test amounts, of which no case is won or lost."""
     known = values[np.isfinite(values)]
     return MetricTest(metric, "sign flips", len(known), sign_flip(known, seed=seed) if len(known) else 1.0)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, Literal
 
 from trialbed.report.comparison._sides import QueryId, Side
-from trialbed.statistics import UNSEEN, Interval, holm, mcnemar, paired_interval, queries_needed, sign_flip
+from trialbed.statistics import UNSEEN, Interval, holm, paired_interval, paired_test, queries_needed
 
 HEADLINE = ("sopr_score", "api_call_score")
 """The scores on which verdicts are given, as far as both sides have them."""
@@ -125,7 +125,7 @@ def _paired(baseline: Side, candidate: Side, score: str, margin: float) -> Findi
         candidate_mean=fmean(theirs[query] for query in differences),
         difference=fmean(column),
         interval=paired_interval(column),
-        p=_p_value(differences),
+        p=paired_test(column).p,
         p_adjusted=1.0,
         margin=margin,
         better=tuple(query for query, difference in differences.items() if difference > 0),
@@ -133,16 +133,6 @@ def _paired(baseline: Side, candidate: Side, score: str, margin: float) -> Findi
         wider=paired_interval(column, unseen=UNSEEN),
         differences=tuple(column),
     )
-
-
-def _p_value(differences: Mapping[QueryId, float]) -> float:
-    values = list(differences.values())
-    better, worse = sum(value > 0 for value in values), sum(value < 0 for value in values)
-    if all(value in (-1.0, 0.0, 1.0) for value in values):
-        return mcnemar(better, worse)
-    import numpy as np
-
-    return sign_flip(np.array(values, dtype=np.float64))
 
 
 def _judged(finding: Finding, p_adjusted: float, *, comparisons: int) -> Finding:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trialbed.statistics import mcnemar, sign_flip
+from trialbed.statistics import PairedTest, mcnemar, paired_test, sign_flip
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,10 @@ def test_a_p_value_is_never_zero_and_the_same_seed_gives_the_same() -> None:
     assert sign_flip(differences, draws=999) == 1 / 1000
     even = np.random.default_rng(2).normal(0, 1, size=300)
     assert sign_flip(even, seed=4) == sign_flip(even, seed=4)
+
+
+def test_the_test_follows_from_the_differences() -> None:
+    assert paired_test([1.0, 1.0, 0.0, -1.0]) == PairedTest("McNemar", mcnemar(1, 2), 2, 1)
+    found = paired_test([0.5, 1.0, -1.0])
+    assert found == PairedTest("sign flips", sign_flip(np.array([0.5, 1.0, -1.0])))
+    assert paired_test(np.array([0.0, 0.0])) == PairedTest("McNemar", 1.0, 0, 0)
